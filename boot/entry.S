@@ -1,0 +1,107 @@
+/*
+ * From OpenSBI's jump to the first line of C, on every hart.
+ *
+ * OpenSBI jumps to the kernel's lowest address with the MMU off: on one hart
+ * to _start (any hart may be the one), on the others, when sbi_hart_start
+ * asks for them, to secondary_start. The code is linked at its address in
+ * the direct map but runs at the physical one until the MMU is on; `la` is
+ * relative to the pc, so it gives whichever of the two is in force.
+ */
+#include "layout.h"
+#include "offsets.h"
+#include "riscv.h"
+
+/*
+ * Turn the MMU on and go on at label in the direct map. The boot page table
+ * maps both where the pc is and where it is about to be. Uses t0..t2.
+ */
+.macro ENABLE_MMU label
+	la	t0, boot_root
+	srli	t0, t0, PAGE_SHIFT
+	li	t1, SATP_SV39
+	or	t0, t0, t1
+	sfence.vma
+	csrw	satp, t0
+	sfence.vma
+	la	t0, \label
+	li	t1, DIRECT_BASE
+	or	t0, t0, t1
+	jr	t0
+.endm
+
+/*
+ * a0: hart id, a1: physical address of the device tree.
+ * Step 1: no interrupt may come before there is a vector.
+ * Step 2: clear the bss.
+ * Step 3: copy the device tree: it may lie beyond what the kernel maps. A
+ *         tree larger than the buffer is cut, which fdt_read notices.
+ * Step 4: turn the MMU on.
+ * Step 5: the boot thread, its stack, and C.
+ */
+	.section .text.boot, "ax"
+	.globl	_start
+_start:
+	/* Step 1 */
+	csrw	sie, zero
+	csrci	sstatus, SSTATUS_SIE
+	/* Step 2 */
+	la	t0, bss_start
+	la	t1, bss_end
+1:	sd	zero, 0(t0)
+	addi	t0, t0, 8
+	bltu	t0, t1, 1b
+	/* Step 3 */
+	la	t0, boot_dtb
+	la	t1, boot_dtb_end
+1:	ld	t2, 0(a1)
+	sd	t2, 0(t0)
+	addi	a1, a1, 8
+	addi	t0, t0, 8
+	bltu	t0, t1, 1b
+	/* Step 4 */
+	ENABLE_MMU 2f
+	/* Step 5 */
+2:	la	tp, boot_thread
+	la	sp, boot_stack_end
+	csrw	sscratch, zero
+	li	s0, 0
+	call	boot_main
+
+/* a0: hart id, a1: the hart's idle thread, a kernel address. */
+	.globl	secondary_start
+secondary_start:
+	csrw	sie, zero
+	csrci	sstatus, SSTATUS_SIE
+	ENABLE_MMU 2f
+2:	mv	tp, a1
+	ld	sp, T_KSTACK_TOP(tp)
+	csrw	sscratch, zero
+	li	s0, 0
+	call	secondary_main
+
+/*
+ * The boot page table: gigabyte pages, read, write and execute. One maps the
+ * RAM that holds the kernel where it lies, four are the direct map.
+ * aspace_init replaces it on the boot hart; the others pass through it.
+ */
+#define GIGAPAGE(n) (((n) << 28) | 0xcf)
+	.data
+	.balign	PAGE_SIZE
+boot_root:
+	.zero	2 * 8
+	.quad	GIGAPAGE(2)
+	.zero	(ROOT_DIRECT - 3) * 8
+	.quad	GIGAPAGE(0), GIGAPAGE(1), GIGAPAGE(2), GIGAPAGE(3)
+
+/*
+ * The boot stack fills the odd half of an aligned slot, as all kernel stacks
+ * do (layout.h); the copy of the device tree fills what lies below it.
+ */
+	.bss
+	.balign	2 * KSTACK_SLOT
+	.globl	boot_dtb, boot_dtb_end, boot_stack_end
+boot_dtb:
+	.space	KSTACK_SLOT + KSTACK_SIZE
+boot_dtb_end:
+	.space	KSTACK_SIZE
+boot_stack_end:

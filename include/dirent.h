@@ -1,0 +1,32 @@
+/* Reading directories. One entry of getdents(2) is one struct dirent. */
+#ifndef _DIRENT_H
+#define _DIRENT_H
+
+#include <sys/cdefs.h>
+#include <sys/types.h>
+
+struct dirent {
+	ino_t d_ino;
+	unsigned char d_type; /* DT_* */
+	char d_name[256];
+};
+
+#define DT_UNKNOWN 0
+#define DT_FIFO    1
+#define DT_CHR     2
+#define DT_DIR     4
+#define DT_REG     8
+
+typedef struct dir DIR;
+
+__BEGIN_DECLS
+DIR *opendir(const char *path);
+DIR *fdopendir(int fd);
+struct dirent *readdir(DIR *dir);
+void rewinddir(DIR *dir);
+int closedir(DIR *dir);
+int dirfd(DIR *dir);
+/* The system call: whole entries into buf; bytes, 0 at the end, -1. */
+ssize_t getdents(int fd, struct dirent *buf, size_t bytes);
+__END_DECLS
+#endif

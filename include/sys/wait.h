@@ -1,0 +1,13 @@
+/* Waiting for children. */
+#ifndef _SYS_WAIT_H
+#define _SYS_WAIT_H
+
+#include <sys/_wait.h>
+#include <sys/cdefs.h>
+#include <sys/types.h>
+
+__BEGIN_DECLS
+pid_t wait(int *status);
+pid_t waitpid(pid_t pid, int *status, int options);
+__END_DECLS
+#endif

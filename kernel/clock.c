@@ -1,0 +1,176 @@
+/*
+ * The clock. Each hart has one comparator and two deadlines on it: the
+ * scheduling tick, HZ times a second, and the next sample.
+ *
+ * The comparator is stimecmp where the device tree offers Sstc; otherwise the
+ * firmware is asked (SBI TIME), which programs the CLINT's comparator. With
+ * Sstc the CLINT only keeps the time that both compare with.
+ *
+ * Ticks are staggered: hart i of n is i/n of a period behind hart 0. In phase,
+ * harts that QEMU runs in turns under -icount would get unequal shares.
+ *
+ * By default samples fall due with ticks. /dev/profclock gives them a rate of
+ * their own, and random intervals as the 4.4BSD statclock had: a program in
+ * step with a periodic clock is never, or always, seen.
+ */
+#include "clock.h"
+
+#include "machine.h"
+#include "print.h"
+#include "proc/proc.h"
+#include "sample.h"
+#include "thread.h"
+
+struct profclock profclock = {.hz = HZ, .seed = 1};
+
+static uint64_t limit; /* rdtime() at which to power off; 0: none */
+
+static void
+set_timer(uint64_t when)
+{
+	if (machine.sstc)
+		csr_write(CSR_STIMECMP, when);
+	else
+		sbi_set_timer(when);
+}
+
+/*
+ * One period of a clock of hz, in timer counts. The division's remainder is
+ * carried from period to period, so that in the long run none is lost.
+ */
+static uint64_t
+period(unsigned int hz, uint32_t *carry)
+{
+	uint64_t counts = machine.timebase / hz;
+
+	*carry += machine.timebase % hz;
+	if (*carry >= hz) {
+		*carry -= hz;
+		counts++;
+	}
+	return counts;
+}
+
+/* xorshift64*: fast, and good enough to spread samples. */
+static uint64_t
+random_next(uint64_t *state)
+{
+	*state ^= *state >> 12;
+	*state ^= *state << 25;
+	*state ^= *state >> 27;
+	return *state * 0x2545f4914f6cdd1d;
+}
+
+/*
+ * What jitter adds to a period: mean 0, uniform in -variation/2 + 1 ..
+ * variation/2 - 1. The variation is 8192 us, halved until it is no more than
+ * half the period and 100 us: at 100 Hz, intervals of 7953 to 12047 us.
+ */
+static int64_t
+jitter(uint64_t *state)
+{
+	uint64_t period_us = 1000000 / profclock.hz;
+	uint64_t variation = 8192;
+	uint64_t r;
+
+	while (variation > period_us / 2 + 100)
+		variation /= 2;
+	variation = variation * machine.timebase / 1000000;
+	if (variation < 2)
+		return 0;
+	do /* the multiplication's high half: uniform in 0..variation-1 */
+		r = (unsigned __int128)random_next(state) * variation >> 64;
+	while (r == 0);
+	return (int64_t)r - (int64_t)(variation / 2);
+}
+
+static uint64_t
+sample_interval(struct hart *h)
+{
+	uint64_t counts = period(profclock.hz, &h->sample_carry);
+
+	return profclock.jitter ? counts + jitter(&h->random) : counts;
+}
+
+/* Start the sampling clock with the settings as they are now: with a tick. */
+static void
+sample_restart(struct hart *h)
+{
+	h->profclock_seen = profclock.generation;
+	h->next_sample = h->next_tick;
+	h->sample_carry = 0;
+	h->random = (profclock.seed + h->id) * 0x9e3779b97f4a7c15 | 1;
+}
+
+static void
+arm(struct hart *h)
+{
+	set_timer(h->next_tick < h->next_sample ? h->next_tick
+						: h->next_sample);
+}
+
+void
+clock_init_hart(void)
+{
+	struct hart *h = this_hart();
+	uint64_t counts = machine.timebase / HZ;
+	uint64_t now = rdtime();
+
+	if (bootarg_number("limit", 0))
+		limit = bootarg_number("limit", 0) * machine.timebase / 1000;
+	h->next_tick = now - now % counts + counts + counts * h->id / nharts;
+	sample_restart(h);
+	arm(h);
+}
+
+/* The deadline an interval after one that has come: if that has passed too,
+ * from now, and *late counts it. */
+static uint64_t
+next_deadline(uint64_t deadline, uint64_t interval, uint64_t now,
+	      uint64_t *late)
+{
+	if (deadline + interval > now)
+		return deadline + interval;
+	(*late)++;
+	return now + interval;
+}
+
+bool
+clock_interrupt(const struct sample *where)
+{
+	struct hart *h = this_hart();
+	uint64_t now = rdtime();
+	bool tick = now >= h->next_tick;
+
+	h->last_pc = where->pc;
+	if (now >= h->next_sample) {
+		if (!profclock.hold)
+			sample(where);
+		h->next_sample = next_deadline(
+		    h->next_sample, sample_interval(h), now, &h->late_samples);
+	}
+	if (tick)
+		h->next_tick = next_deadline(h->next_tick,
+					     period(HZ, &h->tick_carry), now,
+					     &h->late_ticks);
+	if (h->profclock_seen != profclock.generation)
+		sample_restart(h);
+	arm(h);
+	return tick;
+}
+
+void
+clock_tick(bool user)
+{
+	uint64_t now = rdtime();
+	struct proc *p = current->proc;
+
+	this_hart()->ticks++;
+	if (p)
+		__atomic_add_fetch(user ? &p->utime : &p->stime, 1,
+				   __ATOMIC_RELAXED);
+	time_tick(now);
+	sched_tick();
+	if (limit && now >= limit)
+		limit_reached();
+}

@@ -1,0 +1,69 @@
+/*
+ * Devices. A device is one file of this folder that ends in one const
+ * struct device, and one line in the table of dev.c. Its files appear in
+ * /dev. What a device leaves out has a default, named beside it.
+ */
+#ifndef KERNEL_DEV_H
+#define KERNEL_DEV_H
+
+#include "../fs/vfs.h"
+
+/* One file in /dev: what the device calls it, and who may do what. */
+struct devfile {
+	const char *name;
+	unsigned int id;
+	mode_t mode; /* permission bits; checked by open */
+};
+
+struct device {
+	const char *name;
+	const struct devfile *files; /* the last has a NULL name */
+	void (*init)(void);          /* nothing */
+	/* Names that depend on the machine, beside files: find one, or give
+	 * the i-th for ls; 0, -ENOENT, or another errno for open. */
+	int (*find)(const char *name, struct devfile *out);
+	int (*list)(unsigned int i, struct devfile *out);
+	int (*open)(struct file *f, unsigned int id);   /* allowed */
+	void (*close)(struct file *f, unsigned int id); /* nothing */
+	/* The offset is u->offset, whoever keeps it. */
+	ssize_t (*read)(struct file *f, unsigned int id, struct uio *u); /* 0 */
+	ssize_t (*write)(struct file *f, unsigned int id,
+			 struct uio *u); /* EINVAL */
+	int (*ioctl)(struct file *f, unsigned int id, unsigned int cmd,
+		     uintptr_t arg); /* ENOTTY */
+	unsigned int (*poll)(struct file *f, unsigned int id,
+			     struct poller *p); /* always ready */
+	off_t (*size)(unsigned int id);         /* 0, for stat */
+};
+
+extern const struct device *const devices[]; /* the last is NULL */
+void dev_init(void);
+
+/* Read from a buffer that is the file's whole contents. */
+ssize_t dev_read_buffer(struct uio *u, const void *buf, size_t size);
+
+/*
+ * Control files: a write is one line of words, the first of which says what
+ * to do. An unknown word, or the wrong number of arguments, is EINVAL and
+ * says so on the console; a trailing newline is fine.
+ */
+#define CTL_ARGS 8
+
+struct ctlword {
+	const char *name;
+	int (*run)(int argc, char **argv); /* argv[0] is the word */
+	int min, max;                      /* arguments after the word */
+};
+
+/* A whole word as a number, decimal or 0x hexadecimal, up to max; 0, -EINVAL. */
+int ctl_number(const char *word, uint64_t max, uint64_t *out);
+ssize_t ctl_write(struct uio *u, const struct ctlword *words);
+
+/* A bootable machine needs these two before there are files. */
+void uart_init(void);
+void plic_init(void);      /* once */
+void plic_init_hart(void); /* on each hart */
+void plic_interrupt(void); /* an external interrupt, at level 5 */
+void plic_register(unsigned int irq, void (*handler)(void));
+
+#endif

@@ -1,0 +1,163 @@
+/*
+ * kprof, the kernel profiler of Plan 9 and Inferno: kprof(3).
+ *
+ * /dev/kpctl takes the words start, startclr and stop. /dev/kpdata is an
+ * array of 4-byte big-endian counters: all ticks, ticks in the kernel, then
+ * one for every 8 bytes of kernel text. An idle hart is in the kernel.
+ *
+ * A sample bumps one counter, by one atomic, on any hart; the first two words
+ * are sums made when they are read.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "../print.h"
+#include "../sample.h"
+#include "dev.h"
+
+enum { KPCTL, KPDATA };
+
+#define BUCKET_SHIFT 3 /* 8 bytes of text */
+#define HEAD         2 /* words before the first bucket */
+
+static struct mutex lock; /* guards starting, stopping and clearing */
+static uint32_t *bucket;  /* a counter each; atomics */
+static size_t nbuckets;
+static uint32_t user_ticks; /* atomic */
+
+static void
+kprof_count(const struct sample *s)
+{
+	size_t i = (s->pc - (unsigned long)text_start) >> BUCKET_SHIFT;
+
+	if (s->mode == SAMPLE_USER)
+		__atomic_add_fetch(&user_ticks, 1, __ATOMIC_RELAXED);
+	else if (i < nbuckets)
+		__atomic_add_fetch(&bucket[i], 1, __ATOMIC_RELAXED);
+}
+
+struct profiler kprof_profiler = {.name = "kprof", .count = kprof_count};
+
+static void
+kprof_init(void)
+{
+	size_t size = text_end - text_start;
+	unsigned int order = 0;
+
+	mutex_init(&lock, "kprof");
+	nbuckets = (size + (1 << BUCKET_SHIFT) - 1) >> BUCKET_SHIFT;
+	while (((size_t)PAGE_SIZE << order) < nbuckets * sizeof(*bucket))
+		order++;
+	bucket = pages_alloc(order);
+	if (!bucket)
+		panic("no memory for kprof");
+	memset(bucket, 0, nbuckets * sizeof(*bucket));
+}
+
+static int
+kprof_start(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	mutex_lock(&lock);
+	sample_arm(&kprof_profiler);
+	mutex_unlock(&lock);
+	return 0;
+}
+
+static int
+kprof_stop(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	mutex_lock(&lock);
+	sample_disarm(&kprof_profiler);
+	mutex_unlock(&lock);
+	return 0;
+}
+
+/* Disarmed first, so that no sample is counted while the counters go to 0. */
+static int
+kprof_startclr(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	mutex_lock(&lock);
+	sample_disarm(&kprof_profiler);
+	memset(bucket, 0, nbuckets * sizeof(*bucket));
+	user_ticks = 0;
+	sample_arm(&kprof_profiler);
+	mutex_unlock(&lock);
+	return 0;
+}
+
+static const struct ctlword words[] = {
+    {.name = "start", .run = kprof_start},
+    {.name = "startclr", .run = kprof_startclr},
+    {.name = "stop", .run = kprof_stop},
+    {0},
+};
+
+/* Word i of kpdata. Words 0 and 1 take a pass over all buckets. */
+static uint32_t
+kprof_word(size_t i)
+{
+	uint32_t sum = i == 0 ? user_ticks : 0;
+
+	if (i >= HEAD)
+		return bucket[i - HEAD];
+	for (size_t b = 0; b < nbuckets; b++)
+		sum += bucket[b];
+	return sum;
+}
+
+static off_t
+kprof_size(unsigned int id)
+{
+	return id == KPDATA ? (off_t)((HEAD + nbuckets) * 4) : 0;
+}
+
+/* Like an ordinary file: any offset, any length; word by word, big-endian. */
+static ssize_t
+kprof_read(struct file *f, unsigned int id, struct uio *u)
+{
+	off_t size = kprof_size(id);
+	ssize_t total = 0;
+	uint32_t chunk[128];
+
+	(void)f;
+	while (u->left && u->offset < size) {
+		size_t first = u->offset / 4, skip = u->offset % 4;
+		size_t n = size / 4 - first;
+		ssize_t moved;
+
+		if (n > sizeof(chunk) / sizeof(chunk[0]))
+			n = sizeof(chunk) / sizeof(chunk[0]);
+		for (size_t i = 0; i < n; i++)
+			chunk[i] = __builtin_bswap32(kprof_word(first + i));
+		moved = uio_to(u, (char *)chunk + skip, n * 4 - skip);
+		if (moved < 0)
+			return moved;
+		total += moved;
+	}
+	return total;
+}
+
+static ssize_t
+kprof_write(struct file *f, unsigned int id, struct uio *u)
+{
+	(void)f;
+	return id == KPCTL ? ctl_write(u, words) : -EINVAL;
+}
+
+static const struct devfile files[] = {
+    {.name = "kpctl", .id = KPCTL, .mode = 0600},
+    {.name = "kpdata", .id = KPDATA, .mode = 0600},
+    {0},
+};
+
+const struct device kprof_device = {
+    .name = "kprof",
+    .files = files,
+    .init = kprof_init,
+    .read = kprof_read,
+    .write = kprof_write,
+    .size = kprof_size,
+};

@@ -1,0 +1,209 @@
+/*
+ * /dev/profclock: the sampling clock's settings, as text.
+ *
+ *	hz N           samples a second on each hart, 1 to 10000
+ *	jitter on|off  random intervals whose mean is 1/hz
+ *	seed N         where the random intervals start
+ *	hold on|off    take no real samples
+ *	sample MODE PC [COUNT [IPL [HART [PID [PGRP]]]]]
+ *	               hand a made-up sample to the profilers, COUNT times;
+ *	               MODE is user, kernel, kerneli or idle
+ *
+ * Reading says what is set. With hold on, every byte that the profilers'
+ * devices give is known in advance.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "../clock.h"
+#include "../print.h"
+#include "../proc/proc.h"
+#include "../sample.h"
+#include "dev.h"
+
+#define HZ_MAX 10000
+
+static struct mutex lock; /* guards changing the settings */
+
+static void
+profclock_init(void)
+{
+	mutex_init(&lock, "profclock");
+}
+
+static const char *
+on_off(bool on)
+{
+	return on ? "on" : "off";
+}
+
+static ssize_t
+profclock_read(struct file *f, unsigned int id, struct uio *u)
+{
+	char text[128];
+	unsigned long late = 0;
+	int n;
+
+	(void)f, (void)id;
+	for (unsigned int i = 0; i < nharts; i++)
+		late += harts[i].late_samples;
+	n = ksnprintf(text, sizeof(text),
+		      "hz %u\njitter %s\nseed %lu\nhold %s\nlate %lu\n",
+		      profclock.hz, on_off(profclock.jitter), profclock.seed,
+		      on_off(profclock.hold), late);
+	return dev_read_buffer(u, text, n);
+}
+
+static int
+flag(const char *word, bool *out)
+{
+	if (strcmp(word, "on") != 0 && strcmp(word, "off") != 0)
+		return -EINVAL;
+	*out = word[1] == 'n';
+	return 0;
+}
+
+/* Change one setting between these two; the harts follow the generation. */
+static void
+begin(void)
+{
+	mutex_lock(&lock);
+}
+
+static int
+commit(void)
+{
+	__atomic_add_fetch(&profclock.generation, 1, __ATOMIC_RELEASE);
+	mutex_unlock(&lock);
+	return 0;
+}
+
+static int
+set_hz(int argc, char **argv)
+{
+	uint64_t hz;
+
+	(void)argc;
+	if (ctl_number(argv[1], HZ_MAX, &hz) != 0 || hz == 0)
+		return -EINVAL;
+	begin();
+	profclock.hz = hz;
+	return commit();
+}
+
+static int
+set_jitter(int argc, char **argv)
+{
+	bool on;
+
+	(void)argc;
+	if (flag(argv[1], &on) != 0)
+		return -EINVAL;
+	begin();
+	profclock.jitter = on;
+	return commit();
+}
+
+static int
+set_seed(int argc, char **argv)
+{
+	uint64_t seed;
+
+	(void)argc;
+	if (ctl_number(argv[1], UINT64_MAX, &seed) != 0)
+		return -EINVAL;
+	begin();
+	profclock.seed = seed;
+	return commit();
+}
+
+static int
+set_hold(int argc, char **argv)
+{
+	bool on;
+
+	(void)argc;
+	if (flag(argv[1], &on) != 0)
+		return -EINVAL;
+	begin();
+	profclock.hold = on;
+	return commit();
+}
+
+static int
+sample_mode(const char *word)
+{
+	static const char *const names[] = {
+	    [SAMPLE_USER] = "user",
+	    [SAMPLE_KERNEL] = "kernel",
+	    [SAMPLE_KERNELI] = "kerneli",
+	    [SAMPLE_IDLE] = "idle",
+	};
+
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(word, names[i]) == 0)
+			return i;
+	return -EINVAL;
+}
+
+/* The arguments of `sample` after the mode, with what each may be at most. */
+enum { PC, COUNT, IPL, HART, PID, PGRP, NARGS };
+
+static int
+make_samples(int argc, char **argv)
+{
+	const uint64_t max[NARGS] = {UINT64_MAX, 1000000, 7,
+				     nharts - 1, PID_MAX, PID_MAX};
+	uint64_t arg[NARGS] = {[COUNT] = 1};
+	int mode = sample_mode(argv[1]);
+	struct sample s;
+
+	if (mode < 0)
+		return mode;
+	for (int i = 2; i < argc; i++)
+		if (ctl_number(argv[i], max[i - 2], &arg[i - 2]) != 0)
+			return -EINVAL;
+	s = (struct sample){
+	    .mode = mode,
+	    .pc = arg[PC],
+	    .ipl = arg[IPL],
+	    .hart = arg[HART],
+	    .pid = arg[PID],
+	    .pgrp = arg[PGRP],
+	};
+	while (arg[COUNT]--) { /* as the clock does it: with SIE=0 */
+		csr_clear(sstatus, SSTATUS_SIE);
+		sample(&s);
+		csr_set(sstatus, SSTATUS_SIE);
+	}
+	return 0;
+}
+
+static const struct ctlword words[] = {
+    {.name = "hz", .run = set_hz, .min = 1, .max = 1},
+    {.name = "jitter", .run = set_jitter, .min = 1, .max = 1},
+    {.name = "seed", .run = set_seed, .min = 1, .max = 1},
+    {.name = "hold", .run = set_hold, .min = 1, .max = 1},
+    {.name = "sample", .run = make_samples, .min = 2, .max = 1 + NARGS},
+    {0},
+};
+
+static ssize_t
+profclock_write(struct file *f, unsigned int id, struct uio *u)
+{
+	(void)f, (void)id;
+	return ctl_write(u, words);
+}
+
+static const struct devfile files[] = {
+    {.name = "profclock", .mode = 0600},
+    {0},
+};
+
+const struct device profclock_device = {
+    .name = "profclock",
+    .files = files,
+    .init = profclock_init,
+    .read = profclock_read,
+    .write = profclock_write,
+};

@@ -1,0 +1,214 @@
+/*
+ * The serial port: an ns16550a with its 16-byte FIFOs.
+ *
+ * The console's output goes through a transmit ring. Whoever adds to the ring
+ * moves what the port will take at once; if some is left, the port interrupts
+ * when it has room. Kernel messages are polled, and wait for the ring first.
+ *
+ * Received characters go to the console one by one, in the interrupt handler.
+ */
+#include "uart.h"
+
+#include <stdint.h>
+
+#include "../layout.h"
+#include "../lock.h"
+#include "../machine.h"
+#include "dev.h"
+
+/* Registers, by their distance in bytes. */
+#define RBR           0 /* read: the character received */
+#define THR           0 /* write: the character to send */
+#define IER           1 /* interrupts wanted: */
+#define IER_RECEIVED  0x1
+#define IER_SENDABLE  0x2
+#define IIR           2 /* read: why it interrupted; reading acknowledges */
+#define FCR           2 /* write: */
+#define FCR_FIFO      0x7 /* FIFOs on, both emptied */
+#define LCR           3
+#define LCR_8BITS     0x3
+#define MCR           4
+#define MCR_OUT2      0x8 /* lets the interrupt line through */
+#define LSR           5
+#define LSR_RECEIVED  0x1
+#define LSR_SENDABLE  0x20 /* the transmit FIFO is empty */
+#define LSR_ALL_SENT  0x40 /* and the shift register too */
+
+#define FIFO_SIZE 16
+
+/* Guards the port and what follows. Last in the lock order. */
+static struct spinlock uart_lock = SPINLOCK5("uart");
+static char ring[UART_RING];
+static size_t ring_in, ring_out; /* count up for ever; equal: empty */
+static uint8_t enabled;          /* what IER was set to */
+
+static bool broken_in; /* set by a panic: the lock counts no more */
+
+static volatile uint8_t *
+reg(unsigned int r)
+{
+	return (volatile uint8_t *)pa_to_va(machine.uart) + r;
+}
+
+static void
+enable(uint8_t interrupts)
+{
+	if (interrupts != enabled)
+		*reg(IER) = enabled = interrupts;
+}
+
+/* Move one FIFO's worth from the ring; the port must be sendable. */
+static void
+fill_fifo(void)
+{
+	for (int i = 0; i < FIFO_SIZE && ring_out != ring_in; i++)
+		*reg(THR) = ring[ring_out++ % UART_RING];
+}
+
+/* Send what the port takes now; ask for an interrupt if that isn't all. */
+static void
+pump(void)
+{
+	while (ring_out != ring_in && *reg(LSR) & LSR_SENDABLE)
+		fill_fifo();
+	enable(ring_out == ring_in ? IER_RECEIVED
+				   : IER_RECEIVED | IER_SENDABLE);
+}
+
+/* Send everything now. The interrupt stays wanted if it was: its handler is
+ * to wake those who wait for room. */
+static void
+drain(void)
+{
+	while (ring_out != ring_in)
+		if (*reg(LSR) & LSR_SENDABLE)
+			fill_fifo();
+}
+
+static void
+send_polled(char c)
+{
+	if (!machine.uart) {
+		sbi_putchar(c);
+		return;
+	}
+	while (!(*reg(LSR) & LSR_SENDABLE))
+		;
+	*reg(THR) = c;
+}
+
+void
+uart_print_begin(void)
+{
+	if (!__atomic_load_n(&broken_in, __ATOMIC_ACQUIRE))
+		spin_lock(&uart_lock);
+	drain();
+}
+
+void
+uart_print(char c)
+{
+	if (c == '\n')
+		send_polled('\r');
+	send_polled(c);
+}
+
+void
+uart_print_end(void)
+{
+	if (!__atomic_load_n(&broken_in, __ATOMIC_ACQUIRE))
+		spin_unlock(&uart_lock);
+}
+
+void
+uart_break_in(void)
+{
+	__atomic_store_n(&broken_in, true, __ATOMIC_RELEASE);
+}
+
+void
+uart_flush(void)
+{
+	if (!machine.uart)
+		return;
+	uart_print_begin();
+	while (!(*reg(LSR) & LSR_ALL_SENT))
+		;
+	uart_print_end();
+}
+
+size_t
+uart_room(void)
+{
+	size_t used;
+
+	spin_lock(&uart_lock);
+	used = ring_in - ring_out;
+	spin_unlock(&uart_lock);
+	return UART_RING - used;
+}
+
+/* ring_in moves once, so that a panic finds all of buf in the ring or none. */
+void
+uart_put(const char *buf, size_t n)
+{
+	spin_lock(&uart_lock);
+	for (size_t i = 0; i < n; i++)
+		ring[(ring_in + i) % UART_RING] = buf[i];
+	asm volatile("" ::: "memory");
+	ring_in += n;
+	pump();
+	spin_unlock(&uart_lock);
+}
+
+bool
+uart_idle(void)
+{
+	bool idle;
+
+	spin_lock(&uart_lock);
+	idle = ring_in == ring_out;
+	spin_unlock(&uart_lock);
+	return idle;
+}
+
+/* The next character received, or -1. */
+static int
+receive(void)
+{
+	int c = -1;
+
+	spin_lock(&uart_lock);
+	if (*reg(LSR) & LSR_RECEIVED)
+		c = *reg(RBR);
+	spin_unlock(&uart_lock);
+	return c;
+}
+
+static void
+uart_interrupt(void)
+{
+	bool sending;
+	int c;
+
+	spin_lock(&uart_lock);
+	(void)*reg(IIR);
+	sending = enabled & IER_SENDABLE;
+	pump();
+	spin_unlock(&uart_lock);
+	if (sending)
+		console_writable();
+	while ((c = receive()) >= 0)
+		console_input(c);
+}
+
+/* The firmware has set the speed. */
+void
+uart_init(void)
+{
+	*reg(LCR) = LCR_8BITS;
+	*reg(FCR) = FCR_FIFO;
+	*reg(MCR) = MCR_OUT2;
+	enable(IER_RECEIVED);
+	plic_register(machine.uart_irq, uart_interrupt);
+}

@@ -1,0 +1,41 @@
+/*
+ * The serial port, under the console (console.c) and under kernel messages
+ * (print.c). Its lock is the last in the order: nothing else is taken while
+ * it is held, so that a message can be printed whatever locks are held.
+ */
+#ifndef KERNEL_UART_H
+#define KERNEL_UART_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Kernel messages: polled, in any context, before uart_init too. What the
+ * console has in the transmit ring goes first, so that it stays unbroken. */
+void uart_print_begin(void);
+void uart_print(char c);
+void uart_print_end(void);
+
+/* From now on, print without taking the lock: its holder may be stopped. */
+void uart_break_in(void);
+
+/* Wait until all that was written has left. */
+void uart_flush(void);
+
+/*
+ * The console's output. uart_room says how many bytes the transmit ring can
+ * take; uart_put adds n bytes, not more than that. Callers hold the console's
+ * lock: the room that one of them found, no other takes away.
+ */
+#define UART_RING 2048
+
+size_t uart_room(void);
+void uart_put(const char *buf, size_t n);
+/* Has everything gone out? Else console_writable will be called. */
+bool uart_idle(void);
+
+/* The console's, called by the port's interrupt handler: a character came;
+ * the transmit ring has room again. */
+void console_input(char c);
+void console_writable(void);
+
+#endif

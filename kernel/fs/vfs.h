@@ -1,0 +1,190 @@
+/*
+ * Files: vnodes (what a name leads to), open files (what a descriptor leads
+ * to), and the operations that ramfs, devfs and pipes give them.
+ *
+ * Every function returns 0, a count, or a negative errno.
+ */
+#ifndef KERNEL_VFS_H
+#define KERNEL_VFS_H
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "../lock.h"
+#include "../mm/mm.h"
+
+#define PATH_MAX_LEN 1024 /* with the NUL */
+#define NAME_MAX_LEN 255  /* without */
+
+/* One transfer: where the bytes are, how many are left, where in the file. */
+struct uio {
+	uintptr_t base; /* user address, or kernel address if kernel is set */
+	size_t left;
+	off_t offset;
+	bool kernel;
+	bool append; /* a write at the end; the file system sets offset */
+};
+
+/* Move up to n bytes to (uio_to) or from the uio's memory, and advance it.
+ * The count moved is min(n, left); or -EFAULT. Level 0, no spinlock. */
+ssize_t uio_to(struct uio *u, const void *src, size_t n);
+ssize_t uio_from(struct uio *u, void *dst, size_t n);
+
+struct vnode;
+struct file;
+struct dirent;
+
+/*
+ * select and poll: what is ready, in the bits of <poll.h>. A file's poll calls
+ * poll_wait for each queue that is woken when the answer may change, at most
+ * POLL_QUEUES, with the lock that guards the queue held. p may be NULL: the
+ * caller only asks. Wake such queues with wake_all.
+ */
+#define POLL_QUEUES 2
+
+struct poller; /* a thread in select or poll (fs/select.c) */
+void poll_wait(struct poller *p, struct waitq *q, struct spinlock *lk);
+
+/*
+ * A file system implements these; a vnode lacking one gets the errno said
+ * beside it. Names are one component, never "." (nor "..", but for lookup).
+ * Operations on directories do their own locking.
+ */
+struct vnode_ops {
+	/* Directories. lookup: a referenced vnode, or -ENOENT; ".." is asked
+	 * too, but not of a mounted root. */
+	int (*lookup)(struct vnode *dir, const char *name, struct vnode **out);
+	int (*create)(struct vnode *dir, const char *name, mode_t mode,
+		      struct vnode **out); /* EROFS; EEXIST if it's there */
+	int (*mkdir)(struct vnode *dir, const char *name, mode_t mode);
+	int (*unlink)(struct vnode *dir, const char *name); /* EROFS */
+	int (*rmdir)(struct vnode *dir, const char *name);
+	int (*rename)(struct vnode *from, const char *old, struct vnode *to,
+		      const char *new); /* EROFS */
+	/* The first entry at or past *cookie, which then is past it; 1, or 0
+	 * at the end. Cookies are DIR_COOKIE and up: "." and ".." are added
+	 * by vfs_readdir. */
+	int (*readdir)(struct vnode *dir, off_t *cookie, struct dirent *de);
+
+	/* Any vnode. open and close see the open file come and go; there is
+	 * no close when open failed. f is NULL in vnode_read's reads. */
+	int (*open)(struct vnode *v, struct file *f);
+	void (*close)(struct vnode *v, struct file *f);
+	ssize_t (*read)(struct vnode *v, struct file *f, struct uio *u);
+	ssize_t (*write)(struct vnode *v, struct file *f, struct uio *u);
+	int (*ioctl)(struct vnode *v, struct file *f, unsigned int cmd,
+		     uintptr_t arg); /* ENOTTY */
+	unsigned int (*poll)(struct vnode *v, struct file *f,
+			     struct poller *p);        /* always ready */
+	int (*truncate)(struct vnode *v, off_t size);  /* EINVAL */
+	int (*stat)(struct vnode *v, struct stat *st); /* st is all zeroes */
+	int (*chmod)(struct vnode *v, mode_t mode);    /* EROFS */
+	/* Times of access and change in ns since 1970, or TIME_OMIT. */
+	int (*utimens)(struct vnode *v, const int64_t ns[2]); /* EROFS */
+	/* The page that holds offset, referenced, to be mapped read-only. */
+	int (*getpage)(struct vnode *v, off_t offset, void **page);
+	void (*free)(struct vnode *v); /* the last reference is gone */
+};
+
+#define DIR_COOKIE 2
+#define TIME_OMIT  (-1) /* leave this one as it is */
+
+struct vnode {
+	const struct vnode_ops *ops;
+	unsigned int refs;     /* atomic */
+	mode_t type;           /* S_IFREG, S_IFDIR, S_IFCHR or S_IFIFO */
+	bool stream;           /* has no offsets: lseek is ESPIPE */
+	unsigned int texts;    /* atomic: mappings as program text (ETXTBSY) */
+	struct vnode *mounted; /* root of a file system mounted here; final */
+	struct vnode *covered; /* of such a root: where it is mounted; final */
+	/* One change of the contents at a time. It is held while user memory
+	 * is read, so read and getpage must not need it. */
+	struct mutex lock;
+};
+
+struct file {
+	unsigned int refs; /* atomic: descriptors, and calls in progress */
+	int flags;         /* O_ACCMODE, O_APPEND, O_NONBLOCK; atomic */
+	struct vnode *vnode;
+	void *private;     /* the vnode's open */
+	struct mutex lock; /* guards offset */
+	off_t offset;
+};
+
+void vfs_init(void); /* mount / and /dev, unpack the initrd */
+void vnode_init(struct vnode *v, const struct vnode_ops *ops, mode_t type);
+void vnode_ref(struct vnode *v);
+void vnode_put(struct vnode *v);
+/* From kernel memory, at an offset: for exec and symbols.c. */
+ssize_t vnode_read(struct vnode *v, void *buf, size_t n, off_t offset);
+int vnode_stat(struct vnode *v, struct stat *st);
+
+/* Paths start at the root, or at the current process's directory. */
+int vfs_lookup(const char *path, struct vnode **out);
+/* Open path as open(2) does: O_CREAT, O_EXCL, O_TRUNC, O_DIRECTORY.. */
+int vfs_open(const char *path, int flags, mode_t mode, struct file **out);
+int vfs_mkdir(const char *path, mode_t mode);
+int vfs_unlink(const char *path);
+int vfs_rmdir(const char *path);
+int vfs_rename(const char *old, const char *new);
+/* Cut v, or lengthen it with zeroes. */
+int vfs_truncate(struct vnode *v, off_t size);
+int vfs_readdir(struct vnode *dir, off_t *cookie, struct dirent *de);
+/* The path of a directory, by its parents' entries, into buf; its length. */
+ssize_t vfs_path(struct vnode *dir, char *buf, size_t size);
+/* The file system of root takes over the reference. */
+int vfs_mount(const char *path, struct vnode *root);
+
+struct file *file_alloc(void); /* refs 1, all else zero; NULL: no memory */
+/* Give f, as file_alloc gave it, to v; takes over a reference on success. */
+int file_open(struct file *f, struct vnode *v, int flags);
+void file_ref(struct file *f);
+void file_put(struct file *f);
+ssize_t file_read(struct file *f, struct uio *u);  /* at the file's offset, */
+ssize_t file_write(struct file *f, struct uio *u); /* which moves */
+unsigned int file_poll(struct file *f, struct poller *p);
+
+/* Descriptors of a process (fs/fd.c). */
+#define FD_MAX 64
+
+struct fdtable {
+	struct spinlock lock; /* level 1; guards all */
+	struct file *file[FD_MAX];
+	uint64_t used;    /* a bit each: open, or reserved */
+	uint64_t cloexec; /* a bit each */
+};
+
+void fdtable_init(struct fdtable *t);
+void fdtable_fork(struct fdtable *child, struct fdtable *parent);
+void fdtable_exec(struct fdtable *t); /* close what is close-on-exec */
+void fdtable_close_all(struct fdtable *t);
+struct file *fd_get(int fd); /* current's, referenced; NULL: EBADF */
+/*
+ * Take the lowest free descriptor >= min, or -EMFILE, before anything is done
+ * that couldn't be undone; then give it a file, whose reference it takes over,
+ * or give it back.
+ */
+int fd_reserve(int min, bool cloexec);
+void fd_bind(int fd, struct file *f);
+void fd_release(int fd);
+/* Both at once: -EMFILE leaves the reference with the caller. */
+int fd_install(struct file *f, int min, bool cloexec);
+int fd_close(int fd);                /* 0 or -EBADF */
+int fd_dup2(struct file *f, int fd); /* takes over f; fd is in range */
+int fd_cloexec(int fd);              /* is it? or -EBADF */
+int fd_set_cloexec(int fd, bool cloexec);
+
+/* The working directory of a process: guarded by the process's lock. */
+struct cwd {
+	struct vnode *vnode;
+	char *path; /* absolute, normalised, kmalloc'ed */
+};
+
+/* Two open files on a new pipe: end[0] reads, end[1] writes. */
+int pipe_create(struct file *end[2]);
+
+struct vnode *ramfs_create(void);                   /* root of an empty one */
+int ustar_unpack(const void *archive, size_t size); /* into / */
+int devfs_init(void);                               /* mount /dev */
+
+#endif

@@ -1,0 +1,75 @@
+/*
+ * What belongs to one hart. Touched by its own hart only, at a raised level,
+ * but for the fields that say otherwise.
+ */
+#ifndef KERNEL_HART_H
+#define KERNEL_HART_H
+
+#include "lock.h"
+#include "offsets.h"
+
+#define HART_MAX 16 /* pcs has four bits for a hart's number */
+
+struct thread;
+
+struct hart {
+	unsigned int id;     /* logical: 0, 1, 2.. in the device tree's order */
+	unsigned int hartid; /* the hardware's, which SBI and the PLIC want */
+	struct thread *idle;
+
+	unsigned int pending;  /* work left for the lowering: HART_TICK */
+	unsigned int depth;    /* interrupt handlers in progress */
+	unsigned long last_pc; /* what the last sample interrupted; any hart */
+
+	/* The clock's deadlines (clock.c), in timer counts. */
+	uint64_t next_tick;
+	uint64_t next_sample;
+	uint32_t tick_carry,
+	    sample_carry;      /* fractions of a count, see clock.c */
+	uint64_t late_samples; /* whose deadline had passed; any hart */
+	uint64_t late_ticks;
+	uint64_t random;             /* state of the jitter's generator */
+	unsigned int profclock_seen; /* the generation it follows */
+	uint64_t ticks;              /* since boot; any hart */
+	unsigned int sampling;       /* odd while the sampler runs; any hart */
+
+	/* The scheduler (proc/sched.c). */
+	struct spinlock runq_lock;
+	struct list runq; /* of threads; guarded by runq_lock */
+	unsigned int nrunnable;
+	bool idling;             /* waits in wfi; any hart */
+	struct thread *fp_owner; /* whose floating-point registers these are */
+};
+
+/* hart.pending */
+#define HART_TICK 0x1 /* a scheduling tick is owed */
+
+extern struct hart harts[HART_MAX];
+extern unsigned int nharts; /* of those the machine has, how many run */
+
+/*
+ * The hart this runs on. A thread at level 0 may find itself on another right
+ * after; so raise the level first, unless any hart will do.
+ */
+static inline struct hart *
+this_hart(void)
+{
+	struct hart *h;
+
+	asm volatile("ld %0, %1(tp)" : "=r"(h) : "i"(T_HART));
+	return h;
+}
+
+/* Do what the timer handler left (level.c). Level 0. */
+void level_pending(void);
+
+/* Lower to a sie that level_raise gave: first sie, then the pending work. */
+static inline void
+level_lower(unsigned long sie)
+{
+	csr_write(sie, sie);
+	if ((sie & SIE_SOFT) && this_hart()->pending)
+		level_pending();
+}
+
+#endif

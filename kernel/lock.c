@@ -1,0 +1,191 @@
+/* Spinlocks, wait queues, mutexes: see lock.h. */
+#include "lock.h"
+
+#include "machine.h"
+#include "print.h"
+#include "proc/proc.h"
+#include "syscall.h"
+#include "thread.h"
+
+/* Take lk, without a word about the level. */
+static void
+acquire(struct spinlock *lk, void *pc)
+{
+	struct hart *h = this_hart();
+
+	if (lk->hart == h)
+		panic("deadlock: %s, taken at %p, wanted again at %p", lk->name,
+		      lk->pc, pc);
+	while (__atomic_exchange_n(&lk->held, 1, __ATOMIC_ACQUIRE))
+		while (__atomic_load_n(&lk->held, __ATOMIC_RELAXED))
+			;
+	lk->hart = h;
+	lk->pc = pc;
+}
+
+static void
+release(struct spinlock *lk)
+{
+	lk->hart = NULL;
+	__atomic_store_n(&lk->held, 0, __ATOMIC_RELEASE);
+}
+
+void
+spin_lock(struct spinlock *lk)
+{
+	unsigned long sie = level_raise(lk->mask);
+
+	acquire(lk, __builtin_return_address(0));
+	lk->saved = sie;
+}
+
+void
+spin_unlock(struct spinlock *lk)
+{
+	unsigned long sie = lk->saved;
+
+	assert(lk->hart == this_hart());
+	release(lk);
+	level_lower(sie);
+}
+
+bool
+spin_held(const struct spinlock *lk)
+{
+	return lk->hart == this_hart();
+}
+
+/*
+ * Sleep on q. The state is set before lk is released, so a waker that comes
+ * between that and sched() finds a sleeper, makes it runnable, and sched()
+ * soon comes back. The level stays raised from lk's taking to its retaking:
+ * a preemption in between would find a sleeper running.
+ *
+ * A signal that came before the state was set woke no one: look again after.
+ */
+static int
+wait_common(struct waitq *q, struct spinlock *lk, int state,
+	    unsigned long deadline)
+{
+	struct waiter w = {.thread = current};
+	unsigned long sie = lk->saved;
+	bool hard = state == THREAD_SLEEPING_HARD;
+
+	assert(spin_held(lk));
+	list_append(&q->waiters, &w.link);
+	if (deadline != WAIT_FOREVER)
+		time_add(current, deadline);
+	__atomic_store_n(&current->state, state, __ATOMIC_SEQ_CST);
+	if (!hard && signal_pending())
+		thread_wake(current, true);
+	release(lk);
+	sched();
+	acquire(lk, __builtin_return_address(0));
+	lk->saved = sie;
+	list_remove(&w.link);
+	if (deadline != WAIT_FOREVER)
+		time_remove(current);
+	if (!hard && signal_pending())
+		return -ERESTART;
+	return rdtime() < deadline ? 0 : -ETIMEDOUT;
+}
+
+int
+wait_on(struct waitq *q, struct spinlock *lk)
+{
+	return wait_common(q, lk, THREAD_SLEEPING, WAIT_FOREVER);
+}
+
+int
+wait_until(struct waitq *q, struct spinlock *lk, unsigned long deadline)
+{
+	return wait_common(q, lk, THREAD_SLEEPING, deadline);
+}
+
+void
+wait_uninterruptible(struct waitq *q, struct spinlock *lk)
+{
+	wait_common(q, lk, THREAD_SLEEPING_HARD, WAIT_FOREVER);
+}
+
+void
+wake_all(struct waitq *q)
+{
+	struct list *l;
+
+	list_each (l, &q->waiters)
+		thread_wake(container_of(l, struct waiter, link)->thread,
+			    false);
+}
+
+/* A waiter stays on q until it runs again: pass over those already woken. */
+void
+wake_one(struct waitq *q)
+{
+	struct list *l;
+
+	list_each (l, &q->waiters)
+		if (thread_wake(container_of(l, struct waiter, link)->thread,
+				false))
+			return;
+}
+
+/*
+ * A mutex's owner is a thread's address, with bit 0 set while others may be
+ * waiting: so taking and giving back one that nobody else wants is one
+ * compare-and-swap each.
+ */
+#define MUTEX_WANTED 1UL
+
+void
+mutex_init(struct mutex *m, const char *name)
+{
+	m->owner = 0;
+	m->lock = (struct spinlock)SPINLOCK1(name);
+	waitq_init(&m->waiters);
+}
+
+static bool
+mutex_swap(struct mutex *m, unsigned long from, unsigned long to)
+{
+	return __atomic_compare_exchange_n(&m->owner, &from, to, false,
+					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+bool
+mutex_held(const struct mutex *m)
+{
+	return (m->owner & ~MUTEX_WANTED) == (unsigned long)current;
+}
+
+/* A waiter takes it as wanted: it can't tell whether it was the last one. */
+void
+mutex_lock(struct mutex *m)
+{
+	if (mutex_swap(m, 0, (unsigned long)current))
+		return;
+	assert(!mutex_held(m));
+	spin_lock(&m->lock);
+	for (;;) {
+		unsigned long owner = m->owner;
+
+		if (owner == 0 &&
+		    mutex_swap(m, 0, (unsigned long)current | MUTEX_WANTED))
+			break;
+		if (owner != 0 && mutex_swap(m, owner, owner | MUTEX_WANTED))
+			wait_uninterruptible(&m->waiters, &m->lock);
+	}
+	spin_unlock(&m->lock);
+}
+
+void
+mutex_unlock(struct mutex *m)
+{
+	if (mutex_swap(m, (unsigned long)current, 0))
+		return;
+	assert(mutex_held(m));
+	spin_lock(&m->lock);
+	__atomic_store_n(&m->owner, 0, __ATOMIC_RELEASE);
+	wake_one(&m->waiters);
+	spin_unlock(&m->lock);
+}

@@ -1,0 +1,42 @@
+/* What the device tree says of the machine (fdt.c), read once at boot. */
+#ifndef KERNEL_MACHINE_H
+#define KERNEL_MACHINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hart.h"
+
+struct machine {
+	unsigned int nharts;
+	unsigned int hartid[HART_MAX];       /* sparse, in the tree's order */
+	unsigned int plic_context[HART_MAX]; /* S-mode external, per hart */
+	uint64_t memory_start, memory_end;   /* physical, below 4 GiB */
+	uint64_t memory_ignored; /* bytes past what the kernel maps */
+	uint64_t initrd_start, initrd_end;
+	uint64_t timebase;              /* counts of rdtime a second */
+	bool sstc;                      /* stimecmp exists, on every hart */
+	uint64_t uart, plic, rtc, test; /* physical addresses; 0: none */
+	unsigned int uart_irq;
+	char bootargs[256];
+};
+
+extern struct machine machine;
+
+/* Fill in `machine` from the tree at dtb; runs before anything else. */
+void fdt_read(const void *dtb);
+
+/* The value of NAME=VALUE among the boot arguments; dflt without one. */
+unsigned long bootarg_number(const char *name, unsigned long dflt);
+bool bootarg_present(const char *name);
+
+/* sbi.c */
+void sbi_set_timer(uint64_t when);
+void sbi_send_ipi(unsigned int hartid);
+int sbi_hart_start(unsigned int hartid, uint64_t entry, uint64_t arg);
+/* sfence.vma on other harts: hardware ids; size 0 means everything. */
+void sbi_remote_fence(unsigned int hartid, uintptr_t va, size_t size);
+/* Through the test device: QEMU exits with status; never returns. */
+void machine_poweroff(int status) __attribute__((noreturn));
+
+#endif

@@ -1,0 +1,99 @@
+/* From the first line of C to the first process. */
+#include "clock.h"
+#include "dev/dev.h"
+#include "machine.h"
+#include "mm/mm.h"
+#include "print.h"
+#include "proc/proc.h"
+#include "trap.h"
+
+/* boot/entry.S */
+extern char boot_dtb[], boot_dtb_end[], boot_stack_end[];
+extern char secondary_start[];
+
+/* The boot hart's first thread; it becomes that hart's idle thread. */
+struct thread boot_thread = {
+    .kstack_top = (unsigned long)boot_stack_end,
+    .hart = &harts[0],
+    .on_cpu = 1,
+};
+
+/* Number the harts as the device tree does; this is hartid's. */
+static void
+number_harts(unsigned long hartid)
+{
+	nharts = machine.nharts;
+	for (unsigned int i = 0; i < nharts; i++) {
+		harts[i].id = i;
+		harts[i].hartid = machine.hartid[i];
+		sched_init_hart(&harts[i]);
+		if (machine.hartid[i] == hartid)
+			boot_thread.hart = &harts[i];
+	}
+	if (this_hart()->hartid != hartid)
+		panic("hart %lu isn't in the device tree", hartid);
+	this_hart()->idle = &boot_thread;
+}
+
+/* Let the other harts into secondary_main, each as its own idle thread. */
+static void
+start_harts(void)
+{
+	for (unsigned int i = 0; i < nharts; i++) {
+		struct hart *h = &harts[i];
+
+		if (h == this_hart())
+			continue;
+		h->idle = thread_create(NULL, sched_idle);
+		if (!h->idle)
+			panic("no memory for hart %u", i);
+		h->idle->hart = h;
+		h->idle->on_cpu = 1;
+		if (sbi_hart_start(h->hartid, va_to_pa(secondary_start),
+				   (unsigned long)h->idle) != 0)
+			panic("hart %u doesn't start", h->hartid);
+	}
+}
+
+/* What every hart does last, before it looks for something to run. */
+static void
+hart_main(void)
+{
+	plic_init_hart();
+	clock_init_hart();
+	csr_set(sstatus, SSTATUS_SIE);
+	sched_idle();
+}
+
+void
+secondary_main(void)
+{
+	trap_init_hart();
+	aspace_switch(NULL);
+	hart_main();
+}
+
+void
+boot_main(unsigned long hartid)
+{
+	trap_init_hart();
+	fdt_read(boot_dtb);
+	number_harts(hartid);
+	uart_init();
+	kprintf("Tally on %u harts, %lu MiB\n", nharts,
+		(machine.memory_end - machine.memory_start) >> 20);
+	if (machine.memory_ignored)
+		kprintf("%lu MiB beyond the kernel's reach stay unused\n",
+			machine.memory_ignored >> 20);
+	page_init(va_to_pa(kernel_end), machine.memory_end,
+		  machine.initrd_start, machine.initrd_end);
+	aspace_init();
+	plic_init();
+	time_init();
+	vfs_init();
+	dev_init();
+	symbols_load();
+	proc_init();
+	start_harts();
+	hart_main();
+}

@@ -1,0 +1,132 @@
+/*
+ * The kernel's own page tables, and which tables each hart has loaded.
+ *
+ *	root entry 507       kernel stacks (kstack.c)
+ *	           508, 509  physical 0 to 2 GiB, devices: 1 GiB leaves
+ *	           510       2 to 3 GiB, the kernel and RAM: 2 MiB leaves, and
+ *	                     4 KiB ones where text and read-only data lie
+ *	           511       3 to 4 GiB: a 1 GiB leaf
+ *
+ * All is global, and nothing both writable and executable. Every address
+ * space's root has a copy of these five entries, which never change, so the
+ * tables below them are the same everywhere.
+ */
+#include "table.h"
+
+#include <string.h>
+
+#include "../machine.h"
+#include "../print.h"
+#include "../thread.h"
+
+#define KERNEL_DATA (PTE_KERNEL | PTE_R | PTE_W)
+
+static pte_t kernel_root[TABLE_ENTRIES] PAGE_ALIGNED;
+static pte_t kernel_middle[TABLE_ENTRIES] PAGE_ALIGNED; /* of entry 510 */
+
+/* What a hart has loaded when it runs no process. */
+static struct aspace kernel_aspace = {.root = kernel_root};
+
+/* By logical number; touched by that hart only, at a raised level. */
+static struct aspace *loaded[HART_MAX];
+
+/* The flags for a page of the kernel's image or beyond. */
+static unsigned long
+kernel_flags(const char *va)
+{
+	if (va >= text_start && va < text_end)
+		return PTE_KERNEL | PTE_R | PTE_X;
+	if (va >= text_end && va < rodata_end)
+		return PTE_KERNEL | PTE_R;
+	return KERNEL_DATA;
+}
+
+/* A table of 4 KiB leaves for the 2 MiB from va on. */
+static pte_t
+kernel_leaves(char *va)
+{
+	pte_t *table = page_alloc();
+
+	if (table == NULL)
+		panic("no memory for the kernel's page tables");
+	for (unsigned int i = 0; i < TABLE_ENTRIES; i++, va += PAGE_SIZE)
+		table[i] = pte_make(va, kernel_flags(va));
+	return pte_make(table, PTE_V);
+}
+
+void
+aspace_init(void)
+{
+	unsigned int kernel_entry = table_index(KERNEL_BASE, SHIFT_ROOT);
+	char *va = (char *)(KERNEL_BASE >> SHIFT_ROOT << SHIFT_ROOT);
+
+	kernel_root[ROOT_STACKS] = kstack_init();
+	for (unsigned int i = ROOT_DIRECT; i < TABLE_ENTRIES; i++) {
+		uint64_t pa = (uint64_t)(i - ROOT_DIRECT) << SHIFT_ROOT;
+
+		kernel_root[i] = pte_make(pa_to_va(pa), KERNEL_DATA);
+	}
+	kernel_root[kernel_entry] = pte_make(kernel_middle, PTE_V);
+	for (unsigned int i = 0; i < TABLE_ENTRIES; i++) {
+		char *next = va + (1UL << SHIFT_MIDDLE);
+
+		if (next > text_start && va < rodata_end)
+			kernel_middle[i] = kernel_leaves(va);
+		else
+			kernel_middle[i] = pte_make(va, KERNEL_DATA);
+		va = next;
+	}
+	aspace_switch(NULL);
+}
+
+pte_t *
+ktable_root(void)
+{
+	pte_t *root = table_alloc();
+
+	if (root != NULL)
+		memcpy(&root[ROOT_STACKS], &kernel_root[ROOT_STACKS],
+		       (TABLE_ENTRIES - ROOT_STACKS) * sizeof(pte_t));
+	return root;
+}
+
+void
+aspace_switch(struct aspace *as)
+{
+	unsigned int me = this_hart()->id;
+	struct aspace *old = loaded[me];
+
+	if (as == NULL)
+		as = &kernel_aspace;
+	if (as == old)
+		return;
+	/* First the bit, then the flush: see aspace_flush. */
+	__atomic_fetch_or(&as->harts, 1UL << me, __ATOMIC_SEQ_CST);
+	csr_write(satp, SATP_SV39 | va_to_pa(as->root) >> PAGE_SHIFT);
+	tlb_flush();
+	/* Text may have been written by another hart. */
+	asm volatile("fence.i" ::: "memory");
+	if (old != NULL)
+		__atomic_fetch_and(&old->harts, ~(1UL << me),
+				   __ATOMIC_RELEASE);
+	loaded[me] = as;
+}
+
+void
+tlb_shootdown(unsigned long set, uintptr_t va, size_t size)
+{
+	unsigned long sie = level_raise(LEVEL1_MASK);
+	unsigned int me = this_hart()->id;
+
+	if (set >> me & 1) {
+		if (size == PAGE_SIZE)
+			tlb_flush_page(va);
+		else
+			tlb_flush();
+	}
+	set &= ~(1UL << me);
+	for (unsigned int i = 0; set >> i != 0 && i < nharts; i++)
+		if (set >> i & 1)
+			sbi_remote_fence(harts[i].hartid, va, size);
+	level_lower(sie);
+}

@@ -1,0 +1,112 @@
+/*
+ * Memory: pages, small blocks, address spaces, kernel stacks, and the only
+ * ways to touch a user's memory.
+ */
+#ifndef KERNEL_MM_H
+#define KERNEL_MM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../layout.h"
+#include "../lock.h"
+
+struct vnode;
+
+typedef uint64_t pte_t;
+
+/*
+ * Pages (page.c), named by their address in the direct map. Each has a
+ * reference count: 1 when allocated; the last page_free gives it back.
+ * Nothing panics for want of memory: NULL says so.
+ */
+/*
+ * Hand over the physical memory [start, end), except a hole, which may be
+ * empty (0, 0). What holds struct pages is taken from it. page_add frees the
+ * hole later, or a part of it; both widen the hole to whole pages.
+ */
+void page_init(uint64_t start, uint64_t end, uint64_t hole_start,
+	       uint64_t hole_end);
+void page_add(uint64_t start, uint64_t end);
+void *page_alloc(void); /* contents undefined */
+void *page_alloc_zero(void);
+void *pages_alloc(unsigned int order); /* 1 << order contiguous ones */
+void pages_free(void *page, unsigned int order);
+void page_ref(void *page);
+void page_free(void *page);
+unsigned int page_refs(const void *page);
+size_t page_count_free(void); /* exact while nothing allocates or frees */
+size_t page_count_total(void);
+
+/* Blocks of up to 2048 bytes from pages, larger ones whole pages (kmalloc.c) */
+void *kmalloc(size_t size);
+void *kzalloc(size_t size);
+void kfree(void *block); /* NULL is fine */
+
+/* Kernel stacks (kstack.c): the top of one, or 0. */
+uintptr_t kstack_alloc(void);
+void kstack_free(uintptr_t top); /* not the one it runs on */
+/* Give up stacks kept for reuse; false if there were none. No lock held that
+ * page_free takes. reclaimable: the pages that would bring. */
+bool kstack_reclaim(void);
+size_t kstack_reclaimable(void);
+
+/* Address spaces (aspace.c, fault.c). */
+
+enum { PROT_R = 1, PROT_W = 2, PROT_X = 4 };
+
+/* A range with one meaning; page aligned. What is touched, is filled in. */
+struct region {
+	uintptr_t start, end;
+	int prot;
+	struct vnode *vnode; /* NULL: zeroes */
+	off_t offset;        /* in vnode, of start */
+	size_t filled;       /* bytes from start that come from vnode */
+	uintptr_t low, high; /* aspace.c's: nothing outside was ever touched */
+};
+
+#define REGION_MAX 12
+
+struct aspace {
+	unsigned int refs; /* atomic: threads and processes that use it */
+	pte_t *root;
+	unsigned long
+	    harts; /* atomic bit set: where it is loaded, by hart id */
+
+	struct mutex lock; /* guards what follows, and the tables below root */
+	struct region region[REGION_MAX]; /* in address order */
+	unsigned int nregions;
+	uintptr_t heap_start, brk; /* the heap's region ends at brk's page */
+	size_t resident;           /* pages mapped */
+};
+
+void aspace_init(void); /* the kernel's own tables, final form */
+struct aspace *aspace_create(void);
+struct aspace *aspace_fork(struct aspace *as); /* copy on write */
+void aspace_ref(struct aspace *as);
+void aspace_free(struct aspace *as);
+/* Add a region; 0, -EINVAL for a bad or overlapping range, -ENOMEM. */
+int aspace_map(struct aspace *as, const struct region *r);
+/* Set the break; 0 or -ENOMEM. Lowering it gives pages back. */
+int aspace_set_brk(struct aspace *as, uintptr_t brk);
+/* Load as (NULL: none, the kernel's root) on this hart. Level raised. */
+void aspace_switch(struct aspace *as);
+/*
+ * Make va accessible for prot (one PROT_ bit): demand fill, copy on write.
+ * 0; -EFAULT: not allowed; -ENOMEM. May sleep.
+ */
+int aspace_fault(struct aspace *as, uintptr_t va, int prot);
+
+/*
+ * User memory (uaccess.S). These fault pages in, so level 0 and no spinlock.
+ * copy_in, copy_out: 0 or -EFAULT. copy_in_str: the length without the NUL,
+ * -EFAULT, or -ENAMETOOLONG when size bytes hold no NUL.
+ */
+int copy_in(void *dst, uintptr_t user_src, size_t n);
+int copy_out(uintptr_t user_dst, const void *src, size_t n);
+int zero_out(uintptr_t user_dst, size_t n);
+ssize_t copy_in_str(char *dst, uintptr_t user_src, size_t size);
+
+#endif

@@ -1,0 +1,113 @@
+/*
+ * Page tables, for the files of this folder.
+ *
+ * Sv39 has three levels of tables with 512 entries each: the root's entries
+ * stand for 1 GiB, the next level's for 2 MiB, a leaf table's for a page. An
+ * entry with R, W or X ends the walk; one without points to the next table.
+ * A and D are always set: not every machine sets them by itself.
+ *
+ * The struct page of a user's table counts its valid entries in `used`. The
+ * last to go takes the table with it.
+ */
+#ifndef KERNEL_TABLE_H
+#define KERNEL_TABLE_H
+
+#include "page.h"
+
+#include "../riscv.h"
+
+#define TABLE_ENTRIES  512
+#define SHIFT_ROOT     30 /* an entry stands for 1 << these bytes */
+#define SHIFT_MIDDLE   21
+#define SHIFT_LEAF     PAGE_SHIFT
+#define PTE_PA_SHIFT   10
+#define PTE_FLAGS_MASK 0x3ffUL
+
+#define PTE_KERNEL (PTE_V | PTE_G | PTE_A | PTE_D)
+#define PTE_USER   (PTE_V | PTE_U | PTE_A | PTE_D)
+
+#define PAGE_ALIGNED __attribute__((aligned(PAGE_SIZE)))
+
+/* The entry for the page (or table) at va, with the given flags. */
+static inline pte_t
+pte_make(const void *va, unsigned long flags)
+{
+	return va_to_pa(va) >> PAGE_SHIFT << PTE_PA_SHIFT | flags;
+}
+
+/* The page, or table, that an entry leads to. */
+static inline void *
+pte_page(pte_t pte)
+{
+	return pa_to_va(pte >> PTE_PA_SHIFT << PAGE_SHIFT);
+}
+
+/* Which entry of its table stands for va, at the level of the shift. */
+static inline unsigned int
+table_index(uintptr_t va, unsigned int shift)
+{
+	return va >> shift & (TABLE_ENTRIES - 1);
+}
+
+static inline uintptr_t
+page_round_down(uintptr_t va)
+{
+	return va & ~(uintptr_t)(PAGE_SIZE - 1);
+}
+
+static inline uintptr_t
+page_round_up(uintptr_t va)
+{
+	return page_round_down(va + PAGE_SIZE - 1);
+}
+
+/* Set an entry of a user's table, and count it if it is new. */
+static inline void
+table_set(pte_t *entry, pte_t pte)
+{
+	if (*entry == 0)
+		page_of(entry)->used++;
+	*entry = pte;
+}
+
+/* An empty table, or NULL. */
+pte_t *table_alloc(void);
+
+/*
+ * The leaf entry for va. With create, missing tables are made, NULL: no
+ * memory; else NULL: there is no leaf table.
+ */
+pte_t *table_walk(pte_t *root, uintptr_t va, bool create);
+
+/* Unmap and free the pages of as in [start, end), and tables left empty. */
+void table_unmap(struct aspace *as, uintptr_t start, uintptr_t end);
+
+/*
+ * Give `to` all that `from` has mapped in [start, end), both without the
+ * right to write. The caller then flushes from's translations. 0 or -ENOMEM.
+ */
+int table_share(struct aspace *to, struct aspace *from, uintptr_t start,
+		uintptr_t end);
+
+/* A root table with the kernel's entries (ktable.c), or NULL. */
+pte_t *ktable_root(void);
+/* The kernel's root entry for the window of stacks (kstack.c). */
+pte_t kstack_init(void);
+
+/*
+ * Forget what is cached of [va, va + size) on the harts of a bit set; size 0
+ * means everything. An entry that was changed is written before the call, and
+ * the old page freed after it.
+ */
+void tlb_shootdown(unsigned long set, uintptr_t va, size_t size);
+
+/* The same, wherever as is loaded. */
+static inline void
+aspace_flush(struct aspace *as, uintptr_t va, size_t size)
+{
+	/* A hart that isn't in the set yet will flush after it joins. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	tlb_shootdown(__atomic_load_n(&as->harts, __ATOMIC_RELAXED), va, size);
+}
+
+#endif

@@ -1,0 +1,161 @@
+/*
+ * ELF files: a program's segments become regions of an address space, which
+ * page faults fill from the file later.
+ *
+ * Accepted is a statically linked 64-bit RISC-V program that lies between
+ * USER_BASE and the stack, each loadable segment in pages of its own. The
+ * file is anybody's: every number in it is checked before it is used, and
+ * what doesn't fit is ENOEXEC.
+ */
+#include "../syscall.h"
+#include "proc.h"
+
+/* The layout is the ELF specification's; so are the names and values. */
+struct elf_header {
+	uint8_t e_ident[16];
+	uint16_t e_type, e_machine;
+	uint32_t e_version;
+	uint64_t e_entry, e_phoff, e_shoff;
+	uint32_t e_flags;
+	uint16_t e_ehsize, e_phentsize, e_phnum;
+	uint16_t e_shentsize, e_shnum, e_shstrndx;
+};
+
+struct elf_segment {
+	uint32_t p_type, p_flags;
+	uint64_t p_offset, p_vaddr, p_paddr;
+	uint64_t p_filesz, p_memsz, p_align;
+};
+
+#define IDENT "\177ELF\2\1\1" /* 64 bits, little-endian, version 1 */
+#define ET_EXEC   2
+#define EM_RISCV  243
+#define PT_LOAD   1
+#define PT_INTERP 3
+#define PF_X      1
+#define PF_W      2
+#define PF_R      4
+
+#define SEGMENT_MAX 16
+#define HEAP_TOP    (USER_TOP - USER_STACK_MAX)
+
+#define PAGE_MASK     (PAGE_SIZE - 1UL)
+#define PAGE_DOWN(va) ((va) & ~PAGE_MASK)
+#define PAGE_UP(va)   (((va) + PAGE_MASK) & ~PAGE_MASK)
+
+/* Exactly n bytes at offset: 0, -ENOEXEC if the file is too short. */
+static int
+read_exactly(struct vnode *v, void *buf, size_t n, uint64_t offset)
+{
+	ssize_t r;
+
+	if (offset > INT64_MAX - n)
+		return -ENOEXEC;
+	r = vnode_read(v, buf, n, offset);
+	if (r < 0)
+		return r;
+	return (size_t)r == n ? 0 : -ENOEXEC;
+}
+
+static bool
+header_good(const struct elf_header *h)
+{
+	return memcmp(h->e_ident, IDENT, sizeof IDENT - 1) == 0 &&
+	    h->e_type == ET_EXEC && h->e_machine == EM_RISCV &&
+	    h->e_phentsize == sizeof(struct elf_segment) && h->e_phnum > 0 &&
+	    h->e_phnum <= SEGMENT_MAX;
+}
+
+static bool
+segment_good(const struct elf_segment *s, uint64_t file_size)
+{
+	return s->p_vaddr >= USER_BASE && s->p_vaddr <= HEAP_TOP &&
+	    s->p_memsz <= HEAP_TOP - s->p_vaddr && s->p_filesz <= s->p_memsz &&
+	    s->p_offset <= file_size &&
+	    s->p_filesz <= file_size - s->p_offset &&
+	    ((s->p_vaddr ^ s->p_offset) & PAGE_MASK) == 0 &&
+	    (s->p_flags & (PF_W | PF_X)) != (PF_W | PF_X);
+}
+
+static int
+segment_prot(const struct elf_segment *s)
+{
+	return (s->p_flags & PF_R ? PROT_R : 0) |
+	    (s->p_flags & PF_W ? PROT_W : 0) | (s->p_flags & PF_X ? PROT_X : 0);
+}
+
+/*
+ * Add s to as. Its first page starts with whatever the file has before it,
+ * and its last ends with zeroes.
+ */
+static int
+segment_map(struct aspace *as, struct vnode *v, const struct elf_segment *s)
+{
+	uintptr_t start = PAGE_DOWN(s->p_vaddr);
+	uintptr_t end = PAGE_UP(s->p_vaddr + s->p_memsz);
+	struct region r = {
+	    .start = start,
+	    .end = end,
+	    .prot = segment_prot(s),
+	};
+	int error;
+
+	if (s->p_filesz > 0) {
+		r.vnode = v;
+		r.offset = PAGE_DOWN(s->p_offset);
+		r.filled = s->p_vaddr - start + s->p_filesz;
+	}
+	error = aspace_map(as, &r);
+	if (error == -EINVAL)
+		return -ENOEXEC;
+	if (error == 0 && as->heap_start < end)
+		as->heap_start = end;
+	return error;
+}
+
+static int
+file_size(struct vnode *v, uint64_t *size)
+{
+	struct stat st;
+	int r = v->ops->stat(v, &st);
+
+	*size = st.st_size;
+	return r;
+}
+
+int
+elf_load(struct vnode *v, struct aspace *as, uintptr_t *entry)
+{
+	struct elf_header h;
+	struct elf_segment s[SEGMENT_MAX];
+	uint64_t size;
+	bool entry_good = false;
+	int r = file_size(v, &size);
+
+	if (r == 0)
+		r = read_exactly(v, &h, sizeof h, 0);
+	if (r < 0)
+		return r;
+	if (!header_good(&h))
+		return -ENOEXEC;
+	r = read_exactly(v, s, h.e_phnum * sizeof *s, h.e_phoff);
+	if (r < 0)
+		return r;
+	for (int i = 0; i < h.e_phnum; i++) {
+		if (s[i].p_type == PT_INTERP)
+			return -ENOEXEC; /* wants a dynamic linker */
+		if (s[i].p_type != PT_LOAD || s[i].p_memsz == 0)
+			continue;
+		if (!segment_good(&s[i], size))
+			return -ENOEXEC;
+		r = segment_map(as, v, &s[i]);
+		if (r < 0)
+			return r;
+		if (s[i].p_flags & PF_X && h.e_entry >= s[i].p_vaddr &&
+		    h.e_entry - s[i].p_vaddr < s[i].p_filesz)
+			entry_good = true;
+	}
+	as->brk = as->heap_start;
+	*entry = h.e_entry;
+	return entry_good ? 0 : -ENOEXEC;
+}

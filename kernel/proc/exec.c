@@ -1,0 +1,389 @@
+/*
+ * exec: another program for the same process.
+ *
+ * The new address space is built beside the old one, down to the arguments
+ * on its stack; only when nothing can fail any more does the old one go. So
+ * a failed exec changes nothing.
+ *
+ * A program starts with its stack pointer, a multiple of 16, at
+ *
+ *	argc, argv[0] .. argv[argc-1], NULL, envp[0] .., NULL, 0, 0
+ *
+ * (eight bytes each, the last two an empty auxiliary vector), above which
+ * lie the strings. A file that starts with "#!" and a line of text is run by
+ * the interpreter the line names, with at most one argument from there.
+ */
+#include "../print.h"
+#include "../syscall.h"
+#include "proc.h"
+
+#define STACK_ALIGN 16
+#define EXEC_BITS   (S_IXUSR | S_IXGRP | S_IXOTH)
+#define SCRIPT_LINE 256 /* longest "#!" line, with the newline */
+
+/*
+ * The arguments on their way from one program to the next: the strings, one
+ * after another, argv's first. The buffer grows in powers of two pages.
+ */
+struct args {
+	char *strings;
+	size_t used, room; /* bytes of strings; the buffer's size */
+	unsigned int order;
+	unsigned int argc, envc;
+};
+
+/* Words of the vectors: argc, two NULLs, the empty auxiliary vector. */
+#define VECTOR_FIXED 5
+
+static size_t
+vector_size(const struct args *a)
+{
+	return (a->argc + a->envc + VECTOR_FIXED) * sizeof(uintptr_t);
+}
+
+static int
+args_init(struct args *a)
+{
+	*a = (struct args){.strings = page_alloc(), .room = PAGE_SIZE};
+	return a->strings != NULL ? 0 : -ENOMEM;
+}
+
+static void
+args_free(struct args *a)
+{
+	pages_free(a->strings, a->order);
+}
+
+/* Double the room for strings. */
+static int
+args_grow(struct args *a)
+{
+	char *bigger;
+
+	if (a->room >= ARG_MAX_BYTES)
+		return -E2BIG;
+	bigger = pages_alloc(a->order + 1);
+	if (bigger == NULL)
+		return -ENOMEM;
+	memcpy(bigger, a->strings, a->used);
+	pages_free(a->strings, a->order);
+	a->strings = bigger;
+	a->order++;
+	a->room *= 2;
+	return 0;
+}
+
+/* Append the string at a user address. */
+static int
+args_copy_string(struct args *a, uintptr_t user)
+{
+	for (;;) {
+		ssize_t n = copy_in_str(a->strings + a->used, user,
+					a->room - a->used);
+		int r;
+
+		if (n >= 0) {
+			a->used += n + 1;
+			return 0;
+		}
+		if (n != -ENAMETOOLONG)
+			return n;
+		r = args_grow(a);
+		if (r < 0)
+			return r;
+	}
+}
+
+/* Append the strings of a vector in user memory, and count them. */
+static int
+args_copy_vector(struct args *a, uintptr_t vector, unsigned int *count)
+{
+	for (;; vector += sizeof(uintptr_t)) {
+		uintptr_t string;
+		int r = copy_in(&string, vector, sizeof string);
+
+		if (r < 0)
+			return r;
+		if (string == 0)
+			return 0;
+		r = args_copy_string(a, string);
+		if (r < 0)
+			return r;
+		++*count;
+		if (a->used + vector_size(a) > ARG_MAX_BYTES)
+			return -E2BIG;
+	}
+}
+
+/* Make string, from kernel memory, the first argument. */
+static int
+args_prepend(struct args *a, const char *string)
+{
+	size_t size = strlen(string) + 1;
+
+	a->argc++;
+	if (a->used + size + vector_size(a) > ARG_MAX_BYTES)
+		return -E2BIG;
+	while (a->room - a->used < size) {
+		int r = args_grow(a);
+
+		if (r < 0)
+			return r;
+	}
+	memmove(a->strings + size, a->strings, a->used);
+	memcpy(a->strings, string, size);
+	a->used += size;
+	return 0;
+}
+
+static void
+args_drop_first(struct args *a)
+{
+	size_t size;
+
+	if (a->argc == 0)
+		return;
+	size = strlen(a->strings) + 1;
+	a->used -= size;
+	a->argc--;
+	memmove(a->strings, a->strings + size, a->used);
+}
+
+/* Fill in n pointers to the strings from offset on; gives the offset after. */
+static size_t
+args_point(const struct args *a, uintptr_t *vector, unsigned int n,
+	   size_t offset, uintptr_t base)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		vector[i] = base + offset;
+		offset += strlen(a->strings + offset) + 1;
+	}
+	return offset;
+}
+
+/* Lay out the stack in the current address space; *sp is where it ends. */
+static int
+args_put(const struct args *a, uintptr_t *sp)
+{
+	uintptr_t strings = USER_TOP - a->used;
+	size_t size = vector_size(a), offset;
+	uintptr_t *vector = kzalloc(size);
+	int r;
+
+	if (vector == NULL)
+		return -ENOMEM;
+	vector[0] = a->argc;
+	offset = args_point(a, &vector[1], a->argc, 0, strings);
+	args_point(a, &vector[1 + a->argc + 1], a->envc, offset, strings);
+	*sp = (strings - size) & ~(uintptr_t)(STACK_ALIGN - 1);
+	r = copy_out(strings, a->strings, a->used);
+	if (r == 0)
+		r = copy_out(*sp, vector, size);
+	kfree(vector);
+	/* The stack is mapped: it can only be memory that lacks. */
+	return r == 0 ? 0 : -ENOMEM;
+}
+
+/* The file to run, referenced: a regular one that is marked executable. */
+static int
+open_program(const char *path, struct vnode **out)
+{
+	struct vnode *v;
+	struct stat st;
+	int r = vfs_lookup(path, &v);
+
+	if (r < 0)
+		return r;
+	r = v->type == S_IFREG ? v->ops->stat(v, &st) : -EACCES;
+	if (r == 0 && !(st.st_mode & EXEC_BITS))
+		r = -EACCES;
+	if (r < 0)
+		vnode_put(v);
+	else
+		*out = v;
+	return r;
+}
+
+/* Cut the next word off a line; NULL: there is none. */
+static char *
+next_word(char **line)
+{
+	char *word = *line, *end;
+
+	while (*word == ' ' || *word == '\t')
+		word++;
+	if (*word == '\0')
+		return NULL;
+	end = word;
+	while (*end != ' ' && *end != '\t' && *end != '\0')
+		end++;
+	*line = *end != '\0' ? end + 1 : end;
+	*end = '\0';
+	return word;
+}
+
+/*
+ * If *program is a script, replace it by its interpreter and argv[0] by
+ * "interpreter [argument] path". An interpreter that is a script itself is
+ * refused by elf_load.
+ */
+static int
+resolve_script(struct vnode **program, const char *path, struct args *a)
+{
+	char head[SCRIPT_LINE];
+	char *line = head + 2, *end, *interpreter, *argument;
+	ssize_t n = vnode_read(*program, head, sizeof head, 0);
+	struct vnode *v;
+	int r;
+
+	if (n < 2 || head[0] != '#' || head[1] != '!')
+		return n < 0 ? n : 0;
+	end = memchr(head, '\n', n);
+	if (end == NULL)
+		return -ENOEXEC;
+	*end = '\0';
+	interpreter = next_word(&line);
+	if (interpreter == NULL)
+		return -ENOEXEC;
+	argument = next_word(&line);
+	args_drop_first(a);
+	r = args_prepend(a, path);
+	if (r == 0 && argument != NULL)
+		r = args_prepend(a, argument);
+	if (r == 0)
+		r = args_prepend(a, interpreter);
+	if (r == 0)
+		r = open_program(interpreter, &v);
+	if (r < 0)
+		return r;
+	vnode_put(*program);
+	*program = v;
+	return 0;
+}
+
+/* An address space for program, with a stack, but nothing on it yet. */
+static int
+build_image(struct vnode *program, struct aspace **out, uintptr_t *entry)
+{
+	static const struct region stack = {
+	    .start = USER_TOP - USER_STACK_MAX,
+	    .end = USER_TOP,
+	    .prot = PROT_R | PROT_W,
+	};
+	struct aspace *as = aspace_create();
+	int r;
+
+	if (as == NULL)
+		return -ENOMEM;
+	r = elf_load(program, as, entry);
+	if (r == 0)
+		r = aspace_map(as, &stack);
+	if (r < 0)
+		aspace_free(as);
+	else
+		*out = as;
+	return r;
+}
+
+/* Past the point of no return: forget what belonged to the old program. */
+static void
+start_program(const char *path, uintptr_t entry, uintptr_t sp)
+{
+	struct proc *p = current->proc;
+	const char *slash = strrchr(path, '/');
+	unsigned long sstatus = csr_read(sstatus);
+
+	fdtable_exec(p->fds);
+	signal_exec(p);
+	spin_lock(&proc_tree_lock);
+	p->execed = true;
+	spin_unlock(&proc_tree_lock);
+	spin_lock(&p->lock);
+	strlcpy(p->name, slash != NULL ? slash + 1 : path, sizeof p->name);
+	spin_unlock(&p->lock);
+	current->tf = (struct trapframe){
+	    .sepc = entry,
+	    .sp = sp,
+	    /* With FS off: its first use clears the registers. */
+	    .sstatus = (sstatus & ~(SSTATUS_SPP | SSTATUS_FS | SSTATUS_SUM)) |
+		SSTATUS_SPIE,
+	};
+}
+
+int
+exec_run(const char *path, struct args *args)
+{
+	struct vnode *program;
+	struct aspace *as, *old;
+	uintptr_t entry, sp;
+	int r = open_program(path, &program);
+
+	if (r < 0)
+		return r;
+	r = resolve_script(&program, path, args);
+	if (r == 0)
+		r = build_image(program, &as, &entry);
+	vnode_put(program);
+	if (r < 0)
+		return r;
+	old = proc_set_aspace(as);
+	r = args_put(args, &sp);
+	if (r < 0) {
+		proc_set_aspace(old);
+		aspace_free(as);
+		return r;
+	}
+	if (old != NULL)
+		aspace_free(old);
+	start_program(path, entry, sp);
+	return 0;
+}
+
+int
+exec_kernel(const char *path, const char *arg0)
+{
+	struct args args;
+	int r = args_init(&args);
+
+	if (r < 0)
+		return r;
+	r = args_prepend(&args, arg0);
+	if (r == 0)
+		r = exec_run(path, &args);
+	args_free(&args);
+	return r;
+}
+
+/* Gather the arguments and run path, a kernel string. */
+static int
+exec_user(const char *path, uintptr_t argv, uintptr_t envp)
+{
+	struct args args;
+	int r = args_init(&args);
+
+	if (r < 0)
+		return r;
+	if (argv != 0)
+		r = args_copy_vector(&args, argv, &args.argc);
+	if (r == 0 && envp != 0)
+		r = args_copy_vector(&args, envp, &args.envc);
+	if (r == 0)
+		r = exec_run(path, &args);
+	args_free(&args);
+	return r;
+}
+
+long
+sys_execve(const unsigned long *arg)
+{
+	char *path = kmalloc(PATH_MAX_LEN);
+	ssize_t r;
+
+	if (path == NULL)
+		return -ENOMEM;
+	r = copy_in_str(path, arg[0], PATH_MAX_LEN);
+	if (r >= 0)
+		r = exec_user(path, arg[1], arg[2]);
+	kfree(path);
+	return r;
+}

@@ -1,0 +1,270 @@
+/*
+ * The end of a process, and what its parent learns of it.
+ *
+ * An exiting process gives back its files and memory at once. What is left,
+ * a zombie, holds its status, its times, and the stack that its last thread
+ * stands on until the very end; the parent's wait frees that.
+ */
+#include <limits.h>
+#include <sys/wait.h>
+
+#include "../machine.h"
+#include "../syscall.h"
+#include "proc.h"
+
+#define WAIT_OPTIONS    (WNOHANG | WUNTRACED | WCONTINUED)
+#define SHELL_SIGNALLED 128 /* a shell's $? is this plus the signal */
+
+/* What a shell would say: the exit status, or 128 and the signal. */
+static int
+shell_status(int status)
+{
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	return SHELL_SIGNALLED + WTERMSIG(status);
+}
+
+/* Does p want no zombies of its children? */
+static bool
+spurns_children(struct proc *p)
+{
+	const struct sigaction *act = &p->action[SIGCHLD];
+	bool spurns;
+
+	spin_lock(&p->lock);
+	spurns = act->sa_handler == SIG_IGN || act->sa_flags & SA_NOCLDWAIT;
+	spin_unlock(&p->lock);
+	return spurns;
+}
+
+/* Make p a child of init's. proc_tree_lock is held. */
+static void
+give_to_init(struct proc *p)
+{
+	list_remove(&p->sibling);
+	p->parent = init_proc;
+	list_append(&init_proc->children, &p->sibling);
+	if (p->status_new) {
+		signal_post(init_proc, SIGCHLD);
+		wake_all(&init_proc->child_wait);
+	}
+}
+
+void
+proc_tell_parent(struct proc *p, int status)
+{
+	struct proc *parent = p->parent;
+
+	p->status = status;
+	p->status_new = true;
+	if (parent == NULL)
+		return;
+	if (p->state == PROC_ZOMBIE ||
+	    !(parent->action[SIGCHLD].sa_flags & SA_NOCLDSTOP))
+		signal_post(parent, SIGCHLD);
+	wake_all(&parent->child_wait);
+}
+
+/*
+ * The level is raised from here to the end of the thread: whoever waits for
+ * the thread to leave its stack shouldn't wait for its next turn.
+ */
+static void
+become_zombie(struct proc *p, int status)
+{
+	struct list *l, *next;
+
+	level_raise(LEVEL5_MASK);
+	spin_lock(&proc_tree_lock);
+	list_each_safe (l, next, &p->children)
+		give_to_init(container_of(l, struct proc, sibling));
+	p->state = PROC_ZOMBIE;
+	proc_tell_parent(p, status);
+	/* init waits for those whose parents don't care to. */
+	if (spurns_children(p->parent))
+		give_to_init(p);
+	spin_unlock(&proc_tree_lock);
+}
+
+void
+proc_exit(int status)
+{
+	struct proc *p = current->proc;
+	struct aspace *as;
+
+	if (p == init_proc)
+		machine_poweroff(shell_status(status));
+	time_cancel_alarm(p);
+	proc_close_files();
+	as = proc_set_aspace(NULL);
+	aspace_free(as);
+	become_zombie(p, status);
+	thread_exit();
+}
+
+long
+sys_exit(const unsigned long *arg)
+{
+	proc_exit(STATUS_EXITED(arg[0]));
+}
+
+long
+sys_poweroff(const unsigned long *arg)
+{
+	machine_poweroff(shell_status(STATUS_EXITED(arg[0])));
+}
+
+/* What waitpid looks for. */
+struct wanted {
+	pid_t pid;  /* as given to waitpid */
+	pid_t pgrp; /* the caller's, for pid 0 */
+	int options;
+};
+
+static bool
+is_wanted(const struct proc *child, const struct wanted *w)
+{
+	if (w->pid > 0)
+		return child->pid == w->pid;
+	if (w->pid == -1)
+		return true;
+	return child->pgrp == (w->pid == 0 ? w->pgrp : -w->pid);
+}
+
+/* Has child news of a kind that was asked for? */
+static bool
+has_news(const struct proc *child, int options)
+{
+	switch (child->state) {
+	case PROC_ZOMBIE:
+		return true;
+	case PROC_STOPPED:
+		return child->status_new && options & WUNTRACED;
+	default:
+		return child->status_new && options & WCONTINUED;
+	}
+}
+
+/*
+ * Look at the current process's children: one with news goes to *out. 0, or
+ * -ECHILD if no child can ever be what is wanted. proc_tree_lock is held.
+ */
+static int
+find_child(const struct wanted *w, struct proc **out)
+{
+	struct proc *p = current->proc;
+	struct list *l;
+	int r = -ECHILD;
+
+	*out = NULL;
+	list_each (l, &p->children) {
+		struct proc *child = container_of(l, struct proc, sibling);
+
+		if (!is_wanted(child, w))
+			continue;
+		r = 0;
+		if (has_news(child, w->options)) {
+			*out = child;
+			break;
+		}
+	}
+	return r;
+}
+
+/* Wait until there is a child with news, if that is wanted. As find_child,
+ * or -ERESTART. proc_tree_lock is held. */
+static int
+await_child(const struct wanted *w, struct proc **child)
+{
+	int interrupted = 0;
+
+	for (;;) {
+		int r = find_child(w, child);
+
+		if (r < 0 || *child != NULL || w->options & WNOHANG)
+			return r;
+		if (interrupted != 0)
+			return interrupted;
+		interrupted =
+		    wait_on(&current->proc->child_wait, &proc_tree_lock);
+	}
+}
+
+/* The times of a child that is waited for are its parent's too. */
+static void
+inherit_times(struct proc *p, const struct proc *child)
+{
+	p->child_utime += child->utime + child->child_utime;
+	p->child_stime += child->stime + child->child_stime;
+}
+
+/* Free a zombie that has left the tree, once its thread has left its stack. */
+static void
+free_zombie(struct proc *p)
+{
+	struct thread *t =
+	    container_of(p->threads.next, struct thread, proc_link);
+
+	while (__atomic_load_n(&t->state, __ATOMIC_ACQUIRE) != THREAD_DEAD ||
+	       __atomic_load_n(&t->on_cpu, __ATOMIC_ACQUIRE))
+		thread_yield();
+	proc_free(p);
+}
+
+/* Is the int at a user address there to be written? Changes nothing. */
+static int
+probe_int(uintptr_t user)
+{
+	int value;
+	int r = copy_in(&value, user, sizeof value);
+
+	return r < 0 ? r : copy_out(user, &value, sizeof value);
+}
+
+/* Note a child's news as told; a zombie leaves the tree. Gives its pid. */
+static pid_t
+collect(struct proc *child, int *status)
+{
+	*status = child->status;
+	child->status_new = false;
+	if (child->state == PROC_ZOMBIE) {
+		inherit_times(current->proc, child);
+		proc_leave(child);
+	}
+	return child->pid;
+}
+
+long
+sys_waitpid(const unsigned long *arg)
+{
+	struct wanted w = {.pid = arg[0], .options = arg[2]};
+	uintptr_t user_status = arg[1];
+	struct proc *child;
+	bool zombie;
+	int status;
+	long r;
+
+	if (w.options & ~WAIT_OPTIONS)
+		return -EINVAL;
+	if (w.pid == INT_MIN)
+		return -ECHILD; /* names no group */
+	/* Before a child is given up, for then it's too late to fail. */
+	r = user_status != 0 ? probe_int(user_status) : 0;
+	if (r < 0)
+		return r;
+	spin_lock(&proc_tree_lock);
+	w.pgrp = current->proc->pgrp;
+	r = await_child(&w, &child);
+	if (r < 0 || child == NULL) {
+		spin_unlock(&proc_tree_lock);
+		return r;
+	}
+	zombie = child->state == PROC_ZOMBIE;
+	r = collect(child, &status);
+	spin_unlock(&proc_tree_lock);
+	if (zombie)
+		free_zombie(child);
+	if (user_status != 0)
+		copy_out(user_status, &status, sizeof status);
+	return r;
+}

@@ -1,0 +1,93 @@
+/*
+ * fork: a process like its parent, down to the registers, but for the 0 that
+ * the call gives it.
+ *
+ * All that can fail is done before the child is in the tree, where signals
+ * and wait find it; so a failed fork leaves nothing behind.
+ */
+#include "../syscall.h"
+#include "../trap.h"
+#include "proc.h"
+
+/* The child's one thread, about to return from the call. NULL: no memory. */
+static struct thread *
+fork_thread(struct proc *child)
+{
+	struct thread *t = thread_create(child, trap_return_user);
+
+	if (t == NULL)
+		return NULL;
+	fp_save(current);
+	t->tf = current->tf;
+	t->tf.a0 = 0;
+	if (t->tf.sstatus & SSTATUS_FS)
+		t->fp = current->fp;
+	t->sigmask = current->sigmask;
+	proc_add_thread(child, t);
+	return t;
+}
+
+/* The parent's directory, for the child too. 0 or -ENOMEM. */
+static int
+fork_cwd(struct proc *child, struct proc *parent)
+{
+	struct cwd *cwd = &child->cwd;
+	size_t size;
+
+	/* Under the lock, so that path and vnode belong together. */
+	spin_lock(&parent->lock);
+	size = strlen(parent->cwd.path) + 1;
+	cwd->path = kmalloc(size);
+	if (cwd->path != NULL) {
+		memcpy(cwd->path, parent->cwd.path, size);
+		cwd->vnode = parent->cwd.vnode;
+		vnode_ref(cwd->vnode);
+	}
+	spin_unlock(&parent->lock);
+	return cwd->path != NULL ? 0 : -ENOMEM;
+}
+
+/* What else a child has of its parent, and can be had without failing.
+ * Pending signals, times and the alarm are not inherited. */
+static void
+fork_attributes(struct proc *child, struct proc *parent)
+{
+	spin_lock(&parent->lock);
+	memcpy(child->action, parent->action, sizeof child->action);
+	child->sigrestorer = parent->sigrestorer;
+	child->umask = parent->umask;
+	memcpy(child->name, parent->name, sizeof child->name);
+	spin_unlock(&parent->lock);
+}
+
+long
+sys_fork(const unsigned long *arg)
+{
+	struct proc *parent = current->proc;
+	struct proc *child = proc_alloc();
+	struct thread *t;
+	pid_t pid;
+
+	(void)arg;
+	if (child == NULL)
+		return -ENOMEM;
+	child->as = aspace_fork(parent->as);
+	if (child->as == NULL || fork_cwd(child, parent) < 0)
+		goto no_memory;
+	t = fork_thread(child);
+	if (t == NULL)
+		goto no_memory;
+	fork_attributes(child, parent);
+	if (proc_enter(child, parent) < 0) {
+		proc_free(child);
+		return -EAGAIN;
+	}
+	fdtable_fork(child->fds, parent->fds);
+	pid = child->pid; /* once started, it may be gone at any time */
+	thread_start(t);
+	return pid;
+
+no_memory:
+	proc_free(child);
+	return -ENOMEM;
+}

@@ -1,0 +1,347 @@
+/*
+ * The table of processes, and the calls that ask about a process or change
+ * it in small ways.
+ *
+ * A process can be found by its pid and by its group, each through a hash
+ * table, and by its parent, through the parent's list of children; nothing
+ * but `kill -1` and psinfo walks the list of all. A pid isn't given out
+ * again while it names a living process or a group.
+ */
+#include "proc.h"
+
+#include "../print.h"
+#include "../syscall.h"
+#include "../trap.h"
+
+#define HASH_SIZE 128 /* a power of two */
+/* Each process keeps at most two pids busy, its own and its group's: so
+ * with this many there is always one left to find. */
+#define PROC_MAX (PID_MAX / 2)
+#define MODE_MASK 0777
+
+struct spinlock proc_tree_lock = SPINLOCK5("proc tree");
+struct proc *init_proc;
+struct list proc_list = LIST_INIT(proc_list);
+unsigned int proc_count;
+
+/* Under proc_tree_lock. */
+static struct list by_pid[HASH_SIZE], by_group[HASH_SIZE];
+static pid_t last_pid;
+
+static struct list *
+hash_chain(struct list *table, pid_t pid)
+{
+	return &table[pid & (HASH_SIZE - 1)];
+}
+
+struct proc *
+proc_find(pid_t pid)
+{
+	struct list *chain = hash_chain(by_pid, pid), *l;
+
+	list_each (l, chain) {
+		struct proc *p = container_of(l, struct proc, hash_link);
+
+		if (p->pid == pid)
+			return p;
+	}
+	return NULL;
+}
+
+struct list *
+proc_group_chain(pid_t pgrp)
+{
+	return hash_chain(by_group, pgrp);
+}
+
+bool
+proc_group_exists(pid_t pgrp)
+{
+	struct list *chain = proc_group_chain(pgrp), *l;
+
+	list_each (l, chain)
+		if (container_of(l, struct proc, pgrp_link)->pgrp == pgrp)
+			return true;
+	return false;
+}
+
+static void
+set_group(struct proc *p, pid_t pgrp)
+{
+	list_remove(&p->pgrp_link);
+	p->pgrp = pgrp;
+	list_append(proc_group_chain(pgrp), &p->pgrp_link);
+}
+
+static pid_t
+next_pid(void)
+{
+	do {
+		last_pid = last_pid % PID_MAX + 1;
+	} while (proc_find(last_pid) != NULL || proc_group_exists(last_pid));
+	return last_pid;
+}
+
+int
+proc_enter(struct proc *p, struct proc *parent)
+{
+	struct list *l;
+
+	spin_lock(&proc_tree_lock);
+	if (proc_count == PROC_MAX) {
+		spin_unlock(&proc_tree_lock);
+		return -EAGAIN;
+	}
+	proc_count++;
+	p->pid = next_pid();
+	list_each (l, &p->threads)
+		container_of(l, struct thread, proc_link)->tid = p->pid;
+	list_append(&proc_list, &p->all_link);
+	list_append(hash_chain(by_pid, p->pid), &p->hash_link);
+	set_group(p, parent != NULL ? parent->pgrp : p->pid);
+	p->parent = parent;
+	if (parent != NULL)
+		list_append(&parent->children, &p->sibling);
+	spin_unlock(&proc_tree_lock);
+	return 0;
+}
+
+void
+proc_leave(struct proc *p)
+{
+	proc_count--;
+	list_remove(&p->all_link);
+	list_remove(&p->hash_link);
+	list_remove(&p->pgrp_link);
+	list_remove(&p->sibling);
+}
+
+struct proc *
+proc_alloc(void)
+{
+	struct proc *p = kzalloc(sizeof *p);
+
+	if (p == NULL)
+		return NULL;
+	p->fds = kmalloc(sizeof *p->fds);
+	if (p->fds == NULL) {
+		kfree(p);
+		return NULL;
+	}
+	fdtable_init(p->fds);
+	p->lock = (struct spinlock)SPINLOCK5("process");
+	list_init(&p->all_link);
+	list_init(&p->hash_link);
+	list_init(&p->pgrp_link);
+	list_init(&p->children);
+	list_init(&p->sibling);
+	list_init(&p->threads);
+	list_init(&p->alarm_link);
+	waitq_init(&p->child_wait);
+	waitq_init(&p->cont_wait);
+	return p;
+}
+
+void
+proc_free(struct proc *p)
+{
+	struct list *l, *next;
+
+	list_each_safe (l, next, &p->threads) {
+		list_remove(l);
+		thread_free(container_of(l, struct thread, proc_link));
+	}
+	if (p->as != NULL)
+		aspace_free(p->as);
+	if (p->cwd.vnode != NULL)
+		vnode_put(p->cwd.vnode);
+	kfree(p->cwd.path);
+	kfree(p->fds);
+	kfree(p);
+}
+
+void
+proc_add_thread(struct proc *p, struct thread *t)
+{
+	spin_lock(&p->lock);
+	list_append(&p->threads, &t->proc_link);
+	p->nthreads++;
+	spin_unlock(&p->lock);
+}
+
+void
+proc_close_files(void)
+{
+	struct proc *p = current->proc;
+	struct cwd cwd;
+
+	fdtable_close_all(p->fds);
+	spin_lock(&p->lock);
+	cwd = p->cwd;
+	p->cwd = (struct cwd){.vnode = NULL, .path = NULL};
+	spin_unlock(&p->lock);
+	vnode_put(cwd.vnode);
+	kfree(cwd.path);
+}
+
+struct aspace *
+proc_set_aspace(struct aspace *as)
+{
+	struct proc *p = current->proc;
+	struct aspace *old;
+
+	spin_lock(&p->lock);
+	old = p->as;
+	p->as = as;
+	aspace_switch(as);
+	spin_unlock(&p->lock);
+	return old;
+}
+
+/* Process 1's first steps, in its own thread. */
+static void
+init_start(void)
+{
+	static const char root[] = "/";
+	struct cwd *cwd = &current->proc->cwd;
+	int r = vfs_lookup(root, &cwd->vnode);
+
+	cwd->path = kmalloc(sizeof root);
+	if (r < 0 || cwd->path == NULL)
+		panic("process 1 has no root directory: error %d", -r);
+	memcpy(cwd->path, root, sizeof root);
+	r = exec_kernel("/bin/init", "init");
+	if (r < 0)
+		panic("can't run /bin/init: error %d", -r);
+	trap_return_user();
+}
+
+void
+proc_init(void)
+{
+	struct thread *t;
+
+	for (int i = 0; i < HASH_SIZE; i++) {
+		list_init(&by_pid[i]);
+		list_init(&by_group[i]);
+	}
+	init_proc = proc_alloc();
+	if (init_proc == NULL)
+		panic("no memory for process 1");
+	t = thread_create(init_proc, init_start);
+	if (t == NULL)
+		panic("no memory for the first thread");
+	proc_add_thread(init_proc, t);
+	proc_enter(init_proc, NULL);
+	thread_start(t);
+}
+
+/* The shortest system call: the one to measure the others by. */
+long
+sys_getpid(const unsigned long *arg)
+{
+	(void)arg;
+	return current->proc->pid;
+}
+
+long
+sys_getppid(const unsigned long *arg)
+{
+	struct proc *parent;
+	pid_t pid;
+
+	(void)arg;
+	spin_lock(&proc_tree_lock);
+	parent = current->proc->parent;
+	pid = parent != NULL ? parent->pid : 0;
+	spin_unlock(&proc_tree_lock);
+	return pid;
+}
+
+long
+sys_getpgid(const unsigned long *arg)
+{
+	pid_t pid = arg[0];
+	struct proc *p;
+	long r;
+
+	spin_lock(&proc_tree_lock);
+	p = pid == 0 ? current->proc : proc_find(pid);
+	r = p != NULL ? p->pgrp : -ESRCH;
+	spin_unlock(&proc_tree_lock);
+	return r;
+}
+
+/*
+ * May the current process put p into group pgrp? Only itself or a child that
+ * has not yet run another program, and only into a group that exists or
+ * that p is to lead.
+ */
+static int
+may_set_group(const struct proc *p, pid_t pgrp)
+{
+	if (p == NULL || p->state == PROC_ZOMBIE)
+		return -ESRCH;
+	if (p != current->proc) {
+		if (p->parent != current->proc)
+			return -ESRCH;
+		if (p->execed)
+			return -EACCES;
+	}
+	if (pgrp != p->pid && !proc_group_exists(pgrp))
+		return -EPERM;
+	return 0;
+}
+
+long
+sys_setpgid(const unsigned long *arg)
+{
+	pid_t pid = arg[0], pgrp = arg[1];
+	struct proc *p;
+	int r;
+
+	if (pgrp < 0)
+		return -EINVAL;
+	spin_lock(&proc_tree_lock);
+	p = pid == 0 ? current->proc : proc_find(pid);
+	if (pgrp == 0 && p != NULL)
+		pgrp = p->pid;
+	r = may_set_group(p, pgrp);
+	if (r == 0)
+		set_group(p, pgrp);
+	spin_unlock(&proc_tree_lock);
+	return r;
+}
+
+long
+sys_umask(const unsigned long *arg)
+{
+	struct proc *p = current->proc;
+	mode_t old;
+
+	spin_lock(&p->lock);
+	old = p->umask;
+	p->umask = arg[0] & MODE_MASK;
+	spin_unlock(&p->lock);
+	return old;
+}
+
+long
+sys_brk(const unsigned long *arg)
+{
+	struct aspace *as = current->proc->as;
+	int r;
+
+	if (arg[0] == 0)
+		return as->brk;
+	r = aspace_set_brk(as, arg[0]);
+	return r < 0 ? r : (long)arg[0];
+}
+
+long
+sys_sched_yield(const unsigned long *arg)
+{
+	(void)arg;
+	thread_yield();
+	return 0;
+}

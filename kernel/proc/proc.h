@@ -1,0 +1,148 @@
+/*
+ * A process: what owns memory, files and children. What runs is its threads.
+ *
+ * Signals are sent by the console's interrupt and by the tick's alarms too,
+ * so both locks here are of level 5. The order: a wait queue's or device's
+ * lock, the callouts' lock (time.c), proc_tree_lock, a process's lock, a run
+ * queue's.
+ */
+#ifndef KERNEL_PROC_H
+#define KERNEL_PROC_H
+
+#include <signal.h>
+#include <string.h>
+
+#include "../fs/vfs.h"
+#include "../mm/mm.h"
+#include "../thread.h"
+
+#define PID_MAX       32767 /* pcs records have 16 bits for it */
+#define NAME_LEN      16
+#define ARG_MAX_BYTES (128 << 10) /* of exec's strings and pointers */
+
+/* How a process fares, as <sys/wait.h> takes it apart. */
+#define STATUS_EXITED(code)  (((code)&0xff) << 8)
+#define STATUS_KILLED(sig)   (sig)
+#define STATUS_STOPPED(sig)  ((sig) << 8 | 0x7f)
+#define STATUS_CONTINUED     0xffff
+
+enum proc_state { PROC_ALIVE, PROC_STOPPED, PROC_ZOMBIE };
+
+struct proc {
+	pid_t pid; /* constant */
+
+	/* Under proc_tree_lock. */
+	struct list all_link;  /* in proc_list */
+	struct list hash_link; /* in the chain of its pid's hash, */
+	struct list pgrp_link; /* and of its group's */
+	struct proc *parent;
+	struct list children, sibling;
+	pid_t pgrp;
+	enum proc_state state;
+	int status;              /* as wait gives it */
+	bool status_new;         /* not waited for yet */
+	bool execed;             /* since its fork; setpgid asks */
+	struct waitq child_wait; /* it sleeps here for its children */
+	struct waitq cont_wait;  /* and here while stopped */
+	clock_t child_utime, child_stime; /* ticks, of those waited for */
+
+	/* Under lock. */
+	struct spinlock lock;
+	struct list threads; /* of struct thread */
+	unsigned int nthreads;
+	struct sigaction action[NSIG];
+	uintptr_t sigrestorer;    /* user code that handlers return to */
+	unsigned long sigpending; /* for any thread; read without the lock */
+	struct cwd cwd;
+	mode_t umask;
+	char name[NAME_LEN]; /* the last part of what exec ran */
+
+	/* Only its own thread changes these; as, under lock. */
+	struct aspace *as;
+	struct fdtable *fds;
+
+	/* Counted by the tick, atomics. */
+	clock_t utime, stime;
+
+	/* setitimer's real timer, under the callouts' lock. */
+	uint64_t alarm_deadline, alarm_interval; /* timer counts; 0: off */
+	struct list alarm_link;
+};
+
+/* proc.c: the table of processes. */
+extern struct spinlock proc_tree_lock;
+extern struct proc *init_proc;
+extern struct list proc_list;    /* all, oldest first */
+extern unsigned int proc_count;  /* of them */
+
+void proc_init(void); /* make process 1, which runs /bin/init */
+/* A process without memory, threads or pid, its files none. NULL: no memory */
+struct proc *proc_alloc(void);
+/* Give back p and all it has; it isn't in the tree, nothing of it runs. */
+void proc_free(struct proc *p);
+void proc_add_thread(struct proc *p, struct thread *t);
+/* Put p into the tree below parent, with a new pid. 0, or -EAGAIN. */
+int proc_enter(struct proc *p, struct proc *parent);
+/* The next four want proc_tree_lock. */
+void proc_leave(struct proc *p);
+struct proc *proc_find(pid_t pid); /* NULL: there is none */
+bool proc_group_exists(pid_t pgrp);
+/* The chain (by pgrp_link) that group pgrp is on; others are on it too. */
+struct list *proc_group_chain(pid_t pgrp);
+/* Close the current process's files, leave its directory. */
+void proc_close_files(void);
+/* Go over to another address space (NULL: none); gives the one before. */
+struct aspace *proc_set_aspace(struct aspace *as);
+
+/* exec.c, elf.c */
+struct args;
+/* Run path in the current process: its trap frame is then the program's
+ * first. On failure, a negative errno, and all is as before. */
+int exec_run(const char *path, struct args *args);
+/* Run path with one argument, from kernel memory. */
+int exec_kernel(const char *path, const char *arg0);
+/* Map the program v into as; ENOEXEC for all that isn't one. */
+int elf_load(struct vnode *v, struct aspace *as, uintptr_t *entry);
+
+/* exit.c */
+void proc_exit(int status) __attribute__((noreturn));
+/* Let p's parent know of p's new status. proc_tree_lock is held. */
+void proc_tell_parent(struct proc *p, int status);
+
+/*
+ * signal.c. Send a signal: to a process that can't vanish meanwhile; to a
+ * group (how many got it); the same with proc_tree_lock held already.
+ */
+void signal_send(struct proc *p, int sig);
+int signal_send_group(pid_t pgrp, int sig);
+void signal_post(struct proc *p, int sig);
+/* On the way to user mode: act on what is pending. */
+void signal_deliver(void);
+/* The current thread did something that no one can put right. */
+void signal_fault(int sig);
+/* exec: handlers are gone with the program they were in. */
+void signal_exec(struct proc *p);
+
+/* Is there one to deliver to the current thread? Ends an interruptible wait. */
+static inline bool
+signal_pending(void)
+{
+	struct proc *p = current->proc;
+
+	return p != NULL &&
+	    ((__atomic_load_n(&p->sigpending, __ATOMIC_SEQ_CST) |
+	      __atomic_load_n(&current->sigpending, __ATOMIC_SEQ_CST)) &
+	     ~current->sigmask) != 0;
+}
+
+/* time.c: deadlines, and what time it is. */
+void time_init(void);
+/* Wake t (the current thread) at a tick after deadline, unless removed. */
+void time_add(struct thread *t, uint64_t deadline);
+void time_remove(struct thread *t);
+/* Deadlines of waits and alarms that have come; from each hart's tick. */
+void time_tick(uint64_t now);
+void time_cancel_alarm(struct proc *p);
+uint64_t time_realtime_ns(void); /* since 1970 */
+
+#endif

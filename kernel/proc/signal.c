@@ -1,0 +1,497 @@
+/*
+ * Signals.
+ *
+ * Sending one sets a bit in the process (or, for a fault, in the thread) and
+ * tells the threads that don't block it: they end an interruptible wait, and
+ * look at what is pending on their way to user mode. There signal_deliver
+ * acts. A handler runs on the user's stack, below a frame with all that it
+ * interrupted; it returns to the restorer, user code that sigaction named,
+ * and that calls sigreturn to take the frame off again.
+ *
+ * A call that a signal interrupted has given -ERESTART. The program counter
+ * is then after its ecall, and a0 still holds its first argument. If no
+ * handler runs, or one with SA_RESTART, the counter goes back, and the call
+ * is made again; else it fails with EINTR. (sigsuspend and nanosleep, which
+ * set restart_plain, fail after any handler.)
+ */
+#include "../syscall.h"
+#include "../trap.h"
+#include "proc.h"
+
+#define UNMASKABLE (sigmask(SIGKILL) | sigmask(SIGSTOP))
+#define STOPS \
+	(sigmask(SIGSTOP) | sigmask(SIGTSTP) | sigmask(SIGTTIN) | \
+	 sigmask(SIGTTOU))
+#define IGNORED (sigmask(SIGCHLD) | sigmask(SIGURG) | sigmask(SIGWINCH))
+
+#define STACK_ALIGN 16
+
+/* What a handler finds on its stack, and sigreturn takes back. */
+struct sigframe {
+	struct trapframe tf;
+	siginfo_t info;
+	sigset_t mask;
+	unsigned long fp_used;
+	struct fpstate fp; /* if so */
+};
+
+static bool
+valid(int sig)
+{
+	return sig > 0 && sig < NSIG;
+}
+
+/* Would sig do nothing to p? p's lock is held. (SIGCONT always does.) */
+static bool
+ignored(const struct proc *p, int sig)
+{
+	_sig_func_ptr handler = p->action[sig].sa_handler;
+
+	return handler == SIG_IGN ||
+	    (handler == SIG_DFL && sigmask(sig) & IGNORED);
+}
+
+/* Make sig pending for p, and tell its threads. */
+static void
+make_pending(struct proc *p, int sig)
+{
+	struct list *l;
+
+	spin_lock(&p->lock);
+	if (sig == SIGCONT)
+		p->sigpending &= ~STOPS;
+	else if (sigmask(sig) & STOPS)
+		p->sigpending &= ~sigmask(SIGCONT);
+	if (sig == SIGCONT || !ignored(p, sig)) {
+		__atomic_or_fetch(&p->sigpending, sigmask(sig),
+				  __ATOMIC_SEQ_CST);
+		list_each (l, &p->threads) {
+			struct thread *t =
+			    container_of(l, struct thread, proc_link);
+
+			if (t->sigmask & sigmask(sig))
+				continue;
+			thread_notify(t, WORK_SIGNAL);
+			thread_wake(t, true);
+		}
+	}
+	spin_unlock(&p->lock);
+}
+
+void
+signal_post(struct proc *p, int sig)
+{
+	if (p->state == PROC_ZOMBIE)
+		return;
+	make_pending(p, sig);
+	if (p->state == PROC_STOPPED && (sig == SIGCONT || sig == SIGKILL)) {
+		p->state = PROC_ALIVE;
+		wake_all(&p->cont_wait);
+		if (sig == SIGCONT)
+			proc_tell_parent(p, STATUS_CONTINUED);
+	}
+}
+
+void
+signal_send(struct proc *p, int sig)
+{
+	spin_lock(&proc_tree_lock);
+	signal_post(p, sig);
+	spin_unlock(&proc_tree_lock);
+}
+
+/* sig may be 0: count only. proc_tree_lock is held. */
+static int
+post_group(pid_t pgrp, int sig)
+{
+	struct list *chain = proc_group_chain(pgrp), *l;
+	int n = 0;
+
+	list_each (l, chain) {
+		struct proc *p = container_of(l, struct proc, pgrp_link);
+
+		if (p->pgrp != pgrp)
+			continue;
+		n++;
+		if (sig != 0)
+			signal_post(p, sig);
+	}
+	return n;
+}
+
+int
+signal_send_group(pid_t pgrp, int sig)
+{
+	int n;
+
+	spin_lock(&proc_tree_lock);
+	n = post_group(pgrp, sig);
+	spin_unlock(&proc_tree_lock);
+	return n;
+}
+
+/* To all but process 1 and the caller. proc_tree_lock is held. */
+static int
+post_all(int sig)
+{
+	struct list *l;
+	int n = 0;
+
+	list_each (l, &proc_list) {
+		struct proc *p = container_of(l, struct proc, all_link);
+
+		if (p == init_proc || p == current->proc)
+			continue;
+		n++;
+		if (sig != 0)
+			signal_post(p, sig);
+	}
+	return n;
+}
+
+static int
+post_one(pid_t pid, int sig)
+{
+	struct proc *p = proc_find(pid);
+
+	if (p == NULL)
+		return 0;
+	if (sig != 0)
+		signal_post(p, sig);
+	return 1;
+}
+
+void
+signal_fault(int sig)
+{
+	struct proc *p = current->proc;
+
+	spin_lock(&p->lock);
+	if (current->sigmask & sigmask(sig) || ignored(p, sig)) {
+		/* It can't go on, nor be told: the default is to end it. */
+		p->action[sig].sa_handler = SIG_DFL;
+		current->sigmask &= ~sigmask(sig);
+	}
+	__atomic_or_fetch(&current->sigpending, sigmask(sig),
+			  __ATOMIC_SEQ_CST);
+	spin_unlock(&p->lock);
+	thread_notify(current, WORK_SIGNAL);
+}
+
+void
+signal_exec(struct proc *p)
+{
+	spin_lock(&p->lock);
+	for (int sig = 1; sig < NSIG; sig++) {
+		struct sigaction *act = &p->action[sig];
+
+		if (act->sa_handler != SIG_IGN)
+			act->sa_handler = SIG_DFL;
+		act->sa_mask = 0;
+		act->sa_flags = 0;
+	}
+	spin_unlock(&p->lock);
+}
+
+/* Block what is in mask and nothing else. */
+static void
+set_mask(sigset_t mask)
+{
+	struct proc *p = current->proc;
+
+	/* The lock, so that a sender sees this mask, or this the signal. */
+	spin_lock(&p->lock);
+	current->sigmask = mask & ~UNMASKABLE;
+	spin_unlock(&p->lock);
+	if (signal_pending())
+		thread_notify(current, WORK_SIGNAL);
+}
+
+/*
+ * Take one signal off what is pending and not blocked: its number, or 0;
+ * what to do about it; and what a handler is told.
+ */
+static int
+take(struct sigaction *act, siginfo_t *info)
+{
+	struct proc *p = current->proc;
+	unsigned long ready;
+	int sig = 0;
+
+	spin_lock(&p->lock);
+	ready = (p->sigpending | current->sigpending) & ~current->sigmask;
+	if (ready != 0) {
+		sig = __builtin_ctzl(ready);
+		*info = (siginfo_t){.si_signo = sig, .si_code = SI_USER};
+		if (current->sigpending & sigmask(sig))
+			info->si_addr = (void *)current->tf.stval;
+		current->sigpending &= ~sigmask(sig);
+		p->sigpending &= ~sigmask(sig);
+		*act = p->action[sig];
+		if (act->sa_flags & SA_RESETHAND)
+			p->action[sig].sa_handler = SIG_DFL;
+	}
+	spin_unlock(&p->lock);
+	return sig;
+}
+
+/* Stop until continued, unless word to continue has come since. */
+static void
+stop(int sig)
+{
+	struct proc *p = current->proc;
+
+	spin_lock(&proc_tree_lock);
+	if (!(p->sigpending & (sigmask(SIGCONT) | sigmask(SIGKILL)))) {
+		p->state = PROC_STOPPED;
+		proc_tell_parent(p, STATUS_STOPPED(sig));
+	}
+	while (p->state == PROC_STOPPED)
+		wait_uninterruptible(&p->cont_wait, &proc_tree_lock);
+	spin_unlock(&proc_tree_lock);
+}
+
+static void
+act_by_default(int sig)
+{
+	if (sigmask(sig) & STOPS)
+		stop(sig);
+	else if (sig != SIGCONT && !(sigmask(sig) & IGNORED))
+		proc_exit(STATUS_KILLED(sig));
+}
+
+/* The interrupted call is made again. */
+static void
+restart_call(void)
+{
+	current->restart = false;
+	current->restart_plain = false;
+	current->tf.sepc -= 4; /* to the ecall */
+}
+
+/* The interrupted call has failed. */
+static void
+fail_call(void)
+{
+	current->restart = false;
+	current->restart_plain = false;
+	current->sleep_until = 0;
+	current->tf.a0 = -EINTR;
+}
+
+/* Save all that a handler interrupts on the user's stack: its new end, sp. */
+static int
+push_frame(const siginfo_t *info, uintptr_t *sp)
+{
+	struct thread *t = current;
+	struct sigframe frame;
+	uintptr_t user = t->tf.sp - sizeof frame;
+	int r;
+
+	user &= ~(uintptr_t)(STACK_ALIGN - 1);
+	frame.fp_used = (t->tf.sstatus & SSTATUS_FS) != 0;
+	frame.tf = t->tf;
+	frame.info = *info;
+	frame.mask = t->sigmask_restore ? t->sigmask_saved : t->sigmask;
+	r = copy_out(user, &frame, offsetof(struct sigframe, fp));
+	if (r == 0 && frame.fp_used) {
+		fp_save(t);
+		r = copy_out(user + offsetof(struct sigframe, fp), &t->fp,
+			     sizeof t->fp);
+	}
+	*sp = user;
+	return r;
+}
+
+/* Let the thread go on in a handler. Without a stack for it, that's all. */
+static void
+run_handler(int sig, const struct sigaction *act, const siginfo_t *info)
+{
+	struct thread *t = current;
+	sigset_t mask = t->sigmask | act->sa_mask;
+	uintptr_t sp;
+
+	if (t->restart && act->sa_flags & SA_RESTART && !t->restart_plain)
+		restart_call();
+	else if (t->restart)
+		fail_call();
+	if (push_frame(info, &sp) < 0)
+		proc_exit(STATUS_KILLED(SIGSEGV));
+	t->sigmask_restore = false;
+	if (!(act->sa_flags & SA_NODEFER))
+		mask |= sigmask(sig);
+	set_mask(mask);
+	t->tf.a0 = sig;
+	t->tf.a1 = sp + offsetof(struct sigframe, info);
+	t->tf.a2 = 0;
+	t->tf.ra = t->proc->sigrestorer;
+	t->tf.sp = sp;
+	t->tf.sepc = (uintptr_t)act->sa_handler;
+}
+
+/* Act on all signals that are pending and not blocked. */
+static void
+deliver_ready(void)
+{
+	struct sigaction act;
+	siginfo_t info;
+	int sig;
+
+	while ((sig = take(&act, &info)) != 0) {
+		if (act.sa_handler == SIG_DFL)
+			act_by_default(sig);
+		else if (act.sa_handler != SIG_IGN)
+			run_handler(sig, &act, &info);
+	}
+}
+
+void
+signal_deliver(void)
+{
+	deliver_ready();
+	if (current->sigmask_restore) {
+		/* sigsuspend, but no handler ran: it will be called again. */
+		current->sigmask_restore = false;
+		set_mask(current->sigmask_saved);
+	}
+	if (current->restart)
+		restart_call();
+}
+
+long
+sys_kill(const unsigned long *arg)
+{
+	pid_t pid = arg[0];
+	int sig = arg[1], n;
+
+	if (sig != 0 && !valid(sig))
+		return -EINVAL;
+	spin_lock(&proc_tree_lock);
+	if (pid > 0)
+		n = post_one(pid, sig);
+	else if (pid == -1)
+		n = post_all(sig);
+	else if (pid == 0)
+		n = post_group(current->proc->pgrp, sig);
+	else
+		n = post_group(-(unsigned int)pid, sig);
+	spin_unlock(&proc_tree_lock);
+	return n > 0 ? 0 : -ESRCH;
+}
+
+/* Set what p does on sig; one that it now ignores is no longer pending. */
+static void
+set_action(struct proc *p, int sig, const struct sigaction *act,
+	   uintptr_t restorer)
+{
+	spin_lock(&p->lock);
+	p->action[sig] = *act;
+	p->sigrestorer = restorer;
+	if (ignored(p, sig))
+		p->sigpending &= ~sigmask(sig);
+	spin_unlock(&p->lock);
+}
+
+long
+sys_sigaction(const unsigned long *arg)
+{
+	struct proc *p = current->proc;
+	int sig = arg[0];
+	struct sigaction act, old;
+
+	if (!valid(sig))
+		return -EINVAL;
+	if (arg[1] != 0) {
+		if (sigmask(sig) & UNMASKABLE)
+			return -EINVAL;
+		if (copy_in(&act, arg[1], sizeof act) < 0)
+			return -EFAULT;
+	}
+	spin_lock(&p->lock);
+	old = p->action[sig];
+	spin_unlock(&p->lock);
+	if (arg[2] != 0 && copy_out(arg[2], &old, sizeof old) < 0)
+		return -EFAULT;
+	if (arg[1] != 0)
+		set_action(p, sig, &act, arg[3]);
+	return 0;
+}
+
+long
+sys_sigprocmask(const unsigned long *arg)
+{
+	sigset_t old = current->sigmask, set = 0;
+	int how = arg[0];
+
+	if (arg[1] != 0) {
+		if (how != SIG_BLOCK && how != SIG_UNBLOCK &&
+		    how != SIG_SETMASK)
+			return -EINVAL;
+		if (copy_in(&set, arg[1], sizeof set) < 0)
+			return -EFAULT;
+	}
+	if (arg[2] != 0 && copy_out(arg[2], &old, sizeof old) < 0)
+		return -EFAULT;
+	if (arg[1] == 0)
+		return 0;
+	if (how == SIG_BLOCK)
+		set |= old;
+	else if (how == SIG_UNBLOCK)
+		set = old & ~set;
+	set_mask(set);
+	return 0;
+}
+
+long
+sys_sigpending(const unsigned long *arg)
+{
+	sigset_t set = (current->proc->sigpending | current->sigpending) &
+	    current->sigmask;
+
+	return copy_out(arg[0], &set, sizeof set);
+}
+
+/* Sleep, with another mask, until a signal comes. Never succeeds. */
+long
+sys_sigsuspend(const unsigned long *arg)
+{
+	struct proc *p = current->proc;
+	struct waitq nothing;
+	sigset_t mask;
+
+	if (copy_in(&mask, arg[0], sizeof mask) < 0)
+		return -EFAULT;
+	current->sigmask_saved = current->sigmask;
+	current->sigmask_restore = true;
+	current->restart_plain = true;
+	set_mask(mask);
+	waitq_init(&nothing);
+	spin_lock(&p->lock);
+	while (wait_on(&nothing, &p->lock) == 0)
+		;
+	spin_unlock(&p->lock);
+	return -ERESTART;
+}
+
+/*
+ * Go back to what a handler interrupted. The frame is the user's own, so it
+ * may say anything: of sstatus, which isn't the user's, nothing is taken.
+ * Doesn't return to syscall(), as the a0 to be restored isn't a result.
+ */
+long
+sys_sigreturn(const unsigned long *arg)
+{
+	uintptr_t user = current->tf.sp;
+	struct sigframe frame;
+	unsigned long sstatus = current->tf.sstatus;
+
+	(void)arg;
+	if (copy_in(&frame, user, sizeof frame) < 0)
+		proc_exit(STATUS_KILLED(SIGSEGV));
+	current->tf = frame.tf;
+	current->tf.sstatus = sstatus;
+	if (frame.fp_used)
+		fp_set(&frame.fp);
+	set_mask(frame.mask);
+	trap_return_user();
+}

@@ -1,0 +1,56 @@
+/*
+ * struct thread *context_switch(struct thread *prev, struct thread *next)
+ *
+ * Leave prev for next, at a raised level. Returns in next's life, with who
+ * ran before it, whose stack has been left by then.
+ *
+ * The sampler may interrupt any of these instructions; it finds the hart by
+ * way of tp, so next must know its hart before tp points at it.
+ */
+#include "offsets.h"
+#include "riscv.h"
+
+	.text
+	.globl	context_switch
+context_switch:
+	sd	ra, T_CTX+CTX_RA(a0)
+	sd	sp, T_CTX+CTX_SP(a0)
+	.irp	n, 0,1,2,3,4,5,6,7,8,9,10,11
+	sd	s\n, T_CTX+CTX_S(\n)(a0)
+	.endr
+	ld	t0, T_HART(a0)
+	sd	t0, T_HART(a1)
+	mv	tp, a1
+	ld	ra, T_CTX+CTX_RA(a1)
+	ld	sp, T_CTX+CTX_SP(a1)
+	.irp	n, 0,1,2,3,4,5,6,7,8,9,10,11
+	ld	s\n, T_CTX+CTX_S(\n)(a1)
+	.endr
+	ret
+
+/* A new thread's first steps: thread_create left its start in s1. */
+	.globl	thread_first
+thread_first:
+	call	sched_first
+	jr	s1
+
+/* void fp_load(const struct fpstate *), fp_store(struct fpstate *):
+ * the floating-point registers; sstatus.FS must not be off. */
+	.globl	fp_load, fp_store
+	.option	push
+	.option	arch, +f, +d
+fp_load:
+	.irp	n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+	fld	f\n, 8*\n(a0)
+	.endr
+	lw	t0, 8*32(a0)
+	fscsr	t0
+	ret
+fp_store:
+	.irp	n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+	fsd	f\n, 8*\n(a0)
+	.endr
+	frcsr	t0
+	sw	t0, 8*32(a0)
+	ret
+	.option	pop

@@ -1,0 +1,56 @@
+/*
+ * The sampler: every tick, on every hart, one sample goes to each profiler
+ * that is armed. A fifth profiler is a file of its own and a line here.
+ */
+#include "sample.h"
+
+#include "hart.h"
+
+extern struct profiler kprof_profiler;
+
+static struct profiler *const profilers[] = {
+    &kprof_profiler,
+};
+
+#define NPROFILERS (sizeof(profilers) / sizeof(profilers[0]))
+
+/*
+ * sampling is odd from before the first test of armed until the last count
+ * is made: what sample_disarm waits for.
+ */
+void
+sample(const struct sample *s)
+{
+	struct hart *h = this_hart();
+
+	__atomic_add_fetch(&h->sampling, 1, __ATOMIC_SEQ_CST);
+	for (unsigned int i = 0; i < NPROFILERS; i++)
+		if (profilers[i]->armed)
+			profilers[i]->count(s);
+	__atomic_add_fetch(&h->sampling, 1, __ATOMIC_RELEASE);
+}
+
+void
+sample_arm(struct profiler *p)
+{
+	__atomic_store_n(&p->armed, 1, __ATOMIC_SEQ_CST);
+}
+
+/*
+ * A hart that is in the sampler now may have seen p armed; one that enters it
+ * later doesn't. The sampler waits for nobody, so this wait is short.
+ */
+void
+sample_disarm(struct profiler *p)
+{
+	__atomic_store_n(&p->armed, 0, __ATOMIC_SEQ_CST);
+	for (unsigned int i = 0; i < nharts; i++) {
+		unsigned int *sampling = &harts[i].sampling;
+		unsigned int seen = __atomic_load_n(sampling, __ATOMIC_SEQ_CST);
+
+		if (seen & 1)
+			while (__atomic_load_n(sampling, __ATOMIC_ACQUIRE) ==
+			       seen)
+				;
+	}
+}

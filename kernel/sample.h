@@ -1,0 +1,47 @@
+/*
+ * One sample of the program counter, and who gets it.
+ */
+#ifndef KERNEL_SAMPLE_H
+#define KERNEL_SAMPLE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+enum sample_mode {
+	SAMPLE_USER,
+	SAMPLE_KERNEL,
+	SAMPLE_KERNELI, /* in a handler of an interrupt */
+	SAMPLE_IDLE,    /* in the idle thread, outside any handler */
+};
+
+struct sample {
+	unsigned long pc;
+	enum sample_mode mode;
+	uint8_t ipl;  /* the interrupted code's level: 0, 1, 5 or 7 */
+	uint8_t hart; /* logical number */
+	pid_t pid;    /* of the interrupted process; 0: the kernel's own */
+	pid_t pgrp;
+};
+
+/*
+ * A profiler: one per file of dev/, plus profil. count runs with SIE=0, on
+ * any number of harts at once: it takes no lock, allocates nothing, touches
+ * no user memory.
+ */
+struct profiler {
+	const char *name;
+	volatile int armed; /* count is called only while this is set */
+	void (*count)(const struct sample *s);
+};
+
+/* Hand s to every armed profiler. Any hart, SIE=0. */
+void sample(const struct sample *s);
+
+/*
+ * Disarm p and wait until every hart has left the sampler: then nothing
+ * counts, and what count used may be cleared or freed.
+ */
+void sample_disarm(struct profiler *p);
+void sample_arm(struct profiler *p);
+
+#endif

@@ -1,0 +1,106 @@
+/*
+ * Calls to the firmware, OpenSBI: the few things that S-mode can't do itself.
+ *
+ * An SBI call is an ecall with the extension in a7, its function in a6 and
+ * arguments in a0..a4; it gives an error in a0 (0: none) and a value in a1.
+ */
+#include <stddef.h>
+
+#include "dev/uart.h"
+#include "layout.h"
+#include "machine.h"
+
+/* Extensions, and the function of each that is used here. */
+#define SBI_CONSOLE_PUTCHAR 1          /* the old console: no function number */
+#define SBI_TIME            0x54494d45 /* "TIME" */
+#define TIME_SET_TIMER      0
+#define SBI_IPI             0x735049 /* "sPI" */
+#define IPI_SEND            0
+#define SBI_RFENCE          0x52464e43 /* "RFNC" */
+#define RFENCE_SFENCE_VMA   1
+#define SBI_HSM             0x48534d /* "HSM" */
+#define HSM_HART_START      0
+#define SBI_SRST            0x53525354 /* "SRST" */
+#define SRST_RESET          0
+#define SRST_SHUTDOWN       0 /* the type of reset, */
+#define SRST_NO_REASON      0 /* and why: no reason, */
+#define SRST_FAILURE        1 /* or system failure */
+
+/* Words for the SiFive test device, which is QEMU's way out. */
+#define TEST_PASS       0x5555
+#define TEST_FAIL       0x3333
+#define TEST_CODE_SHIFT 16 /* the exit status stands above TEST_FAIL */
+
+struct machine machine;
+
+/* One call; gives SBI's error, a negative number of its own, or 0. */
+static long
+sbi_call(long ext, long function, unsigned long arg0, unsigned long arg1,
+	 unsigned long arg2, unsigned long arg3)
+{
+	register unsigned long a0 asm("a0") = arg0;
+	register unsigned long a1 asm("a1") = arg1;
+	register unsigned long a2 asm("a2") = arg2;
+	register unsigned long a3 asm("a3") = arg3;
+	register long a6 asm("a6") = function;
+	register long a7 asm("a7") = ext;
+
+	asm volatile("ecall"
+		     : "+r"(a0), "+r"(a1)
+		     : "r"(a2), "r"(a3), "r"(a6), "r"(a7)
+		     : "memory");
+	return (long)a0;
+}
+
+/* Interrupt this hart when the machine's clock reads `when`. */
+void
+sbi_set_timer(uint64_t when)
+{
+	sbi_call(SBI_TIME, TIME_SET_TIMER, when, 0, 0, 0);
+}
+
+/* A set of harts is a mask and the hart id of the mask's first bit: so any
+ * one hart is mask 1, whatever its id. */
+void
+sbi_send_ipi(unsigned int hartid)
+{
+	sbi_call(SBI_IPI, IPI_SEND, 1, hartid, 0, 0);
+}
+
+/* The hart begins at physical address entry, without an MMU, its id in a0
+ * and arg in a1. 0, or SBI's error. */
+int
+sbi_hart_start(unsigned int hartid, uint64_t entry, uint64_t arg)
+{
+	return sbi_call(SBI_HSM, HSM_HART_START, hartid, entry, arg, 0);
+}
+
+void
+sbi_remote_fence(unsigned int hartid, uintptr_t va, size_t size)
+{
+	/* To SBI, 0 from 0 is everything. */
+	sbi_call(SBI_RFENCE, RFENCE_SFENCE_VMA, 1, hartid, size ? va : 0, size);
+}
+
+/* For what must be said before the device tree has told of a serial port. */
+void
+sbi_putchar(char c)
+{
+	sbi_call(SBI_CONSOLE_PUTCHAR, 0, (unsigned char)c, 0, 0, 0);
+}
+
+void
+machine_poweroff(int status)
+{
+	uart_flush();
+	if (machine.test) {
+		volatile uint32_t *test = pa_to_va(machine.test);
+
+		*test = status ? (uint32_t)status << TEST_CODE_SHIFT | TEST_FAIL
+			       : TEST_PASS;
+	}
+	sbi_call(SBI_SRST, SRST_RESET, SRST_SHUTDOWN,
+		 status ? SRST_FAILURE : SRST_NO_REASON, 0, 0);
+	for (;;)
+		asm volatile("wfi");
+}

@@ -1,0 +1,33 @@
+/* The system call table, made from <sys/syscalls.h>. */
+#include "trap.h"
+
+#include "syscall.h"
+
+#define SYSCALL(number, name) [number] = sys_##name,
+static long (*const table[])(const unsigned long *arg) = {
+#include <sys/syscalls.h>
+};
+#undef SYSCALL
+
+#define TABLE_SIZE (sizeof(table) / sizeof(table[0]))
+
+/*
+ * A call that a signal cut short leaves a0 as it was, so that signal_deliver
+ * can have it made again; it runs in any case before user mode does.
+ */
+void
+syscall(struct trapframe *tf)
+{
+	unsigned long number = tf->a7;
+	long result = -ENOSYS;
+
+	tf->sepc += 4; /* past the ecall */
+	if (number < TABLE_SIZE && table[number])
+		result = table[number](&tf->a0);
+	if (result == -ERESTART) {
+		current->restart = true;
+		thread_notify(current, WORK_SIGNAL);
+	} else {
+		tf->a0 = result;
+	}
+}

@@ -1,0 +1,116 @@
+/*
+ * A thread: what runs. While it runs, tp points at it, in the kernel for
+ * good; in user mode sscratch does.
+ */
+#ifndef KERNEL_THREAD_H
+#define KERNEL_THREAD_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "hart.h"
+
+/* The user's registers, saved on entry. trap.S knows this layout. */
+struct trapframe {
+	unsigned long ra, sp, gp, tp;
+	unsigned long t0, t1, t2, s0, s1;
+	unsigned long a0, a1, a2, a3, a4, a5, a6, a7;
+	unsigned long s2, s3, s4, s5, s6, s7, s8, s9, s10, s11;
+	unsigned long t3, t4, t5, t6;
+	unsigned long sepc, sstatus, scause, stval;
+};
+
+/* What switch.S keeps of a thread that isn't running. */
+struct context {
+	unsigned long ra, sp;
+	unsigned long s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11;
+};
+
+struct fpstate {
+	uint64_t f[32];
+	uint32_t fcsr;
+};
+
+enum thread_state {
+	THREAD_RUNNABLE,      /* on a run queue, or running */
+	THREAD_SLEEPING,      /* a wake-up or a signal makes it runnable */
+	THREAD_SLEEPING_HARD, /* only a wake-up does */
+	THREAD_DEAD,
+};
+
+/* thread.work: what to do on the way back to user mode. */
+#define WORK_RESCHED 0x1
+#define WORK_SIGNAL  0x2
+#define WORK_PROFIL  0x4
+
+struct proc;
+
+struct thread {
+	/* Known to trap.S, in this order. */
+	struct trapframe tf;
+	unsigned long scratch;    /* the user's sp, for a few instructions */
+	unsigned long work;       /* WORK_* bits, set with atomics by anyone */
+	unsigned long kstack_top; /* where a trap from user mode pushes */
+	struct hart *hart;        /* where it runs, or ran last */
+	struct context ctx;
+
+	struct proc *proc; /* NULL: the kernel's own (idle) */
+	pid_t tid;
+	struct list proc_link; /* in proc->threads, under proc->lock */
+
+	/* Scheduling: see proc/sched.c. */
+	int state;              /* enum thread_state; changed by CAS */
+	int on_cpu;             /* nonzero until its stack has been left */
+	struct list run_link;   /* in a run queue, under its lock */
+	unsigned int slice;     /* ticks left before others have a turn */
+	uint64_t deadline;      /* of a wait with a time limit */
+	struct list timer_link; /* in the callouts, under their lock */
+
+	/* Signals: see proc/signal.c. */
+	unsigned long sigmask;       /* blocked; changed by itself only */
+	unsigned long sigpending;    /* for this thread; atomic */
+	unsigned long sigmask_saved; /* sigsuspend's, restored after delivery */
+	bool sigmask_restore;
+	bool restart;         /* the call gave -ERESTART: see signal_deliver */
+	bool restart_plain;   /* it is never restarted after a handler */
+	uint64_t sleep_until; /* nanosleep's, across a restart; 0: none */
+
+	struct fpstate fp;    /* valid unless live on fp_hart */
+	struct hart *fp_hart; /* whose registers were loaded with it last */
+};
+
+/*
+ * The running thread. A thread keeps its tp wherever it runs, so `current`
+ * never changes under it; `current->hart` does, unless the level is raised.
+ */
+register struct thread *current asm("tp");
+
+/* A new thread of p (or of the kernel), not yet runnable. NULL: no memory. */
+struct thread *thread_create(struct proc *p, void (*start)(void));
+void thread_free(struct thread *t);
+
+/* proc/sched.c */
+void sched_init_hart(struct hart *h);
+void thread_start(struct thread *t); /* a new one: let it run */
+/* Make a sleeper runnable; false if it isn't one that this wakes. A signal
+ * doesn't wake THREAD_SLEEPING_HARD. */
+bool thread_wake(struct thread *t, bool signal);
+/* Leave the hart: the caller, at a raised level, has set its own state. */
+void sched(void);
+void thread_yield(void);
+void thread_exit(void) __attribute__((noreturn));
+void sched_tick(void);
+void sched_idle(void) __attribute__((noreturn));
+/* Set bits of t->work; if t runs on another hart, make it look. */
+void thread_notify(struct thread *t, unsigned long work);
+/* The exit stub found something in work: see to it. */
+void thread_work(void);
+
+/* proc/fp.c: floating-point registers are saved only when dirty. */
+void fp_switch(struct thread *prev, struct thread *next);
+void fp_save(struct thread *t); /* current's registers to t->fp, if dirty */
+/* After an illegal instruction: if it was the first that needs the
+ * floating-point registers, provide them; it is then executed again. */
+bool fp_first_use(void);
+
+#endif

@@ -1,0 +1,40 @@
+/* Traps: the one way into the kernel, and back. See docs/trap.md. */
+#ifndef KERNEL_TRAP_H
+#define KERNEL_TRAP_H
+
+#include "thread.h"
+
+/* What a trap of the kernel itself saves, on the kernel stack. */
+struct ktrapframe {
+	unsigned long ra, t0, t1, t2;
+	unsigned long a0, a1, a2, a3, a4, a5, a6, a7;
+	unsigned long t3, t4, t5, t6;
+	unsigned long scause, stval, sie, sstatus;
+	unsigned long s0, sepc;
+};
+
+/* Where an interrupt came from. */
+enum trap_origin {
+	FROM_USER,   /* user mode */
+	FROM_KERNEL, /* kernel code */
+	FROM_EXIT,   /* the exit stub, which starts again afterwards */
+};
+
+void trap_init_hart(void);
+/* Leave for user mode with current's trap frame; for a new thread. */
+void trap_return_user(void) __attribute__((noreturn));
+
+/* uaccess.S's fault table: an access in [start, end) to user memory that
+ * can't be made goes on at fixup. */
+struct fault_entry {
+	unsigned long start, end, fixup;
+};
+
+extern const struct fault_entry fault_table_start[], fault_table_end[];
+
+/* trap.S */
+extern char trap_vector[], exit_user[], exit_user_end[];
+extern char idle_wait_end[];
+void idle_wait(volatile unsigned int *wanted);
+
+#endif

@@ -1,0 +1,300 @@
+/* ls: list directories. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../cmdlib/cmd.h"
+
+#define SYNOPSIS   "[-1adFhlRrt] [FILE ...]"
+#define COLUMN_GAP 2
+#define HALF_YEAR  (365 * 24 * 60 * 60 / 2) /* seconds */
+
+struct entry {
+	const char *name; /* as printed */
+	struct stat st;
+};
+
+static bool all, one_column, directory, classify, human, in_detail, recurse;
+static bool by_time, reverse;
+static int width;   /* of the terminal, in characters */
+static bool titled; /* directories are announced by their names */
+static bool begun;  /* something was printed */
+
+static int
+entry_compare(const void *left, const void *right)
+{
+	const struct entry *a = left, *b = right;
+	int order = 0;
+
+	if (by_time && a->st.st_mtim.tv_sec != b->st.st_mtim.tv_sec)
+		order = a->st.st_mtim.tv_sec > b->st.st_mtim.tv_sec ? -1 : 1;
+	else if (by_time && a->st.st_mtim.tv_nsec != b->st.st_mtim.tv_nsec)
+		order = a->st.st_mtim.tv_nsec > b->st.st_mtim.tv_nsec ? -1 : 1;
+	if (order == 0)
+		order = strcmp(a->name, b->name);
+	return reverse ? -order : order;
+}
+
+/* What -F puts behind a name, or a NUL. */
+static char
+mark(mode_t mode)
+{
+	if (!classify)
+		return '\0';
+	if (S_ISDIR(mode))
+		return '/';
+	if (S_ISLNK(mode))
+		return '@';
+	if (S_ISFIFO(mode))
+		return '|';
+	return S_ISREG(mode) && (mode & 0111) ? '*' : '\0';
+}
+
+static void
+print_name(const struct entry *e)
+{
+	char c = mark(e->st.st_mode);
+
+	out_string(e->name);
+	if (c)
+		out_char(c);
+}
+
+static void
+print_mode(mode_t mode)
+{
+	static const char letters[] = "rwxrwxrwx";
+	char type = '-';
+
+	if (S_ISDIR(mode))
+		type = 'd';
+	else if (S_ISCHR(mode))
+		type = 'c';
+	else if (S_ISLNK(mode))
+		type = 'l';
+	else if (S_ISFIFO(mode))
+		type = 'p';
+	out_char(type);
+	for (int i = 0; i < 9; i++)
+		out_char(mode & (0400 >> i) ? letters[i] : '-');
+}
+
+/* Long ago or in the future: the year, instead of the time of day. */
+static void
+print_time(time_t when)
+{
+	time_t now = time(NULL);
+	bool recent = when <= now && now - when < HALF_YEAR;
+	char text[20];
+
+	strftime(text, sizeof(text), recent ? "%b %e %H:%M" : "%b %e  %Y",
+		 gmtime(&when));
+	out_string(text);
+}
+
+static void
+print_long(const struct entry *e, int size_width)
+{
+	char text[CMD_HUMAN];
+
+	print_mode(e->st.st_mode);
+	out_printf(" %3lu ", (unsigned long)e->st.st_nlink);
+	if (human)
+		out_printf("%5s ", cmd_human(e->st.st_size, text));
+	else
+		out_printf("%*lld ", size_width, (long long)e->st.st_size);
+	print_time(e->st.st_mtim.tv_sec);
+	out_char(' ');
+	print_name(e);
+	out_char('\n');
+}
+
+/* Down the columns, like a telephone book. */
+static void
+print_columns(const struct entry *e, size_t count)
+{
+	size_t longest = 0, columns, rows;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t length = strlen(e[i].name) + classify;
+
+		if (length > longest)
+			longest = length;
+	}
+	longest += COLUMN_GAP;
+	columns = (width + COLUMN_GAP) / longest;
+	if (columns < 1)
+		columns = 1;
+	rows = (count + columns - 1) / columns;
+	for (size_t row = 0; row < rows; row++) {
+		for (size_t i = row; i < count; i += rows) {
+			size_t length = strlen(e[i].name) +
+					(mark(e[i].st.st_mode) != '\0');
+
+			print_name(&e[i]);
+			if (i + rows < count)
+				out_printf("%*s", (int)(longest - length), "");
+		}
+		out_char('\n');
+	}
+}
+
+static void
+print_entries(struct entry *e, size_t count)
+{
+	int size_width = 1;
+
+	if (count == 0)
+		return;
+	begun = true;
+	qsort(e, count, sizeof(*e), entry_compare);
+	if (!in_detail && !one_column) {
+		print_columns(e, count);
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		int n = snprintf(NULL, 0, "%lld", (long long)e[i].st.st_size);
+
+		if (n > size_width)
+			size_width = n;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (in_detail) {
+			print_long(&e[i], size_width);
+			continue;
+		}
+		print_name(&e[i]);
+		out_char('\n');
+	}
+}
+
+/* Fill in e for dir/name; false after a message. */
+static bool
+entry_stat(struct entry *e, const char *dir, const char *name)
+{
+	char *path = cmd_join(dir, name);
+	bool found = stat(path, &e->st) == 0;
+
+	if (!found)
+		cmd_warn("%s", path);
+	e->name = name;
+	free(path);
+	return found;
+}
+
+static void list(const char *path);
+
+static void
+list_inner(const char *path, const struct entry *e, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		char *inner;
+
+		if (!S_ISDIR(e[i].st.st_mode) || strcmp(e[i].name, ".") == 0 ||
+		    strcmp(e[i].name, "..") == 0)
+			continue;
+		inner = cmd_join(path, e[i].name);
+		list(inner);
+		free(inner);
+	}
+}
+
+/* One directory, and with -R those in it. */
+static void
+list(const char *path)
+{
+	size_t names_count, count = 0;
+	char **names = tree_names(path, &names_count);
+	struct entry *e;
+
+	if (!names) {
+		cmd_warn("%s", path);
+		return;
+	}
+	if (titled)
+		out_printf("%s%s:\n", begun ? "\n" : "", path);
+	begun = true;
+	e = cmd_alloc((names_count + 2) * sizeof(*e));
+	if (all) {
+		count += entry_stat(&e[count], path, ".");
+		count += entry_stat(&e[count], path, "..");
+	}
+	for (char **name = names; *name; name++) {
+		if (all || **name != '.')
+			count += entry_stat(&e[count], path, *name);
+	}
+	print_entries(e, count);
+	if (recurse)
+		list_inner(path, e, count);
+	free(e);
+	tree_free(names);
+}
+
+/* Operands that are files come first, together; then each directory. */
+static void
+list_operands(char **paths, size_t count)
+{
+	struct entry *files = cmd_alloc(count * sizeof(*files));
+	struct entry *dirs = cmd_alloc(count * sizeof(*dirs));
+	size_t nfiles = 0, ndirs = 0;
+
+	for (; *paths; paths++) {
+		struct entry *e = &files[nfiles];
+
+		if (!entry_stat(e, "", *paths))
+			continue;
+		if (S_ISDIR(e->st.st_mode) && !directory)
+			dirs[ndirs++] = *e;
+		else
+			nfiles++;
+	}
+	print_entries(files, nfiles);
+	qsort(dirs, ndirs, sizeof(*dirs), entry_compare);
+	for (size_t i = 0; i < ndirs; i++)
+		list(dirs[i].name);
+	free(files);
+	free(dirs);
+}
+
+static void
+options(void)
+{
+	int c;
+
+	while ((c = cmd_option("1adFhlRrt")) != -1) {
+		switch (c) {
+		case '1': one_column = true; break;
+		case 'a': all = true; break;
+		case 'd': directory = true; break;
+		case 'F': classify = true; break;
+		case 'h': human = true; break;
+		case 'l': in_detail = true; break;
+		case 'R': recurse = true; break;
+		case 'r': reverse = true; break;
+		case 't': by_time = true; break;
+		}
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	static char *here[] = {".", NULL};
+	struct winsize size;
+
+	(void)argc;
+	cmd_start("ls", SYNOPSIS, argv);
+	options();
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
+		one_column = true;
+	else
+		width = size.ws_col;
+	titled = cmd_argc > 1 || recurse;
+	list_operands(cmd_argc ? cmd_argv : here, cmd_argc ? cmd_argc : 1);
+	return cmd_done();
+}

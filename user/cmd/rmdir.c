@@ -1,0 +1,37 @@
+/* rmdir: remove empty directories. */
+#include <string.h>
+#include <unistd.h>
+
+#include "../cmdlib/cmd.h"
+
+/* Remove path, and with -p then the directories it names on the way. */
+static void
+remove_directory(char *path, bool parents)
+{
+	char *slash;
+
+	do {
+		if (rmdir(path) < 0) {
+			cmd_warn("%s", path);
+			return;
+		}
+		slash = strrchr(path, '/');
+		if (slash)
+			*slash = '\0';
+	} while (parents && slash && *path);
+}
+
+int
+main(int argc, char **argv)
+{
+	bool parents = false;
+
+	(void)argc;
+	cmd_start("rmdir", "[-p] DIRECTORY ...", argv);
+	while (cmd_option("p") != -1)
+		parents = true;
+	cmd_operands(1, CMD_MANY);
+	for (char **path = cmd_argv; *path; path++)
+		remove_directory(*path, parents);
+	return cmd_done();
+}

@@ -1,0 +1,537 @@
+/*
+ * Tokens to trees, by recursive descent: one function for each rule of the
+ * grammar. After an error every token is T_EOF, at which all rules end, so
+ * none of them checks for failure.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sh.h"
+
+static const char *const token_text[] = {
+    [T_NEWLINE] = "newline", [T_SEMI] = ";",     [T_DSEMI] = ";;",
+    [T_AMP] = "&",           [T_AND] = "&&",     [T_PIPE] = "|",
+    [T_OR] = "||",           [T_LPAREN] = "(",   [T_RPAREN] = ")",
+    [T_LESS] = "<",          [T_LESSAND] = "<&", [T_LESSGREAT] = "<>",
+    [T_HERE] = "<<",         [T_GREAT] = ">",    [T_HERE_STRIP] = "<<-",
+    [T_GREATAND] = ">&",     [T_APPEND] = ">>",  [T_CLOBBER] = ">|",
+    [T_EOF] = "end of file",
+};
+
+/* Words that end a list where a command could stand. */
+static const char *const closers[] = {"then", "else", "elif", "fi",
+				      "do",   "done", "esac", "}"};
+
+static struct node *parse_and_or(struct parser *p);
+static struct node *parse_one(struct parser *p);
+
+void
+parse_error(struct parser *p, const char *format, ...)
+{
+	char message[128];
+	va_list args;
+
+	if (!p->failed && !p->in->interrupted) {
+		va_start(args, format);
+		vsnprintf(message, sizeof(message), format, args);
+		va_end(args);
+		sh.line = p->in->line;
+		shell_warn("line %d: syntax error: %s", sh.line, message);
+	}
+	p->failed = true;
+}
+
+static void
+unexpected(struct parser *p)
+{
+	enum token t = lex_token(p);
+
+	if (t == T_WORD && !p->literal)
+		parse_error(p, "unexpected word");
+	else
+		parse_error(p, "unexpected %s",
+			    t == T_WORD        ? p->literal
+			    : t == T_IO_NUMBER ? "redirection"
+					       : token_text[t]);
+}
+
+static struct node *
+node_new(struct parser *p, enum node_kind kind, struct node *left)
+{
+	struct node *n = arena_alloc(p->arena, sizeof(*n));
+
+	n->kind = kind;
+	n->line = p->in->line;
+	n->left = left;
+	return n;
+}
+
+/* Is the next token this reserved word? */
+static bool
+at(struct parser *p, const char *reserved)
+{
+	return lex_token(p) == T_WORD && p->literal &&
+	       strcmp(p->literal, reserved) == 0;
+}
+
+static void
+expect(struct parser *p, const char *reserved)
+{
+	if (at(p, reserved))
+		lex_take(p);
+	else
+		unexpected(p);
+}
+
+static void
+expect_token(struct parser *p, enum token t)
+{
+	if (lex_token(p) == t)
+		lex_take(p);
+	else
+		unexpected(p);
+}
+
+static void
+skip_newlines(struct parser *p)
+{
+	while (lex_token(p) == T_NEWLINE)
+		lex_take(p);
+}
+
+static struct word *
+take_word(struct parser *p)
+{
+	struct word *w = arena_alloc(p->arena, sizeof(*w));
+
+	if (lex_token(p) != T_WORD) {
+		unexpected(p);
+		return w;
+	}
+	w->parts = p->parts;
+	lex_take(p);
+	return w;
+}
+
+/* A here-document's delimiter: its word without the quotes. */
+static void
+parse_delimiter(struct parser *p, struct redirect *r, struct part *parts)
+{
+	struct buf text = {0};
+
+	for (; parts; parts = parts->next) {
+		if (parts->kind != PART_TEXT) {
+			parse_error(p, "bad here-document delimiter");
+			break;
+		}
+		r->literal |= parts->quoted;
+		buf_add(&text, parts->text, strlen(parts->text));
+	}
+	r->delimiter = buf_take(&text, p->arena);
+	buf_free(&text);
+	lex_expect_here(p, r);
+}
+
+/* Redirections, as many as follow, added at tail; gives the new tail. */
+static struct redirect **
+parse_redirects(struct parser *p, struct redirect **tail)
+{
+	enum token t;
+
+	while ((t = lex_token(p)) == T_IO_NUMBER || t >= T_LESS) {
+		struct redirect *r = arena_alloc(p->arena, sizeof(*r));
+
+		r->fd = -1;
+		if (t == T_IO_NUMBER) {
+			r->fd = p->number;
+			lex_take(p);
+		}
+		r->op = lex_token(p);
+		if (r->fd < 0)
+			r->fd = r->op >= T_GREAT; /* stdin or stdout */
+		lex_take(p);
+		r->target = take_word(p)->parts;
+		if (r->op == T_HERE || r->op == T_HERE_STRIP)
+			parse_delimiter(p, r, r->target);
+		*tail = r;
+		tail = &r->next;
+	}
+	return tail;
+}
+
+/* NAME=value at the start of a command; NULL: it's an ordinary word. */
+static struct assign *
+parse_assign(struct parser *p)
+{
+	struct part *first = p->parts, *rest;
+	const char *equals;
+	struct assign *a;
+
+	if (first->kind != PART_TEXT || first->quoted)
+		return NULL;
+	equals = strchr(first->text, '=');
+	if (!equals || !is_name(first->text, equals - first->text))
+		return NULL;
+	a = arena_alloc(p->arena, sizeof(*a));
+	a->name = arena_strndup(p->arena, first->text, equals - first->text);
+	rest = arena_alloc(p->arena, sizeof(*rest));
+	*rest = *first;
+	rest->text = equals + 1;
+	a->value = rest;
+	return a;
+}
+
+static struct node *
+parse_function(struct parser *p, const char *name)
+{
+	struct node *n = node_new(p, NODE_FUNCTION, NULL);
+
+	lex_take(p);
+	expect_token(p, T_RPAREN);
+	skip_newlines(p);
+	n->name = name;
+	n->arena = p->arena;
+	n->left = parse_one(p);
+	if (n->left->kind < NODE_SUBSHELL || n->left->kind == NODE_FUNCTION)
+		parse_error(p, "a function's body must be a compound command");
+	return n;
+}
+
+static bool
+is_declaration(const char *name)
+{
+	return name && (strcmp(name, "export") == 0 ||
+			strcmp(name, "readonly") == 0 ||
+			strcmp(name, "local") == 0);
+}
+
+static struct node *
+parse_simple(struct parser *p)
+{
+	struct node *n = node_new(p, NODE_SIMPLE, NULL);
+	struct assign **assign = &n->assigns;
+	struct word **word = &n->words;
+	struct redirect **redirect = &n->redirects;
+
+	for (;;) {
+		redirect = parse_redirects(p, redirect);
+		if (lex_token(p) != T_WORD)
+			break;
+		if (!n->words && (*assign = parse_assign(p))) {
+			assign = &(*assign)->next;
+			lex_take(p);
+			continue;
+		}
+		const char *name = n->words ? NULL : p->literal;
+
+		*word = take_word(p);
+		word = &(*word)->next;
+		if (name && lex_token(p) == T_LPAREN && !n->assigns &&
+		    !n->redirects && is_name(name, strlen(name)))
+			return parse_function(p, name);
+		n->declares |= is_declaration(name);
+	}
+	if (!n->words && !n->assigns && !n->redirects)
+		unexpected(p);
+	return n;
+}
+
+/* A list that must not be empty. */
+static struct node *
+parse_body(struct parser *p)
+{
+	struct node *n = parse_list(p);
+
+	if (!n)
+		unexpected(p);
+	return n;
+}
+
+/* After if or elif. */
+static struct node *
+parse_if(struct parser *p)
+{
+	struct node *n = node_new(p, NODE_IF, NULL);
+
+	lex_take(p);
+	n->left = parse_body(p);
+	expect(p, "then");
+	n->right = parse_body(p);
+	if (at(p, "elif")) {
+		n->other = parse_if(p);
+		return n; /* one fi ends them all */
+	}
+	if (at(p, "else")) {
+		lex_take(p);
+		n->other = parse_body(p);
+	}
+	expect(p, "fi");
+	return n;
+}
+
+static struct node *
+parse_do(struct parser *p)
+{
+	struct node *n;
+
+	expect(p, "do");
+	n = parse_body(p);
+	expect(p, "done");
+	return n;
+}
+
+static struct node *
+parse_while(struct parser *p, enum node_kind kind)
+{
+	struct node *n = node_new(p, kind, NULL);
+
+	lex_take(p);
+	n->left = parse_body(p);
+	n->right = parse_do(p);
+	return n;
+}
+
+static struct node *
+parse_for(struct parser *p)
+{
+	struct node *n = node_new(p, NODE_FOR, NULL);
+	struct word **word = &n->words;
+
+	lex_take(p);
+	n->name = lex_token(p) == T_WORD ? p->literal : NULL;
+	if (!n->name || !is_name(n->name, strlen(n->name)))
+		unexpected(p);
+	lex_take(p);
+	n->params = true;
+	if (lex_token(p) == T_SEMI)
+		lex_take(p);
+	skip_newlines(p);
+	if (at(p, "in")) {
+		n->params = false;
+		lex_take(p);
+		for (; lex_token(p) == T_WORD; word = &(*word)->next)
+			*word = take_word(p);
+		if (lex_token(p) != T_SEMI && lex_token(p) != T_NEWLINE)
+			unexpected(p);
+		lex_take(p);
+		skip_newlines(p);
+	}
+	n->right = parse_do(p);
+	return n;
+}
+
+static struct node *
+parse_case(struct parser *p)
+{
+	struct node *n = node_new(p, NODE_CASE, NULL);
+	struct case_item **tail = &n->items, *item;
+
+	lex_take(p);
+	n->words = take_word(p);
+	skip_newlines(p);
+	expect(p, "in");
+	skip_newlines(p);
+	while (!at(p, "esac") && !p->failed) {
+		struct word **pattern;
+
+		*tail = item = arena_alloc(p->arena, sizeof(*item));
+		tail = &item->next;
+		if (lex_token(p) == T_LPAREN)
+			lex_take(p);
+		pattern = &item->patterns;
+		*pattern = take_word(p);
+		while (lex_token(p) == T_PIPE) {
+			lex_take(p);
+			pattern = &(*pattern)->next;
+			*pattern = take_word(p);
+		}
+		expect_token(p, T_RPAREN);
+		item->body = parse_list(p);
+		if (!at(p, "esac"))
+			expect_token(p, T_DSEMI);
+		skip_newlines(p);
+	}
+	expect(p, "esac");
+	return n;
+}
+
+static struct node *
+parse_group(struct parser *p)
+{
+	struct node *n = node_new(p, NODE_GROUP, NULL);
+
+	lex_take(p);
+	n->left = parse_body(p);
+	expect(p, "}");
+	return n;
+}
+
+static struct node *
+parse_subshell(struct parser *p)
+{
+	struct node *n = node_new(p, NODE_SUBSHELL, NULL);
+
+	lex_take(p);
+	n->left = parse_body(p);
+	expect_token(p, T_RPAREN);
+	return n;
+}
+
+/* One command; never NULL. */
+static struct node *
+parse_one(struct parser *p)
+{
+	struct node *n;
+
+	if (lex_token(p) == T_LPAREN)
+		n = parse_subshell(p);
+	else if (at(p, "{"))
+		n = parse_group(p);
+	else if (at(p, "if"))
+		n = parse_if(p);
+	else if (at(p, "while"))
+		n = parse_while(p, NODE_WHILE);
+	else if (at(p, "until"))
+		n = parse_while(p, NODE_UNTIL);
+	else if (at(p, "for"))
+		n = parse_for(p);
+	else if (at(p, "case"))
+		n = parse_case(p);
+	else
+		return parse_simple(p);
+	parse_redirects(p, &n->redirects);
+	return n;
+}
+
+static struct node *
+parse_pipe(struct parser *p)
+{
+	struct node *n = parse_one(p);
+
+	if (lex_token(p) != T_PIPE)
+		return n;
+	lex_take(p);
+	skip_newlines(p);
+	n = node_new(p, NODE_PIPE, n);
+	n->right = parse_pipe(p);
+	return n;
+}
+
+/*
+ * Call rule, and keep what was typed for it as the text of a job: to its
+ * end, or to the end of its first line. (A line that is gone takes its
+ * characters with it.)
+ */
+static struct node *
+keep_text(struct parser *p, struct node *(*rule)(struct parser *))
+{
+	const char *start;
+	struct node *n;
+	char *text;
+	int line;
+
+	if (p->in->kind != INPUT_TERMINAL)
+		return rule(p);
+	lex_token(p);
+	start = p->start;
+	line = p->in->line;
+	text = arena_strndup(p->arena, start, strcspn(start, "\n"));
+	n = rule(p);
+	if (p->end_line == line && p->end >= start &&
+	    strlen(text) > (size_t)(p->end - start))
+		text[p->end - start] = '\0';
+	n->text = text;
+	return n;
+}
+
+static struct node *
+parse_pipeline(struct parser *p)
+{
+	if (!at(p, "!"))
+		return keep_text(p, parse_pipe);
+	lex_take(p);
+	return node_new(p, NODE_NOT, keep_text(p, parse_pipe));
+}
+
+static struct node *
+parse_and_or(struct parser *p)
+{
+	struct node *n = parse_pipeline(p);
+	enum token t;
+
+	while ((t = lex_token(p)) == T_AND || t == T_OR) {
+		lex_take(p);
+		skip_newlines(p);
+		n = node_new(p, t == T_AND ? NODE_AND : NODE_OR, n);
+		n->right = parse_pipeline(p);
+	}
+	return n;
+}
+
+static bool
+list_ends(struct parser *p)
+{
+	enum token t = lex_token(p);
+	size_t i;
+
+	if (t == T_EOF || t == T_RPAREN || t == T_DSEMI)
+		return true;
+	for (i = 0; i < sizeof(closers) / sizeof(closers[0]); i++)
+		if (at(p, closers[i]))
+			return true;
+	return false;
+}
+
+/* Commands and what separates them, of one line or of as many as follow. */
+static struct node *
+parse_commands(struct parser *p, bool one_line)
+{
+	struct node *first = NULL, **tail = &first, *n;
+	enum token t;
+
+	for (;;) {
+		if (!one_line)
+			skip_newlines(p);
+		if (list_ends(p) || lex_token(p) == T_NEWLINE)
+			break;
+		n = keep_text(p, parse_and_or);
+		t = lex_token(p);
+		if (t == T_AMP) {
+			n = node_new(p, NODE_BACKGROUND, n);
+			n->text = n->left->text;
+		}
+		if (*tail) { /* a second command makes it a list */
+			*tail = node_new(p, NODE_LIST, *tail);
+			tail = &(*tail)->right;
+		}
+		*tail = n;
+		if (t != T_AMP && t != T_SEMI && (one_line || t != T_NEWLINE))
+			break;
+		lex_take(p);
+	}
+	return first;
+}
+
+struct node *
+parse_list(struct parser *p)
+{
+	return parse_commands(p, false);
+}
+
+enum parsed
+parse_command(struct input *in, struct arena *a, struct node **out)
+{
+	struct parser p = {.in = in, .arena = a};
+
+	*out = NULL;
+	in->continued = false;
+	if (lex_token(&p) == T_EOF && !p.failed)
+		return in->interrupted ? PARSED_ERROR : PARSED_EOF;
+	*out = parse_commands(&p, true);
+	if (lex_token(&p) != T_NEWLINE && lex_token(&p) != T_EOF)
+		unexpected(&p);
+	if (p.failed || in->interrupted)
+		return PARSED_ERROR;
+	return *out ? PARSED : PARSED_NOTHING;
+}

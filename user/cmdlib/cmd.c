@@ -1,0 +1,280 @@
+/* Options, messages and values: see cmd.h. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd.h"
+
+#define MESSAGE_MAX 512
+
+char **cmd_argv;
+int cmd_argc;
+char *cmd_value;
+int cmd_status;
+int cmd_trouble = 1;
+
+static const char *cmd_name;
+static const char *cmd_synopsis;
+
+/* Arguments are taken at next; operands gather at the front, which is always
+ * at or before it. */
+static char **next;
+static char *cluster; /* what is left of an argument like -la */
+
+void
+cmd_start(const char *name, const char *synopsis, char **argv)
+{
+	cmd_name = name;
+	cmd_synopsis = synopsis;
+	cmd_argv = argv + 1;
+	next = argv + 1;
+}
+
+/*
+ * One write(2) for a message, so that those of a pipeline's commands don't
+ * mix. code is an errno to explain, or 0.
+ */
+static void
+message(int code, const char *format, va_list args)
+{
+	char text[MESSAGE_MAX];
+	const int room = sizeof(text) - 1; /* for the newline */
+	int n = snprintf(text, room, "%s: ", cmd_name);
+
+	/* What was said before belongs before the complaint. */
+	if (out.used > 0 && isatty(out.fd))
+		out_flush();
+	n += vsnprintf(text + n, room - n, format, args);
+	if (n < room && code)
+		n += snprintf(text + n, room - n, ": %s", strerror(code));
+	if (n > room - 1)
+		n = room - 1;
+	text[n++] = '\n';
+	out_direct(STDERR_FILENO, text, n);
+}
+
+void
+cmd_warn(const char *format, ...)
+{
+	int code = errno;
+	va_list args;
+
+	va_start(args, format);
+	message(code, format, args);
+	va_end(args);
+	cmd_status = cmd_trouble;
+}
+
+void
+cmd_error(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	message(0, format, args);
+	va_end(args);
+	cmd_status = cmd_trouble;
+}
+
+void
+cmd_die(const char *format, ...)
+{
+	int code = errno;
+	va_list args;
+
+	va_start(args, format);
+	message(code, format, args);
+	va_end(args);
+	exit(cmd_trouble);
+}
+
+void
+cmd_usage(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	message(0, format, args);
+	va_end(args);
+	dprintf(STDERR_FILENO, "usage: %s %s\n", cmd_name, cmd_synopsis);
+	exit(CMD_USAGE);
+}
+
+/* No option is left: what wasn't looked at is operands. */
+static int
+options_end(void)
+{
+	while (*next)
+		cmd_argv[cmd_argc++] = *next++;
+	cmd_argv[cmd_argc] = NULL;
+	return -1;
+}
+
+/* The option that cluster points at. */
+static int
+option_take(const char *letters)
+{
+	int letter = *cluster++;
+	const char *known = strchr("+:#0", letter) ? NULL
+						   : strchr(letters, letter);
+
+	if (!known)
+		cmd_usage("unknown option -%c", letter);
+	if (known[1] != ':')
+		return letter;
+	cmd_value = *cluster ? cluster : *next;
+	if (!cmd_value)
+		cmd_usage("option -%c needs a value", letter);
+	if (!*cluster)
+		next++;
+	cluster = NULL;
+	return letter;
+}
+
+/* Is arg an operand, of a command that takes these letters? */
+static bool
+is_operand(const char *arg, const char *letters)
+{
+	if (arg[0] != '-' || arg[1] == '\0')
+		return true;
+	return strchr(letters, '0') && strspn(arg + 1, "0123456789.") > 0;
+}
+
+/* Not getopt(3): the C library's loses the letter of an unknown option, and
+ * trips over an operand `-`. */
+int
+cmd_option(const char *letters)
+{
+	char *arg;
+
+	if (cluster && *cluster)
+		return option_take(letters);
+	while ((arg = *next) && is_operand(arg, letters)) {
+		if (*letters == '+')
+			return options_end();
+		cmd_argv[cmd_argc++] = arg;
+		next++;
+	}
+	if (!arg)
+		return options_end();
+	next++;
+	if (strcmp(arg, "--") == 0)
+		return options_end();
+	if (strchr(letters, '#') && strspn(arg + 1, "0123456789") > 0) {
+		cmd_value = arg + 1;
+		return '#';
+	}
+	cluster = arg + 1;
+	return option_take(letters);
+}
+
+void
+cmd_operands(int min, int max)
+{
+	if (cmd_argc < min)
+		cmd_usage("too few operands");
+	if (cmd_argc > max)
+		cmd_usage("one operand too many: %s", cmd_argv[max]);
+}
+
+int
+cmd_done(void)
+{
+	out_flush();
+	return cmd_status;
+}
+
+unsigned long
+cmd_number(const char *text, const char *what)
+{
+	char *end;
+	unsigned long n;
+
+	errno = 0;
+	n = strtoul(text, &end, 10);
+	/* strtoul takes a sign and spaces, which no count has. */
+	if (*text < '0' || *text > '9' || *end || errno)
+		cmd_usage("not %s: %s", what, text);
+	return n;
+}
+
+void *
+cmd_alloc(size_t size)
+{
+	return cmd_realloc(NULL, size);
+}
+
+void *
+cmd_realloc(void *old, size_t size)
+{
+	void *new = realloc(old, size ? size : 1);
+
+	if (!new)
+		cmd_die("%zu bytes", size);
+	return new;
+}
+
+void *
+cmd_grow(void *array, size_t *room, size_t size)
+{
+	*room = *room ? *room * 2 : 64;
+	return cmd_realloc(array, *room * size);
+}
+
+char *
+cmd_join(const char *dir, const char *name)
+{
+	size_t length = strlen(dir);
+	char *path = cmd_alloc(length + strlen(name) + 2);
+
+	memcpy(path, dir, length);
+	if (length > 0 && dir[length - 1] != '/')
+		path[length++] = '/';
+	strcpy(path + length, name);
+	return path;
+}
+
+const char *
+cmd_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+const char *
+cmd_human(uint64_t bytes, char text[CMD_HUMAN])
+{
+	static const char units[] = "BKMGTPE";
+	int unit = 0;
+	uint64_t tenths;
+
+	if (bytes < 1024) {
+		snprintf(text, CMD_HUMAN, "%u", (unsigned int)bytes);
+		return text;
+	}
+	for (; bytes >= 1024 * 1024; unit++)
+		bytes /= 1024;
+	/* Rounded up, like a disk's user would: nothing seems smaller. */
+	tenths = (bytes * 10 + 1023) / 1024;
+	unit++;
+	if (tenths < 100)
+		snprintf(text, CMD_HUMAN, "%u.%u%c",
+			 (unsigned int)(tenths / 10),
+			 (unsigned int)(tenths % 10), units[unit]);
+	else
+		snprintf(text, CMD_HUMAN, "%u%c",
+			 (unsigned int)((bytes + 1023) / 1024), units[unit]);
+	return text;
+}
+
+void
+cmd_exec(char **argv)
+{
+	execvp(argv[0], argv);
+	cmd_trouble = errno == ENOENT ? 127 : 126;
+	cmd_die("%s", argv[0]);
+}

@@ -1,0 +1,304 @@
+/* Trees of files: copying and removing them. See cmd.h. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "cmd.h"
+
+/* The copy that is being made: how deep we are in it, and its outermost
+ * directory, which must not be copied in turn when it lies inside the
+ * original. */
+static unsigned int copy_depth;
+static struct stat copy_root;
+
+static bool
+is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+char **
+tree_names(const char *path, size_t *count)
+{
+	DIR *dir = opendir(path);
+	char **names = NULL;
+	size_t room = 0, n = 0;
+	struct dirent *entry;
+
+	if (!dir)
+		return NULL;
+	do {
+		errno = 0;
+		entry = readdir(dir);
+		if (entry && (strcmp(entry->d_name, ".") == 0 ||
+			      strcmp(entry->d_name, "..") == 0))
+			continue;
+		if (n == room)
+			names = cmd_grow(names, &room, sizeof(*names));
+		names[n++] = entry ? cmd_join("", entry->d_name) : NULL;
+	} while (entry);
+	*count = n - 1;
+	if (errno) {
+		int code = errno;
+
+		tree_free(names);
+		names = NULL;
+		errno = code;
+	}
+	closedir(dir);
+	return names;
+}
+
+void
+tree_free(char **names)
+{
+	for (char **name = names; *name; name++)
+		free(*name);
+	free(names);
+}
+
+/* Is the answer to a question about path, on standard error, yes? */
+static bool
+confirmed(const char *path)
+{
+	char c, first = '\0';
+
+	dprintf(STDERR_FILENO, "remove %s? ", path);
+	while (read(STDIN_FILENO, &c, 1) == 1 && c != '\n') {
+		if (!first)
+			first = c;
+	}
+	return first == 'y' || first == 'Y';
+}
+
+static bool
+remove_contents(const char *path, unsigned int flags)
+{
+	size_t count;
+	char **names = tree_names(path, &count);
+	bool fine = true;
+
+	if (!names) {
+		cmd_warn("%s", path);
+		return false;
+	}
+	for (char **name = names; *name; name++) {
+		char *inner = cmd_join(path, *name);
+
+		fine = tree_remove(inner, flags) && fine;
+		free(inner);
+	}
+	tree_free(names);
+	return fine;
+}
+
+bool
+tree_remove(const char *path, unsigned int flags)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0) {
+		if (errno == ENOENT && (flags & TREE_MISSING))
+			return true;
+		cmd_warn("%s", path);
+		return false;
+	}
+	if (S_ISDIR(st.st_mode) && !(flags & TREE_RECURSE)) {
+		errno = EISDIR;
+		cmd_warn("%s", path);
+		return false;
+	}
+	if (S_ISDIR(st.st_mode) && !remove_contents(path, flags))
+		return false;
+	if ((flags & TREE_ASK) && !confirmed(path))
+		return true;
+	if ((S_ISDIR(st.st_mode) ? rmdir(path) : unlink(path)) < 0) {
+		cmd_warn("%s", path);
+		return false;
+	}
+	return true;
+}
+
+/* Mode and times of from's to a copy. */
+static bool
+keep(const struct stat *from, const char *to)
+{
+	struct timespec times[2] = {from->st_atim, from->st_mtim};
+
+	if (chmod(to, from->st_mode & 07777) < 0 ||
+	    utimensat(AT_FDCWD, to, times, 0) < 0) {
+		cmd_warn("%s", to);
+		return false;
+	}
+	return true;
+}
+
+/* Open a file to copy into; with TREE_FORCE in place of one that can't be. */
+static int
+create(const char *to, mode_t mode, unsigned int flags)
+{
+	const int how = O_WRONLY | O_CREAT | O_TRUNC;
+	int fd = open(to, how, mode & 0777);
+
+	if (fd < 0 && (flags & TREE_FORCE) && unlink(to) == 0)
+		fd = open(to, how, mode & 0777);
+	if (fd < 0)
+		cmd_warn("%s", to);
+	return fd;
+}
+
+static bool
+copy_bytes(int in, const char *from, int out_fd, const char *to)
+{
+	static char buf[CMD_BUFFER];
+	ssize_t n;
+
+	while ((n = cmd_read(in, buf, sizeof(buf), from)) > 0) {
+		if (!out_direct(out_fd, buf, n)) {
+			cmd_warn("%s", to);
+			return false;
+		}
+	}
+	return n == 0;
+}
+
+static bool
+copy_file(const char *from, const struct stat *st, const char *to,
+	  unsigned int flags)
+{
+	int in, out_fd;
+	bool fine;
+
+	in = cmd_open(from);
+	if (in < 0)
+		return false;
+	out_fd = create(to, st->st_mode, flags);
+	if (out_fd < 0) {
+		close(in);
+		return false;
+	}
+	fine = copy_bytes(in, from, out_fd, to);
+	close(in);
+	if (close(out_fd) < 0 && fine) {
+		cmd_warn("%s", to);
+		return false;
+	}
+	return fine;
+}
+
+/* Copy what a directory holds, under names read before. */
+static bool
+copy_contents(const char *from, char **names, const char *to,
+	      unsigned int flags)
+{
+	bool fine = true;
+
+	for (; *names; names++) {
+		char *inner_from = cmd_join(from, *names);
+		char *inner_to = cmd_join(to, *names);
+
+		fine = tree_copy(inner_from, inner_to, flags) && fine;
+		free(inner_from);
+		free(inner_to);
+	}
+	return fine;
+}
+
+/* Make the directory to. The first of a tree becomes copy_root. */
+static bool
+copy_mkdir(const char *to, mode_t mode)
+{
+	/* Until it is filled, we must be able to write in it. */
+	if (mkdir(to, (mode & 0777) | S_IRWXU) < 0 && errno != EEXIST)
+		return false;
+	return copy_depth > 0 || stat(to, &copy_root) == 0;
+}
+
+static bool
+copy_directory(const char *from, const struct stat *st, const char *to,
+	       unsigned int flags)
+{
+	size_t count;
+	char **names;
+	bool fine = false;
+
+	if (!(flags & TREE_RECURSE)) {
+		cmd_error("%s: a directory, and no -r", from);
+		return false;
+	}
+	if (copy_depth > 0 && is_same(st, &copy_root)) {
+		cmd_error("%s: would be copied into itself", from);
+		return false;
+	}
+	names = tree_names(from, &count);
+	if (!names) {
+		cmd_warn("%s", from);
+		return false;
+	}
+	if (copy_mkdir(to, st->st_mode)) {
+		copy_depth++;
+		fine = copy_contents(from, names, to, flags);
+		copy_depth--;
+	} else {
+		cmd_warn("%s", to);
+	}
+	tree_free(names);
+	return fine;
+}
+
+bool
+tree_copy(const char *from, const char *to, unsigned int flags)
+{
+	struct stat st, old;
+	bool fine;
+
+	if (stat(from, &st) < 0) {
+		cmd_warn("%s", from);
+		return false;
+	}
+	if (stat(to, &old) == 0 && is_same(&st, &old)) {
+		cmd_error("%s and %s are the same", from, to);
+		return false;
+	}
+	if (S_ISDIR(st.st_mode))
+		fine = copy_directory(from, &st, to, flags);
+	else
+		fine = copy_file(from, &st, to, flags);
+	return fine && (!(flags & TREE_KEEP) || keep(&st, to));
+}
+
+/* dir/ and dir name the same, but only the second has a last component. */
+static void
+trim_slashes(char *path)
+{
+	size_t length = strlen(path);
+
+	while (length > 1 && path[length - 1] == '/')
+		path[--length] = '\0';
+}
+
+void
+cmd_onto(void (*work)(const char *from, const char *to))
+{
+	char *target = cmd_argv[--cmd_argc];
+	struct stat st;
+	bool into = stat(target, &st) == 0 && S_ISDIR(st.st_mode);
+
+	if (!into && cmd_argc > 1)
+		cmd_usage("%s: not a directory", target);
+	for (int i = 0; i < cmd_argc; i++) {
+		char *to;
+
+		trim_slashes(cmd_argv[i]);
+		to = into ? cmd_join(target, cmd_base(cmd_argv[i])) : target;
+		work(cmd_argv[i], to);
+		if (into)
+			free(to);
+	}
+}

@@ -1,0 +1,51 @@
+/*
+ * Where a program begins. The kernel has put on the stack, as every Unix
+ * does: argc; the arguments, and a NULL; the environment, and a NULL.
+ *
+ * Step 1: gp, which the linker makes short addresses with, and tp, the first
+ *	   thread's thread-local storage.
+ * Step 2: environ, and main's three arguments, in registers that survive.
+ * Step 3: what thread-local variables start as, constructors.
+ * Step 4: main, and exit with what it gives.
+ */
+	.section .text.start, "ax"
+	.globl _start
+	.type _start, @function
+_start:
+	/* Step 1. Without relaxation: gp isn't there yet to relax with. */
+	.option push
+	.option norelax
+	la	gp, __global_pointer$
+	.option pop
+	la	tp, __tls_main
+
+	/* Step 2. The environment follows the arguments and their NULL. */
+	ld	s0, 0(sp)
+	addi	s1, sp, 8
+	slli	s2, s0, 3
+	add	s2, s2, s1
+	addi	s2, s2, 8
+	la	t0, environ
+	sd	s2, 0(t0)
+
+	/* Step 3. sp is 16-byte aligned, which functions may rely on. */
+	mv	a0, tp
+	la	a1, __tdata_start
+	la	a2, __tdata_size
+	call	memcpy
+	call	__libc_init_array
+
+	/* Step 4. */
+	mv	a0, s0
+	mv	a1, s1
+	mv	a2, s2
+	call	main
+	tail	exit
+	.size _start, . - _start
+
+/* Nothing of the old kind of constructor: __libc_init_array calls these. */
+	.weak _init
+	.weak _fini
+_init:
+_fini:
+	ret

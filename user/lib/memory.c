@@ -1,0 +1,36 @@
+/*
+ * The heap's end, for malloc. The C library's malloc asks for each block it
+ * lacks on its own, so the break is moved in large steps: pages cost nothing
+ * until they are touched.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#define STEP 0x10000 /* bytes; a power of two */
+
+char *__brk(char *end); /* the system call; (char *)-1 */
+
+static char *heap_end;   /* what the program has asked for */
+static char *kernel_end; /* what the kernel has granted */
+
+/* Move the heap's end by increment; where it was, or (void *)-1: ENOMEM. */
+void *
+sbrk(ptrdiff_t increment)
+{
+	if (heap_end == NULL)
+		heap_end = kernel_end = __brk(NULL);
+	char *old = heap_end;
+	char *new = old + increment;
+	if (new > kernel_end || increment < 0) {
+		uintptr_t want = ((uintptr_t)new + STEP - 1) & -STEP;
+		char *got = __brk((char *)want);
+		if (got == (char *)-1 && increment > 0)
+			got = __brk(new); /* less may still fit */
+		if (got == (char *)-1)
+			return got;
+		kernel_end = got;
+	}
+	heap_end = new;
+	return old;
+}

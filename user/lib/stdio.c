@@ -1,0 +1,172 @@
+/*
+ * Input and output of whole strings and blocks, and of lines: what the C
+ * library does byte by byte, or doesn't have. All work on any kind of FILE,
+ * and faster on a stream of ours (stream.h).
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stream.h"
+
+/* Put n bytes; how many went well. */
+static size_t
+put_bytes(const char *from, size_t n, FILE *f)
+{
+	struct stream *s = stream_of(f);
+	size_t done = 0;
+
+	if (!(f->flags & __SWR))
+		return 0;
+	while (done < n) {
+		/* All but the last byte that fits never need a flush. */
+		if (s != NULL && s->writing && s->buffering != BY_LINE) {
+			size_t room = s->size - s->len - 1;
+			size_t some = n - done < room ? n - done : room;
+			memcpy(s->buf + s->len, from + done, some);
+			s->len += some;
+			done += some;
+			if (done == n)
+				break;
+		}
+		if (f->put(from[done], f) < 0)
+			return done;
+		done++;
+	}
+	return stream_settle(f) < 0 ? 0 : n;
+}
+
+size_t
+fwrite(const void *from, size_t size, size_t count, FILE *f)
+{
+	if (size == 0 || count == 0)
+		return 0;
+	return put_bytes(from, size * count, f) / size;
+}
+
+int
+fputs(const char *s, FILE *f)
+{
+	size_t n = strlen(s);
+	return put_bytes(s, n, f) == n ? 0 : EOF;
+}
+
+int
+puts(const char *s)
+{
+	return fputs(s, stdout) < 0 || fputc('\n', stdout) < 0 ? EOF : 0;
+}
+
+int
+fputc(int c, FILE *f)
+{
+	if (!(f->flags & __SWR) || f->put(c, f) < 0 || stream_settle(f) < 0)
+		return EOF;
+	return (unsigned char)c;
+}
+
+#undef putc
+int
+putc(int c, FILE *f)
+{
+	return fputc(c, f);
+}
+
+/* The linker sends every call of vfprintf here (--wrap): only the end of a
+ * message tells an unbuffered stream when to write. */
+int __real_vfprintf(FILE *f, const char *format, va_list args);
+int __wrap_vfprintf(FILE *f, const char *format, va_list args);
+
+int
+__wrap_vfprintf(FILE *f, const char *format, va_list args)
+{
+	int n = __real_vfprintf(f, format, args);
+	return stream_settle(f) < 0 ? EOF : n;
+}
+
+/* Where a stream's buffer has bytes to read: how many, at *at. */
+static size_t
+buffered(FILE *f, char **at)
+{
+	struct stream *s = stream_of(f);
+	if (s == NULL || s->writing)
+		return 0;
+	*at = s->buf + s->pos;
+	return s->len - s->pos;
+}
+
+size_t
+fread(void *to, size_t size, size_t count, FILE *f)
+{
+	char *p = to, *at;
+	size_t want = size * count, n;
+
+	if (want == 0)
+		return 0;
+	while (want > 0) {
+		int c = getc(f); /* fills the buffer; knows of ungetc */
+		if (c == EOF)
+			break;
+		*p++ = c;
+		want--;
+		n = buffered(f, &at);
+		if (n > want)
+			n = want;
+		memcpy(p, at, n);
+		((struct stream *)f)->pos += n;
+	}
+	return (size * count - want) / size;
+}
+
+/* Make room for need bytes in *line. 0, or -1: ENOMEM. */
+static int
+line_room(char **line, size_t *size, size_t need)
+{
+	if (*line != NULL && *size >= need)
+		return 0;
+	size_t more = need < 120 ? 120 : 2 * need;
+	char *p = realloc(*line, more);
+	if (p == NULL)
+		return -1;
+	*line = p;
+	*size = more;
+	return 0;
+}
+
+ssize_t
+getdelim(char **line, size_t *size, int delim, FILE *f)
+{
+	size_t used = 0;
+	int c;
+
+	do {
+		char *at = NULL, *end;
+		c = getc(f); /* fills the buffer; knows of ungetc */
+		if (c == EOF)
+			break;
+		size_t n = c == delim ? 0 : buffered(f, &at);
+		if (n > 0 && (end = memchr(at, delim, n)) != NULL) {
+			n = end - at + 1;
+			c = delim;
+		}
+		if (line_room(line, size, used + n + 2) < 0)
+			return -1;
+		(*line)[used++] = n > 0 ? at[-1] : c;
+		if (n > 0) {
+			memcpy(*line + used, at, n);
+			used += n;
+			((struct stream *)f)->pos += n;
+		}
+	} while (c != delim);
+	if (used == 0)
+		return -1;
+	(*line)[used] = '\0';
+	return used;
+}
+
+ssize_t
+getline(char **line, size_t *size, FILE *f)
+{
+	return getdelim(line, size, '\n', f);
+}

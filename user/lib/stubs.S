@@ -1,0 +1,31 @@
+/*
+ * The system calls as functions, one from each line of <sys/syscalls.h>. A
+ * result below zero is -errno: the function then gives -1.
+ */
+	.macro stub number, name
+	.section .text.\name, "ax"
+	.globl	\name
+	.type	\name, @function
+\name:
+	li	a7, \number
+	ecall
+	bltz	a0, 1f
+	ret
+1:	tail	__syscall_error
+	.size	\name, . - \name
+	.endm
+
+/* C knows these by another name, or wraps them. */
+#define exit      _exit
+#define brk       __brk
+#define sigaction __sigaction
+#define getcwd    __getcwd
+
+#define SYSCALL(number, name) stub number, name
+#include <sys/syscalls.h>
+
+/* There are no symbolic links, and a fork is cheap. */
+	.globl	lstat
+	.set	lstat, stat
+	.globl	vfork
+	.set	vfork, fork
