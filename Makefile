@@ -1,106 +1,126 @@
-# Tally's build: everything goes to build/, nothing else is written.
+# Tally's build. Everything it makes goes to build/.
 #
 #   make              the kernel and the initrd
 #   make qemu         boot to a shell; HARTS=4 (or CPUS=4), MEM=256M, EXTRA=DIR
 #   make qemu-gdb     the same, waiting for a debugger: make gdb, elsewhere
 #   make test         all tests
 #   make size         the line budget
-#   make fmt, check   format the sources; look for mistakes
-#   make overlay EXTRA=DIR OVERLAY=FILE.tar
-#                     DIR's programs as an archive to boot with
+#   make fmt          format the sources
+#   make check        look for mistakes in sources, scripts and manuals
+#   make overlay      EXTRA=DIR OVERLAY=FILE.tar: DIR's programs, to boot with
+#   make clean
 #
 # CROSS=prefix- names the compiler, PICOLIBC=DIR a C library's prefix (with
 # include/ and lib/), BUILD=DIR another place to build; V=1 shows commands.
 
 MAKEFLAGS += -rR --no-print-directory
 .DELETE_ON_ERROR:
-.SECONDARY:
 .DEFAULT_GOAL := all
 
 BUILD ?= build
 CPUS ?= 4
 HARTS ?= $(CPUS)
 MEM ?= 256M
+EXTRA ?=
+OVERLAY ?= $(BUILD)/extra.tar
 
-# say WORD: a quiet line for each command that makes something.
+# $(call say,WORD,WHAT) announces a command, unless all are shown.
 ifeq ($(V),1)
   Q :=
   say =
 else
   Q := @
-  say = @printf '  %-7s %s\n' '$1' '$@';
+  say = @printf '  %-4s %s\n' '$1' '$2';
 endif
 
 # --- What must be installed, for the goals that use it -----------------------
 
 goals := $(or $(MAKECMDGOALS),all)
-building := $(filter-out clean fmt check size gdb,$(goals))
+building := $(filter-out clean fmt check size help gdb,$(goals))
 running := $(filter qemu qemu-gdb test,$(goals))
 
-CROSS ?= $(firstword $(foreach p,riscv64-unknown-elf- riscv64-elf- \
-	riscv64-none-elf- riscv64-linux-gnu-,\
-	$(if $(shell command -v $pgcc 2>/dev/null),$p)))
+found = $(shell command -v $1 2>/dev/null)
+
+ifndef CROSS
+  CROSS := $(firstword $(foreach p,riscv64-unknown-elf- riscv64-elf- \
+	riscv64-none-elf- riscv64-linux-gnu-,$(if $(call found,$pgcc),$p)))
+endif
 CC := $(CROSS)gcc
+OBJCOPY := $(CROSS)objcopy
+AR := $(CROSS)ar
 
 ifneq ($(building),)
-  ifeq ($(shell command -v $(CC) 2>/dev/null)$(CROSS),)
-    $(error no RISC-V compiler: install gcc-riscv64-unknown-elf, \
-	or set CROSS=prefix-)
-  else ifeq ($(shell command -v $(CC) 2>/dev/null),)
-    $(error no compiler $(CC): install it, or set CROSS=prefix-)
+  ifeq ($(CROSS),)
+    $(error no RISC-V compiler: install gcc-riscv64-unknown-elf, or set \
+	CROSS=prefix-)
+  endif
+  ifeq ($(call found,$(CC)),)
+    $(error there is no $(CC): install it, or set CROSS=prefix-)
   endif
   ifdef PICOLIBC
     ifeq ($(wildcard $(PICOLIBC)/include/picolibc.h),)
-      $(error no picolibc in $(PICOLIBC): it lacks include/picolibc.h)
+      $(error no picolibc in $(PICOLIBC): it has no include/picolibc.h)
     endif
-  else ifeq ($(wildcard $(shell $(CC) -print-file-name=picolibc.specs)),)
+  else ifeq ($(shell $(CC) --specs=picolibc.specs -E -x c /dev/null \
+	2>/dev/null),)
     $(error no C library for $(CC): install picolibc-riscv64-unknown-elf, \
 	or set PICOLIBC=DIR)
   endif
 endif
 
 ifneq ($(running),)
-  QEMU := qemu-system-riscv64
+  QEMU ?= qemu-system-riscv64
   qemu_version := $(shell $(QEMU) --version 2>/dev/null | \
-	sed -n 's/.*version \([0-9]*\)\.\([0-9]*\).*/\1.\2/p')
+	sed -n 's/.*version \([0-9]*\.[0-9]*\).*/\1/p')
   ifeq ($(qemu_version),)
-    $(error no $(QEMU): install qemu-system-misc (7.2 or newer))
-  else ifneq ($(shell printf '7.2\n%s\n' $(qemu_version) | sort -V | head -1),7.2)
-    $(error $(QEMU) is $(qemu_version): install 7.2 or newer \
-	(Debian 12 and Ubuntu 24.04 have it))
+    $(error no $(QEMU): install qemu-system-misc, or qemu-system-riscv where \
+	there is one)
+  endif
+  ifneq ($(shell printf '%s\n' 7.2 $(qemu_version) | sort -V | head -n 1),7.2)
+    $(error $(QEMU) is version $(qemu_version): install 7.2 or newer)
   endif
 endif
 
 # --- Flags -------------------------------------------------------------------
 
-# The library is picked by the plain name of the architecture, so compiling
-# and linking name it differently.
+# Debian's picolibc comes in two builds, small and fast.
 ifdef PICOLIBC
   libc_include := -isystem $(PICOLIBC)/include -ftls-model=local-exec
-  libc_link = -nostdlib -L$(PICOLIBC)/lib/rv64imafdc/lp64d -L$(PICOLIBC)/lib
-  libc_libs := -Wl,--start-group -lc -lgcc -Wl,--end-group
-else
-  libc_include := --specs=picolibc.specs
-  libc_link := --specs=picolibc.specs -nostartfiles
+  libc_link := -nostdlib -L$(PICOLIBC)/lib/rv64imafdc/lp64d -L$(PICOLIBC)/lib
+else ifneq ($(building),)
+  fast := --picolibc-buildtype=release
+  libc_include := --specs=picolibc.specs $(shell echo '\#include <picolibc.h>' \
+	| $(CC) --specs=picolibc.specs $(fast) -E -x c - >/dev/null 2>&1 && \
+	echo $(fast))
+  libc_link := $(libc_include) -nostartfiles
 endif
 
-# Some compilers are set up for a hosted system: no position-independent
-# code, stack protector or unwind tables, please.
+# Compilers made for hosted systems have habits to be broken of:
+# position-independent code, stack protectors, unwind tables.
 common := -std=gnu11 -O2 -g -Wall -Wextra -fno-common \
 	-fno-omit-frame-pointer -fno-strict-aliasing -fno-pic \
 	-fno-stack-protector -fno-asynchronous-unwind-tables \
-	$(libc_include) -Iinclude -MMD -MP
+	-mcmodel=medany $(libc_include) -Iinclude -MMD -MP
 
+# Libraries are picked by the architecture's plain name: compiling names the
+# parts that became extensions of their own since, linking must not.
 kernel_flags := $(common) -march=rv64imac_zicsr_zifencei -mabi=lp64 \
-	-mcmodel=medany -ffreestanding -msmall-data-limit=0 -Ikernel
-kernel_link := -march=rv64imac -mabi=lp64 -nostdlib -nostartfiles -static \
-	-Wl,-z,max-page-size=4096 -Wl,--build-id=none -T linker.ld
+	-ffreestanding -msmall-data-limit=0 -Ikernel
+kernel_link := -march=rv64imac -mabi=lp64 -nostdlib -static -T linker.ld
 
 user_flags := $(common) -march=rv64imafdc_zicsr_zifencei -mabi=lp64d \
-	-mcmodel=medany -ffunction-sections -fdata-sections
+	-ffunction-sections -fdata-sections
 user_link := $(libc_link) -march=rv64imafdc -mabi=lp64d -static \
-	-Wl,-z,max-page-size=4096 -Wl,--build-id=none -Wl,--gc-sections \
-	-T user/user.ld
+	-Wl,--gc-sections -Wl,--wrap=vfprintf -T user/user.ld
+
+ld_flags := -Wl,-z,max-page-size=4096 -Wl,--build-id=none
+
+compile = $(call say,CC,$<)mkdir -p $(@D) && $(CC) $(flags) -c $< -o $@
+# What others may be reading is replaced, never rewritten.
+put = -o $@.$$$$ && mv $@.$$$$ $@
+link_user = $(call say,LD,$@)mkdir -p $(@D) && $(CC) $(user_link) \
+	$(ld_flags) $(filter %.o,$^) $(filter %.a,$^) -Wl,--start-group -lm -lc -lgcc \
+	-Wl,--end-group $(flags) $(put)
 
 # --- The kernel --------------------------------------------------------------
 
@@ -110,22 +130,174 @@ kernel_obj := $(kernel_src:%=$(BUILD)/%.o)
 kernel := $(BUILD)/kernel.elf
 
 .PHONY: all
-all: $(kernel) $(BUILD)/initrd.tar
+all: $(kernel) $(BUILD)/initrd.tar $(if $(EXTRA),overlay)
 
 $(kernel): $(kernel_obj) linker.ld
-	$(call say,LD)$(CC) $(kernel_link) $(kernel_obj) -lgcc -o $@.$$$$ && \
+	$(call say,LD,$@)$(CC) $(kernel_link) $(ld_flags) $(kernel_obj) \
+		-lgcc $(put)
+
+$(BUILD)/boot/%.o $(BUILD)/kernel/%.o: flags = $(kernel_flags)
+$(BUILD)/boot/%.o: boot/% Makefile
+	$(compile)
+$(BUILD)/kernel/%.o: kernel/% Makefile
+	$(compile)
+
+# --- User programs -----------------------------------------------------------
+
+# A program is one file of user/cmd, or one folder; all commands share
+# user/cmdlib. The user library takes memcpy and its kin from the kernel.
+lib_obj := $(patsubst %,$(BUILD)/%.o,$(wildcard user/lib/*.[cS])) \
+	$(BUILD)/user/kernel/string.S.o
+cmdlib_obj := $(patsubst %,$(BUILD)/%.o,$(wildcard user/cmdlib/*.c))
+cmdlib := $(if $(cmdlib_obj),$(BUILD)/user/cmdlib.a)
+
+cmd_files := $(wildcard user/cmd/*.c)
+cmd_folders := $(patsubst %/,%,$(wildcard user/cmd/*/))
+programs := $(patsubst user/cmd/%.c,$(BUILD)/bin/%,$(cmd_files)) \
+	$(patsubst user/cmd/%,$(BUILD)/bin/%,$(cmd_folders))
+
+$(BUILD)/user/%.o: flags = $(user_flags)
+$(BUILD)/user/%.o: user/% Makefile
+	$(compile)
+$(BUILD)/user/kernel/%.o: kernel/% Makefile
+	$(compile)
+
+$(cmdlib): $(cmdlib_obj)
+	$(call say,AR,$@)rm -f $@.$$$$ && $(AR) rcs $@.$$$$ $^ && \
 		mv $@.$$$$ $@
 
-$(BUILD)/boot/%.o $(BUILD)/kernel/%.o: flags := $(kernel_flags)
-$(BUILD)/user/%.o: flags := $(user_flags)
+$(cmd_files:user/cmd/%.c=$(BUILD)/bin/%): $(BUILD)/bin/%: \
+	$(BUILD)/user/cmd/%.c.o
+define folder_program
+$(BUILD)/bin/$(notdir $1): $(patsubst %,$(BUILD)/%.o,$(wildcard $1/*.c))
+endef
+$(foreach f,$(cmd_folders),$(eval $(call folder_program,$f)))
 
-compile = $(call say,CC)mkdir -p $(@D) && $(CC) $(flags) -c $< -o $@
+$(programs): flags =
+$(programs): $(lib_obj) $(cmdlib) user/user.ld
+	$(link_user)
 
-$(BUILD)/%.c.o: %.c Makefile
+# --- The initrd --------------------------------------------------------------
+
+# The same for the same sources: sorted, and without times or owners.
+tar := tar --format=ustar --sort=name --mtime=@0 --owner=0 --group=0 \
+	--numeric-owner --mode=u=rwX,go=rX
+
+sources := $(sort $(wildcard Makefile linker.ld README.md docs/*.md \
+	$(foreach d,boot kernel kernel/* include include/* user user/* \
+	user/cmd/* examples examples/*,$(addprefix $d/,*.c *.h *.S *.ld))))
+manuals := $(sort $(wildcard man/*.[1-9]))
+
+# A folder is filled and packed afresh, so that nothing stale stays in.
+$(BUILD)/initrd.tar: $(programs) $(kernel) $(sources) $(manuals) \
+	scripts/mkroot
+	$(call say,TAR,$@)OBJCOPY=$(OBJCOPY) scripts/mkroot $@.$$$$.d \
+		--kernel $(kernel) --programs $(programs) \
+		--manuals $(manuals) --sources $(sources) && \
+	$(tar) -C $@.$$$$.d -cf $@.$$$$ . && \
+	mv $@.$$$$ $@; s=$$?; rm -rf $@.$$$$.d; exit $$s
+
+# --- Programs of the user's own ----------------------------------------------
+
+# Each .c file of EXTRA is a program; each folder is one of all its .c files,
+# with an optional file `flags' for the compiler. The rest goes to /extra.
+# Everything is made beside OVERLAY, so that several can be made at once.
+ifneq ($(EXTRA),)
+  ifeq ($(wildcard $(EXTRA)/.),)
+    $(error EXTRA=$(EXTRA): there is no such folder)
+  endif
+endif
+extra := $(OVERLAY:.tar=).d
+extra_files := $(if $(EXTRA),$(wildcard $(EXTRA)/*.c))
+extra_folders := $(if $(EXTRA),$(patsubst %/,%,$(dir \
+	$(wildcard $(addsuffix /*.c,$(wildcard $(EXTRA)/*))))))
+extra_folders := $(sort $(extra_folders))
+extra_others := $(if $(EXTRA),$(filter-out $(extra_files) $(extra_folders),\
+	$(wildcard $(EXTRA)/*)))
+extra_programs := $(patsubst $(EXTRA)/%.c,$(extra)/bin/%,$(extra_files)) \
+	$(patsubst $(EXTRA)/%,$(extra)/bin/%,$(extra_folders))
+
+$(extra)/obj/%.o: flags = $(user_flags)
+$(extra)/obj/%.c.o: $(EXTRA)/%.c Makefile
 	$(compile)
-$(BUILD)/%.S.o: %.S Makefile
-	$(compile)
 
-.PHONY: clean
+$(extra_files:$(EXTRA)/%.c=$(extra)/bin/%): $(extra)/bin/%: $(extra)/obj/%.c.o
+define extra_program
+$(extra)/bin/$(notdir $1): $(patsubst $(EXTRA)/%,$(extra)/obj/%.o,\
+	$(wildcard $1/*.c))
+$(extra)/bin/$(notdir $1): flags = $(file <$1/flags)
+$(patsubst $(EXTRA)/%,$(extra)/obj/%.o,$(wildcard $1/*.c)): \
+	flags = $(user_flags) $(file <$1/flags)
+$(patsubst $(EXTRA)/%,$(extra)/obj/%.o,$(wildcard $1/*.c)): \
+	$(wildcard $1/flags)
+endef
+$(foreach f,$(extra_folders),$(eval $(call extra_program,$f)))
+
+$(extra_programs): flags =
+$(extra_programs): $(lib_obj) user/user.ld
+	$(link_user)
+
+.PHONY: overlay
+overlay: $(extra_programs)
+	$(call say,TAR,$(OVERLAY))OBJCOPY=$(OBJCOPY) \
+		scripts/mkroot $(extra).$$$$ --programs $(extra_programs) \
+		--extra $(extra_others) && \
+	$(tar) -C $(extra).$$$$ -cf $(OVERLAY).$$$$ . && \
+	mv $(OVERLAY).$$$$ $(OVERLAY); s=$$?; rm -rf $(extra).$$$$; exit $$s
+
+# --- Running -----------------------------------------------------------------
+
+GDB ?= $(notdir $(firstword $(call found,gdb-multiarch) \
+	$(call found,$(CROSS)gdb) gdb))
+GDB_PORT ?= 1234
+run := scripts/run --harts $(HARTS) --mem $(MEM) $(if $(EXTRA),--extra $(EXTRA))
+
+.PHONY: qemu qemu-gdb gdb test
+qemu: all
+	$(Q)$(run)
+
+qemu-gdb: all
+	$(Q)echo "Waiting: 'make gdb' in another terminal."
+	$(Q)$(run) --gdb $(GDB_PORT)
+
+gdb:
+	$(Q)$(GDB) -q -ex 'set $$port = $(GDB_PORT)' -x scripts/tally.gdb \
+		$(kernel)
+
+test:
+	$(Q)scripts/test
+
+# --- Looking after the sources -----------------------------------------------
+
+c_files = $(shell find boot kernel include user examples tests labs \
+	-name '*.[ch]')
+shell_files = $(shell grep -lE '^\#! ?/bin/(ba)?sh' scripts/* .ci/*)
+
+.PHONY: size fmt check clean help
+size:
+	$(Q)scripts/size
+
+fmt:
+	$(Q)clang-format -i $(c_files)
+
+# Each tool is used if it is there.
+optional = command -v $1 >/dev/null || { echo "no $1: skipped"; exit 0; };
+check:
+	$(Q)$(call optional,clang-format)clang-format --dry-run -Werror \
+		$(c_files)
+	$(Q)$(call optional,cppcheck)cppcheck -q --error-exitcode=1 \
+		--std=c11 --enable=warning,portability --inline-suppr \
+		--suppress=missingIncludeSystem -Iinclude -Ikernel \
+		kernel user examples
+	$(Q)$(call optional,shellcheck)shellcheck $(shell_files)
+	$(Q)$(call optional,mandoc)mandoc -T lint -W warning $(manuals)
+
 clean:
 	$(Q)rm -rf $(BUILD)
+
+help:
+	@sed -n '/^#   make/s/^# //p' Makefile
+
+-include $(kernel_obj:.o=.d) $(lib_obj:.o=.d) $(cmdlib_obj:.o=.d) \
+	$(wildcard $(BUILD)/user/cmd/*.d $(BUILD)/user/cmd/*/*.d \
+	$(extra)/obj/*.d $(extra)/obj/*/*.d)

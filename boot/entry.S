@@ -67,13 +67,23 @@ _start:
 	li	s0, 0
 	call	boot_main
 
-/* a0: hart id, a1: the hart's idle thread, a kernel address. */
+/*
+ * a0: hart id, a1: the hart's idle thread, a kernel address. Its stack isn't
+ * in the boot page table: go on to the kernel's own, which is ready by now.
+ */
 	.globl	secondary_start
 secondary_start:
 	csrw	sie, zero
 	csrci	sstatus, SSTATUS_SIE
 	ENABLE_MMU 2f
-2:	mv	tp, a1
+2:	la	t0, kernel_root
+	slli	t0, t0, 32
+	srli	t0, t0, 32 + PAGE_SHIFT
+	li	t1, SATP_SV39
+	or	t0, t0, t1
+	csrw	satp, t0
+	sfence.vma
+	mv	tp, a1
 	ld	sp, T_KSTACK_TOP(tp)
 	csrw	sscratch, zero
 	li	s0, 0
@@ -82,7 +92,7 @@ secondary_start:
 /*
  * The boot page table: gigabyte pages, read, write and execute. One maps the
  * RAM that holds the kernel where it lies, four are the direct map.
- * aspace_init replaces it on the boot hart; the others pass through it.
+ * aspace_init makes the one that replaces it.
  */
 #define GIGAPAGE(n) (((n) << 28) | 0xcf)
 	.data

@@ -26,6 +26,12 @@ struct dirent *readdir(DIR *dir);
 void rewinddir(DIR *dir);
 int closedir(DIR *dir);
 int dirfd(DIR *dir);
+/* The entries that want gives 1 for (NULL: all), sorted by compare, each and
+ * the list from malloc; how many, or -1. */
+int scandir(const char *path, struct dirent ***list,
+	    int (*want)(const struct dirent *),
+	    int (*compare)(const struct dirent **, const struct dirent **));
+int alphasort(const struct dirent **a, const struct dirent **b);
 /* The system call: whole entries into buf; bytes, 0 at the end, -1. */
 ssize_t getdents(int fd, struct dirent *buf, size_t bytes);
 __END_DECLS

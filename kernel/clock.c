@@ -109,6 +109,19 @@ arm(struct hart *h)
 						: h->next_sample);
 }
 
+/*
+ * The boot argument limit=MILLISECONDS counts from here. (The timer doesn't
+ * start at 0: the firmware has taken its time.)
+ */
+void
+clock_init(void)
+{
+	uint64_t ms = bootarg_number("limit", 0);
+
+	if (ms)
+		limit = rdtime() + ms * machine.timebase / 1000;
+}
+
 void
 clock_init_hart(void)
 {
@@ -116,8 +129,6 @@ clock_init_hart(void)
 	uint64_t counts = machine.timebase / HZ;
 	uint64_t now = rdtime();
 
-	if (bootarg_number("limit", 0))
-		limit = bootarg_number("limit", 0) * machine.timebase / 1000;
 	h->next_tick = now - now % counts + counts + counts * h->id / nharts;
 	sample_restart(h);
 	arm(h);

@@ -9,6 +9,7 @@
 
 struct sample;
 
+void clock_init(void);
 void clock_init_hart(void);
 /* A timer interrupt, with SIE=0: take the sample that is due, arm the next
  * deadline. True if a scheduling tick is due as well. */

@@ -1,21 +1,16 @@
 /*
- * The flattened device tree: what machine is this?
- *
- * The tree is a header, a block of big-endian 32-bit tokens (a node begins,
- * a property, a node ends) and a block with the properties' names. It is
- * walked once; while a node is open, the properties that matter here are kept
- * on a stack, and they are acted on when the node ends.
+ * The flattened device tree's form: a header, a block of big-endian 32-bit
+ * tokens (a node begins, a property, a node ends) and a block with the
+ * properties' names. It is walked once; while a node is open, the properties
+ * that matter are kept on a stack.
  *
  * The tree comes from outside: no length or offset in it is believed before
- * it is checked. What can't be understood is passed over; a machine without
- * the essentials (memory, a hart, a clock) ends in a panic that says so.
+ * it is checked.
  */
-#include <stdbool.h>
-#include <stddef.h>
+#include "fdt.h"
+
 #include <string.h>
 
-#include "layout.h"
-#include "machine.h"
 #include "print.h"
 
 #define FDT_MAGIC 0xd00dfeed
@@ -26,32 +21,10 @@ enum { FDT_BEGIN_NODE = 1, FDT_END_NODE, FDT_PROP, FDT_NOP, FDT_END = 9 };
 /* The header's words that are used, by their place. */
 enum {
 	HDR_MAGIC,
-	HDR_TOTALSIZE,
-	HDR_OFF_STRUCT,
+	HDR_OFF_STRUCT = 2,
 	HDR_OFF_STRINGS,
 	HDR_SIZE_STRINGS = 8,
 	HDR_SIZE_STRUCT,
-	HDR_WORDS,
-};
-
-/* The properties that are kept, of every node. */
-enum prop_id {
-	P_ADDRESS_CELLS,
-	P_SIZE_CELLS,
-	P_BOOTARGS,
-	P_COMPATIBLE,
-	P_DEVICE_TYPE,
-	P_INITRD_END,
-	P_INITRD_START,
-	P_INTERRUPTS,
-	P_INTERRUPTS_EXTENDED,
-	P_ISA,
-	P_ISA_EXTENSIONS,
-	P_PHANDLE,
-	P_REG,
-	P_STATUS,
-	P_TIMEBASE,
-	P_COUNT,
 };
 
 static const char *const prop_names[P_COUNT] = {
@@ -72,28 +45,8 @@ static const char *const prop_names[P_COUNT] = {
     [P_TIMEBASE] = "timebase-frequency",
 };
 
-struct prop {
-	const char *data; /* NULL: the node has none */
-	size_t size;
-};
-
-struct node {
-	const char *name;
-	struct prop props[P_COUNT];
-	uint32_t intc; /* a hart's: phandle of its interrupt controller */
-};
-
-/* The interrupt number of "external, S-mode" at a hart's controller. */
-#define IRQ_S_EXTERNAL 9
-#define PHANDLE_NONE   0
-
-static struct {
-	struct node stack[DEPTH_MAX];
-	int depth; /* of the innermost open node; -1: none */
-	uint32_t intc[HART_MAX];
-	struct prop plic_targets; /* resolved when all harts are known */
-	bool all_sstc;
-} fdt;
+static struct node stack[DEPTH_MAX];
+static int depth; /* of the innermost open node; -1: none */
 
 static uint32_t
 be32(const char *p)
@@ -103,34 +56,36 @@ be32(const char *p)
 	return (uint32_t)b[0] << 24 | b[1] << 16 | b[2] << 8 | b[3];
 }
 
-/* The 32-bit cell at index i; 0 past the property's end. */
-static uint32_t
-cell(const struct prop *p, size_t i)
+uint32_t
+fdt_cell(const struct prop *p, size_t i)
 {
 	return (i + 1) * 4 <= p->size ? be32(p->data + i * 4) : 0;
 }
 
-/* A number of n cells, from the i-th on. */
-static uint64_t
-cells(const struct prop *p, size_t i, unsigned int n)
+uint64_t
+fdt_cells(const struct prop *p, size_t i, unsigned int n)
 {
 	uint64_t v = 0;
 
 	while (n-- > 0)
-		v = v << 32 | cell(p, i++);
+		v = v << 32 | fdt_cell(p, i++);
 	return v;
 }
 
-/* A property that is one number, of 32 or 64 bits by its size. */
-static uint64_t
-number(const struct prop *p)
+uint64_t
+fdt_number(const struct prop *p)
 {
-	return cells(p, 0, p->size >= 8 ? 2 : 1);
+	return fdt_cells(p, 0, p->size >= 8 ? 2 : 1);
 }
 
-/* Is s among the strings of p? */
-static bool
-has_string(const struct prop *p, const char *s)
+const char *
+fdt_string(const struct prop *p)
+{
+	return p->size && memchr(p->data, '\0', p->size) ? p->data : NULL;
+}
+
+bool
+fdt_has_string(const struct prop *p, const char *s)
 {
 	size_t len = strlen(s) + 1;
 	const char *at = p->data;
@@ -148,182 +103,145 @@ has_string(const struct prop *p, const char *s)
 	return false;
 }
 
-/* Cells that n's children use in reg; absent, 2 and 1 are the defaults. */
+/* What the parent says, or the defaults; more than 3 make no sense. */
 static unsigned int
-address_cells(const struct node *n)
+cell_count(const struct node *n, enum prop_id id, unsigned int dflt)
 {
-	const struct prop *p = &n->props[P_ADDRESS_CELLS];
+	const struct prop *p = n->parent ? &n->parent->props[id] : NULL;
 
-	return p->data ? cell(p, 0) & 3 : 2;
+	return p && p->data ? fdt_cell(p, 0) & 3 : dflt;
 }
 
-static unsigned int
-size_cells(const struct node *n)
+unsigned int
+fdt_address_cells(const struct node *n)
 {
-	const struct prop *p = &n->props[P_SIZE_CELLS];
-
-	return p->data ? cell(p, 0) & 3 : 1;
+	return cell_count(n, P_ADDRESS_CELLS, 2);
 }
 
-static const struct node *
-parent_of(const struct node *n)
+unsigned int
+fdt_size_cells(const struct node *n)
 {
-	return n > fdt.stack ? n - 1 : n;
-}
-
-/* A device's physical address; 0 if there is none, or none we can map. */
-static uint64_t
-device_address(const struct node *n)
-{
-	uint64_t pa = cells(&n->props[P_REG], 0, address_cells(parent_of(n)));
-
-	return pa <= UINT32_MAX ? pa : 0;
+	return cell_count(n, P_SIZE_CELLS, 1);
 }
 
 static void
-found_uart(const struct node *n)
+node_begin(const char *name)
 {
-	if (machine.uart)
-		return;
-	machine.uart = device_address(n);
-	machine.uart_irq = cell(&n->props[P_INTERRUPTS], 0);
+	if (++depth == DEPTH_MAX)
+		panic("device tree: nodes nested more than %d deep", DEPTH_MAX);
+	stack[depth] = (struct node){
+	    .name = name,
+	    .parent = depth > 0 ? &stack[depth - 1] : NULL,
+	};
 }
 
+/* Keep a property of the innermost node, if it is one that matters. */
 static void
-found_plic(const struct node *n)
+node_prop(const char *name, const char *data, size_t size)
 {
-	machine.plic = device_address(n);
-	fdt.plic_targets = n->props[P_INTERRUPTS_EXTENDED];
+	for (int i = 0; i < P_COUNT; i++)
+		if (strcmp(name, prop_names[i]) == 0)
+			stack[depth].props[i] = (struct prop){.data = data,
+							      .size = size};
 }
 
-static void
-found_rtc(const struct node *n)
-{
-	machine.rtc = device_address(n);
-}
-
-static void
-found_test(const struct node *n)
-{
-	machine.test = device_address(n);
-}
-
-/* A hart's own interrupt controller is a child of the hart's node. */
-static void
-found_intc(const struct node *n)
-{
-	if (fdt.depth > 0)
-		fdt.stack[fdt.depth - 1].intc = cell(&n->props[P_PHANDLE], 0);
-}
-
-static const struct {
-	const char *compatible;
-	void (*found)(const struct node *n);
-} drivers[] = {
-    {"ns16550a", found_uart},     {"sifive,plic-1.0.0", found_plic},
-    {"riscv,plic0", found_plic},  {"google,goldfish-rtc", found_rtc},
-    {"sifive,test0", found_test}, {"riscv,cpu-intc", found_intc},
+/* A part of the tree that is being read, and mustn't be left. */
+struct block {
+	const char *at, *end;
 };
 
-/* In "rv64imac_zicsr_sstc" and the like, or in the newer list of strings. */
+static void __attribute__((noreturn)) truncated(void)
+{
+	panic("device tree: it ends within a node");
+}
+
+/* Step over n bytes, and to the next multiple of 4. */
+static const char *
+take(struct block *b, size_t n)
+{
+	const char *p = b->at;
+	size_t padded = (n + 3) & ~(size_t)3;
+
+	if (padded < n || padded > (size_t)(b->end - b->at))
+		truncated();
+	b->at += padded;
+	return p;
+}
+
+static const char *
+take_string(struct block *b)
+{
+	const char *nul = memchr(b->at, '\0', b->end - b->at);
+
+	if (!nul)
+		truncated();
+	return take(b, nul + 1 - b->at);
+}
+
+static void
+take_prop(struct block *b, const struct block *strings)
+{
+	uint32_t size = be32(take(b, 4));
+	uint32_t name = be32(take(b, 4));
+	const char *data = take(b, size);
+
+	if (depth < 0 || name >= strings->end - strings->at ||
+	    !memchr(strings->at + name, '\0',
+		    strings->end - strings->at - name))
+		panic("device tree: a property without a name or a node");
+	node_prop(strings->at + name, data, size);
+}
+
+/* Handle one token; false: it was the last. */
 static bool
-isa_has(const struct node *n, const char *extension)
+step(struct block *b, const struct block *strings,
+     void (*node_end)(struct node *n))
 {
-	const struct prop *isa = &n->props[P_ISA];
-	size_t len = strlen(extension);
+	uint32_t token = be32(take(b, 4));
 
-	if (has_string(&n->props[P_ISA_EXTENSIONS], extension))
+	switch (token) {
+	case FDT_BEGIN_NODE:
+		node_begin(take_string(b));
 		return true;
-	for (size_t i = 1; i + len < isa->size; i++) {
-		char after = isa->data[i + len];
-
-		if (isa->data[i - 1] == '_' &&
-		    memcmp(isa->data + i, extension, len) == 0 &&
-		    (after == '_' || after == '\0'))
-			return true;
+	case FDT_END_NODE:
+		if (depth < 0)
+			panic("device tree: a node ends that never began");
+		node_end(&stack[depth--]);
+		return true;
+	case FDT_PROP:
+		take_prop(b, strings);
+		return true;
+	case FDT_NOP:
+		return true;
+	case FDT_END:
+		return false;
+	default:
+		panic("device tree: unknown token 0x%x", token);
 	}
-	return false;
 }
 
-static void
-found_hart(const struct node *n)
+/* One of the tree's two blocks, of which the header says offset and size. */
+static struct block
+find_block(const char *dtb, size_t limit, int offset_word, int size_word)
 {
-	const struct prop *status = &n->props[P_STATUS];
+	uint32_t offset = be32(dtb + 4 * offset_word);
+	uint32_t size = be32(dtb + 4 * size_word);
 
-	if (!machine.timebase)
-		machine.timebase = number(&n->props[P_TIMEBASE]);
-	if (status->data && !has_string(status, "okay"))
-		return;
-	if (machine.nharts == HART_MAX) {
-		machine.harts_ignored++;
-		return;
-	}
-	if (!isa_has(n, "sstc"))
-		fdt.all_sstc = false;
-	machine.hartid[machine.nharts] = cells(&n->props[P_REG], 0,
-					       address_cells(parent_of(n)));
-	fdt.intc[machine.nharts] = n->intc;
-	machine.nharts++;
+	if (offset > limit || size > limit - offset)
+		panic("device tree: more than %zu bytes", limit);
+	return (struct block){dtb + offset, dtb + offset + size};
 }
 
-/* Take the range that the kernel is in, as far as it can be mapped. */
-static void
-found_memory_range(uint64_t start, uint64_t size)
+void
+fdt_walk(const char *dtb, size_t size, void (*node_end)(struct node *n))
 {
-	const uint64_t limit = UINT64_C(1) << 32;
-	uint64_t kernel = va_to_pa(text_start);
-	uint64_t end = start + size;
+	struct block tokens, strings;
 
-	if (end < start || start > kernel || kernel >= end) {
-		machine.memory_ignored += size;
-		return;
-	}
-	if (end > limit) {
-		machine.memory_ignored += end - limit;
-		end = limit;
-	}
-	machine.memory_start = start;
-	machine.memory_end = end;
-}
-
-static void
-found_memory(const struct node *n)
-{
-	const struct prop *reg = &n->props[P_REG];
-	unsigned int na = address_cells(parent_of(n));
-	unsigned int ns = size_cells(parent_of(n));
-
-	for (size_t i = 0; ns && (i + na + ns) * 4 <= reg->size; i += na + ns)
-		found_memory_range(cells(reg, i, na), cells(reg, i + na, ns));
-}
-
-static void
-found_chosen(const struct node *n)
-{
-	const struct prop *args = &n->props[P_BOOTARGS];
-
-	machine.initrd_start = number(&n->props[P_INITRD_START]);
-	machine.initrd_end = number(&n->props[P_INITRD_END]);
-	if (args->data)
-		strlcpy(machine.bootargs, args->data, sizeof(machine.bootargs));
-}
-
-/* All properties of n, and its children, have been seen. */
-static void
-node_end(const struct node *n)
-{
-	const struct prop *compatible = &n->props[P_COMPATIBLE];
-	const struct prop *type = &n->props[P_DEVICE_TYPE];
-
-	if (has_string(type, "cpu"))
-		found_hart(n);
-	else if (has_string(type, "memory"))
-		found_memory(n);
-	else if (fdt.depth == 1 && strcmp(n->name, "chosen") == 0)
-		found_chosen(n);
-	else if (fdt.depth == 1 && strcmp(n->name, "cpus") == 0)
-		machine.timebase = number(&n->props[P_TIMEBASE]);
-	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++)
-		if (has_string(compatible, drivers[i].compatible))
-			drivers[i].found(n);
+	if (be32(dtb + 4 * HDR_MAGIC) != FDT_MAGIC)
+		panic("no device tree from the firmware");
+	tokens = find_block(dtb, size, HDR_OFF_STRUCT, HDR_SIZE_STRUCT);
+	strings = find_block(dtb, size, HDR_OFF_STRINGS, HDR_SIZE_STRINGS);
+	depth = -1;
+	while (step(&tokens, &strings, node_end))
+		;
 }

@@ -108,25 +108,35 @@ wait_uninterruptible(struct waitq *q, struct spinlock *lk)
 	wait_common(q, lk, THREAD_SLEEPING_HARD, WAIT_FOREVER);
 }
 
+/* Was there a sleeper to wake? A poller may not sleep yet, and may not want
+ * what it's woken for. */
+static bool
+wake(struct waiter *w)
+{
+	if (w->poller == NULL)
+		return thread_wake(w->thread, false);
+	poll_woken(w->poller);
+	return false;
+}
+
 void
 wake_all(struct waitq *q)
 {
 	struct list *l;
 
 	list_each (l, &q->waiters)
-		thread_wake(container_of(l, struct waiter, link)->thread,
-			    false);
+		wake(container_of(l, struct waiter, link));
 }
 
-/* A waiter stays on q until it runs again: pass over those already woken. */
+/* A waiter stays on q until it runs again: pass over those already woken.
+ * Pollers are told in passing, for they need not take what there is. */
 void
 wake_one(struct waitq *q)
 {
 	struct list *l;
 
 	list_each (l, &q->waiters)
-		if (thread_wake(container_of(l, struct waiter, link)->thread,
-				false))
+		if (wake(container_of(l, struct waiter, link)))
 			return;
 }
 

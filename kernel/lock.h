@@ -15,6 +15,7 @@
 #include "list.h"
 
 struct hart;
+struct poller;
 struct thread;
 
 struct spinlock {
@@ -57,7 +58,10 @@ struct waitq {
 struct waiter {
 	struct list link;
 	struct thread *thread;
+	struct poller *poller; /* not NULL: told instead (fs/select.c) */
 };
+
+void poll_woken(struct poller *p);
 
 #define WAIT_FOREVER (~0UL)
 

@@ -3,12 +3,14 @@
 #define KERNEL_MACHINE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "hart.h"
 
 struct machine {
 	unsigned int nharts;
+	unsigned int harts_ignored;          /* past HART_MAX */
 	unsigned int hartid[HART_MAX];       /* sparse, in the tree's order */
 	unsigned int plic_context[HART_MAX]; /* S-mode external, per hart */
 	uint64_t memory_start, memory_end;   /* physical, below 4 GiB */
@@ -36,7 +38,9 @@ void sbi_send_ipi(unsigned int hartid);
 int sbi_hart_start(unsigned int hartid, uint64_t entry, uint64_t arg);
 /* sfence.vma on other harts: hardware ids; size 0 means everything. */
 void sbi_remote_fence(unsigned int hartid, uintptr_t va, size_t size);
-/* Through the test device: QEMU exits with status; never returns. */
+/* For print.c, while there is no serial port. */
+void sbi_putchar(char c);
+/* When all output has left, through the test device: QEMU exits with status. */
 void machine_poweroff(int status) __attribute__((noreturn));
 
 #endif

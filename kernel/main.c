@@ -79,6 +79,7 @@ boot_main(unsigned long hartid)
 	trap_init_hart();
 	fdt_read(boot_dtb);
 	number_harts(hartid);
+	clock_init();
 	uart_init();
 	kprintf("Tally on %u harts, %lu MiB\n", nharts,
 		(machine.memory_end - machine.memory_start) >> 20);

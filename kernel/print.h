@@ -12,6 +12,7 @@
  * another hart's.
  */
 void kprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void kvprintf(const char *fmt, va_list ap);
 int ksnprintf(char *buf, size_t size, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -21,7 +22,22 @@ void panic(const char *fmt, ...)
 
 #define assert(x) ((x) ? (void)0 : panic("%s:%d: %s", __FILE__, __LINE__, #x))
 
-/* symbols.c: names for addresses of kernel text, once /boot/kernel is read. */
+/* The same, for a trap that can't be handled. fp: the frame pointer of what it
+ * interrupted, where the backtrace goes on; 0: there is none. */
+void panic_trap(const char *what, unsigned long sepc, unsigned long scause,
+		unsigned long stval, unsigned long fp)
+    __attribute__((noreturn));
+/* The time that the machine was given is over: say where each hart is. */
+void limit_reached(void) __attribute__((noreturn));
+/* Never returns if another hart ends everything. From interrupt handlers,
+ * with SIE=0. */
+void panic_stop_if_asked(void);
+
+/*
+ * symbols.c: names for addresses of kernel text, once /boot/kernel is read;
+ * symbol_name gives NULL for what has none.
+ */
+void symbols_load(void);
 const char *symbol_name(unsigned long pc, unsigned long *offset);
 
 #endif

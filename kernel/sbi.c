@@ -31,8 +31,6 @@
 #define TEST_FAIL       0x3333
 #define TEST_CODE_SHIFT 16 /* the exit status stands above TEST_FAIL */
 
-struct machine machine;
-
 /* One call; gives SBI's error, a negative number of its own, or 0. */
 static long
 sbi_call(long ext, long function, unsigned long arg0, unsigned long arg1,

@@ -25,6 +25,8 @@ enum {
 #include <sys/syscalls.h>
 #undef SYSCALL
 
+struct trapframe;
+
 /* From trap.S: an ecall from user mode, enabled, level 0. */
 void syscall(struct trapframe *tf);
 

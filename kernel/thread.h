@@ -108,6 +108,7 @@ void thread_work(void);
 
 /* proc/fp.c: floating-point registers are saved only when dirty. */
 void fp_switch(struct thread *prev, struct thread *next);
+void fp_set(const struct fpstate *fp); /* current's from now on */
 void fp_save(struct thread *t); /* current's registers to t->fp, if dirty */
 /* After an illegal instruction: if it was the first that needs the
  * floating-point registers, provide them; it is then executed again. */

@@ -13,5 +13,8 @@
 #ifndef _POSIX_MONOTONIC_CLOCK
 #define _POSIX_MONOTONIC_CLOCK 200809L
 #endif
+#ifndef _POSIX_CPUTIME
+#define _POSIX_CPUTIME 200809L
+#endif
 
 #endif

@@ -5,7 +5,6 @@
 #ifndef _SYS_SIGNAL_H
 #define _SYS_SIGNAL_H
 
-#include <sys/_timespec.h>
 #include <sys/cdefs.h>
 #include <sys/features.h>
 #include <sys/types.h>

@@ -18,6 +18,7 @@ struct devfile {
 struct device {
 	const char *name;
 	const struct devfile *files; /* the last has a NULL name */
+	bool stream; /* lseek, pread and pwrite fail with ESPIPE */
 	void (*init)(void);          /* nothing */
 	/* Names that depend on the machine, beside files: find one, or give
 	 * the i-th for ls; 0, -ENOENT, or another errno for open. */
@@ -61,6 +62,7 @@ ssize_t ctl_write(struct uio *u, const struct ctlword *words);
 
 /* A bootable machine needs these two before there are files. */
 void uart_init(void);
+uint64_t rtc_read_ns(void); /* rtc.c: since 1970; 0: no such clock */
 void plic_init(void);      /* once */
 void plic_init_hart(void); /* on each hart */
 void plic_interrupt(void); /* an external interrupt, at level 5 */

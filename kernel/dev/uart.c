@@ -17,22 +17,22 @@
 #include "dev.h"
 
 /* Registers, by their distance in bytes. */
-#define RBR           0 /* read: the character received */
-#define THR           0 /* write: the character to send */
-#define IER           1 /* interrupts wanted: */
-#define IER_RECEIVED  0x1
-#define IER_SENDABLE  0x2
-#define IIR           2 /* read: why it interrupted; reading acknowledges */
-#define FCR           2 /* write: */
-#define FCR_FIFO      0x7 /* FIFOs on, both emptied */
-#define LCR           3
-#define LCR_8BITS     0x3
-#define MCR           4
-#define MCR_OUT2      0x8 /* lets the interrupt line through */
-#define LSR           5
-#define LSR_RECEIVED  0x1
-#define LSR_SENDABLE  0x20 /* the transmit FIFO is empty */
-#define LSR_ALL_SENT  0x40 /* and the shift register too */
+#define RBR          0 /* read: the character received */
+#define THR          0 /* write: the character to send */
+#define IER          1 /* interrupts wanted: */
+#define IER_RECEIVED 0x1
+#define IER_SENDABLE 0x2
+#define IIR          2   /* read: why it interrupted; reading acknowledges */
+#define FCR          2   /* write: */
+#define FCR_FIFO     0x7 /* FIFOs on, both emptied */
+#define LCR          3
+#define LCR_8BITS    0x3
+#define MCR          4
+#define MCR_OUT2     0x8 /* lets the interrupt line through */
+#define LSR          5
+#define LSR_RECEIVED 0x1
+#define LSR_SENDABLE 0x20 /* the transmit FIFO is empty */
+#define LSR_ALL_SENT 0x40 /* and the shift register too */
 
 #define FIFO_SIZE 16
 

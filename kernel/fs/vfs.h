@@ -29,6 +29,7 @@ struct uio {
  * The count moved is min(n, left); or -EFAULT. Level 0, no spinlock. */
 ssize_t uio_to(struct uio *u, const void *src, size_t n);
 ssize_t uio_from(struct uio *u, void *dst, size_t n);
+ssize_t uio_zero(struct uio *u, size_t n); /* like uio_to, with zeroes */
 
 struct vnode;
 struct file;
@@ -61,6 +62,9 @@ struct vnode_ops {
 	int (*rmdir)(struct vnode *dir, const char *name);
 	int (*rename)(struct vnode *from, const char *old, struct vnode *to,
 		      const char *new); /* EROFS */
+	/* Its own name in its parent, into NAME_MAX_LEN + 1 bytes; -ENOENT if
+	 * it was removed. Not asked of a file system's root. */
+	int (*name)(struct vnode *dir, char *buf);
 	/* The first entry at or past *cookie, which then is past it; 1, or 0
 	 * at the end. Cookies are DIR_COOKIE and up: "." and ".." are added
 	 * by vfs_readdir. */
@@ -130,10 +134,10 @@ int vfs_rename(const char *old, const char *new);
 /* Cut v, or lengthen it with zeroes. */
 int vfs_truncate(struct vnode *v, off_t size);
 int vfs_readdir(struct vnode *dir, off_t *cookie, struct dirent *de);
-/* The path of a directory, by its parents' entries, into buf; its length. */
+/* The path of a directory, as it is called now, into buf; its length. */
 ssize_t vfs_path(struct vnode *dir, char *buf, size_t size);
-/* The file system of root takes over the reference. */
-int vfs_mount(const char *path, struct vnode *root);
+/* Mount the file system whose root is fs; the first one is /. */
+int vfs_mount(const char *path, struct vnode *fs);
 
 struct file *file_alloc(void); /* refs 1, all else zero; NULL: no memory */
 /* Give f, as file_alloc gave it, to v; takes over a reference on success. */
@@ -169,10 +173,12 @@ void fd_bind(int fd, struct file *f);
 void fd_release(int fd);
 /* Both at once: -EMFILE leaves the reference with the caller. */
 int fd_install(struct file *f, int min, bool cloexec);
-int fd_close(int fd);                /* 0 or -EBADF */
-int fd_dup2(struct file *f, int fd); /* takes over f; fd is in range */
-int fd_cloexec(int fd);              /* is it? or -EBADF */
-int fd_set_cloexec(int fd, bool cloexec);
+int fd_close(int fd); /* 0 or -EBADF */
+/* Make f what fd stands for; takes the reference over. fd is in range. */
+int fd_dup2(struct file *f, int fd); /* fd, or -EBUSY */
+/* Is fd, an open one, closed on exec? Shall it be? */
+bool fd_cloexec(int fd);
+void fd_set_cloexec(int fd, bool cloexec);
 
 /* The working directory of a process: guarded by the process's lock. */
 struct cwd {

@@ -16,7 +16,8 @@
 #define CLASSES   8
 #define SMALL_MAX (CLASS_MIN << (CLASSES - 1))
 
-static struct class {
+static struct class
+{
 	struct spinlock lock; /* level 1; guards the rest, and the pages */
 	struct list partial;  /* of struct page: those with room */
 } classes[CLASSES] = {
@@ -55,7 +56,8 @@ object_take(struct page *p)
 	if (object != NULL)
 		p->objects = *(void **)object;
 	else
-		object = (char *)page_address(p) + (p->used * CLASS_MIN << p->order);
+		object = (char *)page_address(p) +
+			 (p->used * CLASS_MIN << p->order);
 	p->used++;
 	if (p->used == capacity(p->order))
 		list_remove(&p->link);

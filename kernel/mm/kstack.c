@@ -37,8 +37,8 @@ pte_t
 kstack_init(void)
 {
 	for (unsigned int i = 0; i < TABLES; i++)
-		stack_table[i] =
-		    pte_make(&stack_ptes[i * TABLE_ENTRIES], PTE_V);
+		stack_table[i] = pte_make(&stack_ptes[i * TABLE_ENTRIES],
+					  PTE_V);
 	return pte_make(stack_table, PTE_V);
 }
 

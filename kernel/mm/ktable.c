@@ -13,15 +13,13 @@
  */
 #include "table.h"
 
-#include <string.h>
-
 #include "../machine.h"
 #include "../print.h"
 #include "../thread.h"
 
 #define KERNEL_DATA (PTE_KERNEL | PTE_R | PTE_W)
 
-static pte_t kernel_root[TABLE_ENTRIES] PAGE_ALIGNED;
+pte_t kernel_root[TABLE_ENTRIES] PAGE_ALIGNED;
 static pte_t kernel_middle[TABLE_ENTRIES] PAGE_ALIGNED; /* of entry 510 */
 
 /* What a hart has loaded when it runs no process. */
@@ -80,14 +78,21 @@ aspace_init(void)
 }
 
 pte_t *
-ktable_root(void)
+root_alloc(void)
 {
 	pte_t *root = table_alloc();
 
-	if (root != NULL)
-		memcpy(&root[ROOT_STACKS], &kernel_root[ROOT_STACKS],
-		       (TABLE_ENTRIES - ROOT_STACKS) * sizeof(pte_t));
+	for (unsigned int i = ROOT_STACKS; root && i < TABLE_ENTRIES; i++)
+		root[i] = kernel_root[i];
 	return root;
+}
+
+void
+root_free(pte_t *root)
+{
+	for (unsigned int i = ROOT_STACKS; i < TABLE_ENTRIES; i++)
+		root[i] = 0;
+	table_free(root);
 }
 
 void
@@ -107,8 +112,7 @@ aspace_switch(struct aspace *as)
 	/* Text may have been written by another hart. */
 	asm volatile("fence.i" ::: "memory");
 	if (old != NULL)
-		__atomic_fetch_and(&old->harts, ~(1UL << me),
-				   __ATOMIC_RELEASE);
+		__atomic_fetch_and(&old->harts, ~(1UL << me), __ATOMIC_RELEASE);
 	loaded[me] = as;
 }
 

@@ -21,11 +21,10 @@ typedef uint64_t pte_t;
  * Pages (page.c), named by their address in the direct map. Each has a
  * reference count: 1 when allocated; the last page_free gives it back.
  * Nothing panics for want of memory: NULL says so.
- */
-/*
- * Hand over the physical memory [start, end), except a hole, which may be
- * empty (0, 0). What holds struct pages is taken from it. page_add frees the
- * hole later, or a part of it; both widen the hole to whole pages.
+ *
+ * page_init hands over the physical memory [start, end), except a hole, which
+ * may be empty (0, 0). page_add frees the hole later, or a part of it. Both
+ * widen it to whole pages.
  */
 void page_init(uint64_t start, uint64_t end, uint64_t hole_start,
 	       uint64_t hole_end);
@@ -36,6 +35,7 @@ void *pages_alloc(unsigned int order); /* 1 << order contiguous ones */
 void pages_free(void *page, unsigned int order);
 void page_ref(void *page);
 void page_free(void *page);
+void page_free_zero(void *page); /* the last reference; it is all zeroes */
 unsigned int page_refs(const void *page);
 size_t page_count_free(void); /* exact while nothing allocates or frees */
 size_t page_count_total(void);
@@ -57,7 +57,11 @@ size_t kstack_reclaimable(void);
 
 enum { PROT_R = 1, PROT_W = 2, PROT_X = 4 };
 
-/* A range with one meaning; page aligned. What is touched, is filled in. */
+/*
+ * A range with one meaning; page aligned. What is touched, is filled in. After
+ * `filled` come zeroes; but in a region that can't be written, the last page
+ * of the file's part is shared with the file to its end.
+ */
 struct region {
 	uintptr_t start, end;
 	int prot;
@@ -79,15 +83,20 @@ struct aspace {
 	struct region region[REGION_MAX]; /* in address order */
 	unsigned int nregions;
 	uintptr_t heap_start, brk; /* the heap's region ends at brk's page */
-	size_t resident;           /* pages mapped */
+	size_t size;               /* bytes of all regions, and.. */
+	size_t resident; /* ..pages mapped; others read both without the lock */
 };
 
 void aspace_init(void); /* the kernel's own tables, final form */
 struct aspace *aspace_create(void);
 struct aspace *aspace_fork(struct aspace *as); /* copy on write */
 void aspace_ref(struct aspace *as);
+/* Drop a reference. Whoever may still be scheduled with it has one. */
 void aspace_free(struct aspace *as);
-/* Add a region; 0, -EINVAL for a bad or overlapping range, -ENOMEM. */
+/*
+ * Add a region; 0, -EINVAL for a bad or overlapping range, one both writable
+ * and executable, or an unaligned offset; -ENOMEM. References the vnode.
+ */
 int aspace_map(struct aspace *as, const struct region *r);
 /* Set the break; 0 or -ENOMEM. Lowering it gives pages back. */
 int aspace_set_brk(struct aspace *as, uintptr_t brk);

@@ -6,7 +6,8 @@
  * block that is freed joins its buddy, the other half of the block twice as
  * large, if that is free too. Fork, exec and page faults want single pages
  * only; those come from and go to the hart's own cache, which needs no lock,
- * only a raised level.
+ * only a raised level. It keeps some pages apart that were freed full of
+ * zeroes, as emptied page tables are.
  *
  * Not for interrupt handlers: what they need is allocated beforehand.
  */
@@ -20,8 +21,9 @@
 
 #define BLOCK_MAX ((uint64_t)PAGE_SIZE << ORDER_MAX)
 
-#define CACHE_MAX   32 /* pages a hart keeps to itself */
-#define CACHE_BATCH 16 /* that move between it and the free lists at once */
+#define CACHE_MAX   22 /* pages a hart keeps to itself */
+#define CACHE_BATCH 11 /* that move between it and the free lists at once */
+#define CACHE_ZERO  8  /* besides, pages known to be all zeroes */
 
 struct page *page_array;
 uint64_t page_base;
@@ -34,11 +36,12 @@ static size_t total;       /* pages ever handed over */
 
 static size_t array_length; /* constant */
 
-/* Touched by its own hart only, at a raised level; others may read n. */
+/* Touched by its own hart only, at a raised level; others may read counts. */
 static struct cache {
-	unsigned int n;
+	size_t n, nzero;
 	void *page[CACHE_MAX];
-} __attribute__((aligned(64))) caches[HART_MAX];
+	void *zero[CACHE_ZERO];
+} caches[HART_MAX];
 
 static void
 block_insert(struct page *p, unsigned int order)
@@ -97,9 +100,13 @@ block_take(unsigned int order)
 	return p;
 }
 
-/* Fetch pages for an empty cache; false if there are none. Level raised. */
-static bool
-cache_fill(struct cache *c)
+/*
+ * Fill an empty cache, and take a page of it; NULL: no memory. Level raised.
+ * Out of line, as the other slow halves are: they would have every allocation
+ * save registers for them.
+ */
+static __attribute__((noinline)) void *
+cache_refill(struct cache *c)
 {
 	struct page *p;
 
@@ -107,12 +114,14 @@ cache_fill(struct cache *c)
 	while (c->n < CACHE_BATCH && (p = block_take(0)) != NULL)
 		c->page[c->n++] = page_address(p);
 	spin_unlock(&page_lock);
-	return c->n > 0;
+	if (c->n > 0)
+		return c->page[--c->n];
+	return c->nzero > 0 ? c->zero[--c->nzero] : NULL;
 }
 
 /* Give back all but keep pages of a cache. Level raised. */
-static void
-cache_drain(struct cache *c, unsigned int keep)
+static __attribute__((noinline)) void
+cache_drain(struct cache *c, size_t keep)
 {
 	spin_lock(&page_lock);
 	while (c->n > keep)
@@ -120,15 +129,20 @@ cache_drain(struct cache *c, unsigned int keep)
 	spin_unlock(&page_lock);
 }
 
+/* This hart's cache. The level is raised. */
+static struct cache *
+this_cache(void)
+{
+	return &caches[this_hart()->id];
+}
+
 void *
 page_alloc(void)
 {
 	unsigned long sie = level_raise(LEVEL1_MASK);
-	struct cache *c = &caches[this_hart()->id];
-	void *page = NULL;
+	struct cache *c = this_cache();
+	void *page = c->n > 0 ? c->page[--c->n] : cache_refill(c);
 
-	if (c->n > 0 || cache_fill(c))
-		page = c->page[--c->n];
 	level_lower(sie);
 	if (page == NULL)
 		return kstack_reclaim() ? page_alloc() : NULL;
@@ -139,9 +153,17 @@ page_alloc(void)
 void *
 page_alloc_zero(void)
 {
-	void *page = page_alloc();
+	unsigned long sie = level_raise(LEVEL1_MASK);
+	struct cache *c = this_cache();
+	void *page = c->nzero > 0 ? c->zero[--c->nzero] : NULL;
 
-	return page == NULL ? NULL : memset(page, 0, PAGE_SIZE);
+	level_lower(sie);
+	if (page == NULL) {
+		page = page_alloc();
+		return page == NULL ? NULL : memset(page, 0, PAGE_SIZE);
+	}
+	page_of(page)->refs = 1;
+	return page;
 }
 
 void
@@ -156,23 +178,44 @@ page_refs(const void *page)
 	return __atomic_load_n(&page_of(page)->refs, __ATOMIC_ACQUIRE);
 }
 
-void
-page_free(void *page)
+/* Put a page that no one has any more in this hart's cache. */
+static __attribute__((noinline)) void
+page_release(void *page)
 {
-	unsigned int refs =
-	    __atomic_fetch_sub(&page_of(page)->refs, 1, __ATOMIC_ACQ_REL);
-	unsigned long sie;
-	struct cache *c;
+	unsigned long sie = level_raise(LEVEL1_MASK);
+	struct cache *c = this_cache();
 
-	assert(refs != 0);
-	if (refs != 1)
-		return;
-	sie = level_raise(LEVEL1_MASK);
-	c = &caches[this_hart()->id];
 	if (c->n == CACHE_MAX)
 		cache_drain(c, CACHE_MAX - CACHE_BATCH);
 	c->page[c->n++] = page;
 	level_lower(sie);
+}
+
+void
+page_free(void *page)
+{
+	unsigned int *refs = &page_of(page)->refs;
+	unsigned int old = __atomic_fetch_sub(refs, 1, __ATOMIC_ACQ_REL);
+
+	assert(old != 0);
+	if (old == 1)
+		page_release(page);
+}
+
+void
+page_free_zero(void *page)
+{
+	unsigned long sie = level_raise(LEVEL1_MASK);
+	struct cache *c = this_cache();
+
+	if (c->nzero < CACHE_ZERO) {
+		page_of(page)->refs = 0;
+		c->zero[c->nzero++] = page;
+		page = NULL;
+	}
+	level_lower(sie);
+	if (page != NULL)
+		page_free(page);
 }
 
 /*
@@ -183,10 +226,15 @@ static void
 reclaim(void)
 {
 	unsigned long sie;
+	struct cache *c;
 
 	kstack_reclaim();
 	sie = level_raise(LEVEL1_MASK);
-	cache_drain(&caches[this_hart()->id], 0);
+	c = this_cache();
+	cache_drain(c, 0);
+	while (c->nzero > 0)
+		c->page[c->n++] = c->zero[--c->nzero];
+	cache_drain(c, 0);
 	level_lower(sie);
 }
 
@@ -243,7 +291,8 @@ page_count_free(void)
 	size_t n = __atomic_load_n(&blocks_free, __ATOMIC_RELAXED);
 
 	for (unsigned int i = 0; i < HART_MAX; i++)
-		n += __atomic_load_n(&caches[i].n, __ATOMIC_RELAXED);
+		n += __atomic_load_n(&caches[i].n, __ATOMIC_RELAXED) +
+		     __atomic_load_n(&caches[i].nzero, __ATOMIC_RELAXED);
 	return n + kstack_reclaimable();
 }
 

@@ -13,6 +13,7 @@ enum page_use {
 	PAGE_OTHER, /* in use, cached, or never handed over */
 	PAGE_FREE,  /* the first of a free block */
 	PAGE_SMALL, /* holds kmalloc's small objects */
+	PAGE_TABLE, /* a user's page table */
 };
 
 struct page {

@@ -8,6 +8,25 @@
 
 #include <errno.h>
 
+pte_t *
+table_alloc(void)
+{
+	pte_t *table = page_alloc_zero();
+
+	if (table != NULL) {
+		page_of(table)->use = PAGE_TABLE;
+		page_of(table)->used = 0;
+	}
+	return table;
+}
+
+void
+table_free(pte_t *table)
+{
+	page_of(table)->use = PAGE_OTHER;
+	page_free_zero(table);
+}
+
 /*
  * Pages that are no longer mapped, but that a hart may still reach through
  * its cached translations: they are freed once those are flushed.
@@ -22,8 +41,14 @@ static void
 gone_free(struct gone *gone)
 {
 	aspace_flush(gone->as, 0, 0);
-	while (gone->n > 0)
-		page_free(gone->page[--gone->n]);
+	while (gone->n > 0) {
+		void *page = gone->page[--gone->n];
+
+		if (page_of(page)->use == PAGE_TABLE)
+			table_free(page);
+		else
+			page_free(page);
+	}
 }
 
 static void
@@ -32,16 +57,6 @@ gone_add(struct gone *gone, void *page)
 	if (gone->n == sizeof(gone->page) / sizeof(gone->page[0]))
 		gone_free(gone);
 	gone->page[gone->n++] = page;
-}
-
-pte_t *
-table_alloc(void)
-{
-	pte_t *table = page_alloc_zero();
-
-	if (table != NULL)
-		page_of(table)->used = 0;
-	return table;
 }
 
 /* The table below an entry, or NULL as for table_walk. */
@@ -80,56 +95,117 @@ leaf_table_end(uintptr_t va, uintptr_t end)
 	return next < end ? next : end;
 }
 
-/* Clear an entry, which leads to an empty table or is the last step there. */
+/* Clear an entry that leads to an empty table, and let go of the table. */
 static void
 prune(pte_t *entry, struct gone *gone)
 {
-	gone_add(gone, pte_page(*entry));
+	void *table = pte_page(*entry);
+
+	if (page_of(table)->used != 0)
+		return;
+	gone_add(gone, table);
 	*entry = 0;
 	page_of(entry)->used--;
 }
 
-/* Take away the tables on the way to va that have become empty. */
+/* Take away the tables on the way to va if they are empty. */
 static void
 prune_tables(pte_t *root, uintptr_t va, struct gone *gone)
 {
 	pte_t *top = &root[table_index(va, SHIFT_ROOT)];
-	pte_t *middle = pte_page(*top);
-	pte_t *entry = &middle[table_index(va, SHIFT_MIDDLE)];
+	pte_t *middle;
 
-	if (page_of(pte_page(*entry))->used == 0)
-		prune(entry, gone);
-	if (page_of(middle)->used == 0)
-		prune(top, gone);
+	if (*top == 0)
+		return;
+	middle = pte_page(*top);
+	middle += table_index(va, SHIFT_MIDDLE);
+	if (*middle != 0)
+		prune(middle, gone);
+	prune(top, gone);
+}
+
+/* Clear n entries from pte on; the number of pages that were there. */
+static unsigned int
+unmap_leaves(pte_t *pte, size_t n, struct gone *gone)
+{
+	unsigned int found = 0;
+
+	for (pte_t *end = pte + n; pte < end; pte++) {
+		if (*pte == 0)
+			continue;
+		gone_add(gone, pte_page(*pte));
+		*pte = 0;
+		found++;
+	}
+	return found;
 }
 
 void
 table_unmap(struct aspace *as, uintptr_t start, uintptr_t end)
 {
-	struct gone gone = {.as = as};
-	uintptr_t va = start;
+	struct gone gone;
+	uintptr_t stop;
 
-	while (va < end) {
-		uintptr_t stop = leaf_table_end(va, end);
+	gone.as = as;
+	gone.n = 0;
+	for (uintptr_t va = start; va < end; va = stop) {
 		pte_t *pte = table_walk(as->root, va, false);
-		unsigned int n = 0;
 
-		if (pte == NULL) {
-			va = stop;
-			continue;
+		stop = leaf_table_end(va, end);
+		if (pte != NULL) {
+			size_t n = (stop - va) >> PAGE_SHIFT;
+
+			n = unmap_leaves(pte, n, &gone);
+			page_of(pte)->used -= n;
+			as->resident -= n;
 		}
-		struct page *table = page_of(pte);
-		for (uintptr_t at = va; at < stop; at += PAGE_SIZE, pte++) {
-			if (*pte == 0)
-				continue;
-			gone_add(&gone, pte_page(*pte));
-			*pte = 0;
-			n++;
-		}
-		table->used -= n;
-		as->resident -= n;
 		prune_tables(as->root, va, &gone);
-		va = stop;
 	}
 	gone_free(&gone);
+}
+
+/* Share n pages whose entries start at `from`; how many there were. */
+static unsigned int
+share_leaves(pte_t *to, pte_t *from, size_t n)
+{
+	unsigned int found = 0;
+
+	for (pte_t *end = from + n; from < end; from++, to++) {
+		pte_t pte = *from;
+
+		if (pte == 0)
+			continue;
+		page_ref(pte_page(pte));
+		if (pte & PTE_W) {
+			pte &= ~(pte_t)PTE_W;
+			*from = pte;
+		}
+		*to = pte;
+		found++;
+	}
+	return found;
+}
+
+int
+table_share(struct aspace *to, struct aspace *from, uintptr_t start,
+	    uintptr_t end)
+{
+	uintptr_t stop;
+
+	for (uintptr_t va = start; va < end; va = stop) {
+		pte_t *src = table_walk(from->root, va, false);
+		pte_t *dst;
+		size_t n;
+
+		stop = leaf_table_end(va, end);
+		if (src == NULL)
+			continue;
+		dst = table_walk(to->root, va, true);
+		if (dst == NULL)
+			return -ENOMEM;
+		n = share_leaves(dst, src, (stop - va) >> PAGE_SHIFT);
+		page_of(dst)->used += n;
+		to->resident += n;
+	}
+	return 0;
 }

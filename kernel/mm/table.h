@@ -61,17 +61,19 @@ page_round_up(uintptr_t va)
 	return page_round_down(va + PAGE_SIZE - 1);
 }
 
-/* Set an entry of a user's table, and count it if it is new. */
+/* Set an entry of a user's table, and count it if it is new. What it leads to
+ * is complete before a hart can find it. */
 static inline void
 table_set(pte_t *entry, pte_t pte)
 {
 	if (*entry == 0)
 		page_of(entry)->used++;
-	*entry = pte;
+	__atomic_store_n(entry, pte, __ATOMIC_RELEASE);
 }
 
-/* An empty table, or NULL. */
+/* An empty table, or NULL. One that is freed is empty again. */
 pte_t *table_alloc(void);
+void table_free(pte_t *table);
 
 /*
  * The leaf entry for va. With create, missing tables are made, NULL: no
@@ -89,8 +91,10 @@ void table_unmap(struct aspace *as, uintptr_t start, uintptr_t end);
 int table_share(struct aspace *to, struct aspace *from, uintptr_t start,
 		uintptr_t end);
 
-/* A root table with the kernel's entries (ktable.c), or NULL. */
-pte_t *ktable_root(void);
+/* A root table with the kernel's entries (ktable.c), or NULL. When freed, it
+ * has no others. */
+pte_t *root_alloc(void);
+void root_free(pte_t *root);
 /* The kernel's root entry for the window of stacks (kstack.c). */
 pte_t kstack_init(void);
 

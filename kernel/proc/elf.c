@@ -27,7 +27,7 @@ struct elf_segment {
 	uint64_t p_filesz, p_memsz, p_align;
 };
 
-#define IDENT "\177ELF\2\1\1" /* 64 bits, little-endian, version 1 */
+#define IDENT     "\177ELF\2\1\1" /* 64 bits, little-endian, version 1 */
 #define ET_EXEC   2
 #define EM_RISCV  243
 #define PT_LOAD   1
@@ -61,27 +61,28 @@ static bool
 header_good(const struct elf_header *h)
 {
 	return memcmp(h->e_ident, IDENT, sizeof IDENT - 1) == 0 &&
-	    h->e_type == ET_EXEC && h->e_machine == EM_RISCV &&
-	    h->e_phentsize == sizeof(struct elf_segment) && h->e_phnum > 0 &&
-	    h->e_phnum <= SEGMENT_MAX;
+	       h->e_type == ET_EXEC && h->e_machine == EM_RISCV &&
+	       h->e_phentsize == sizeof(struct elf_segment) && h->e_phnum > 0 &&
+	       h->e_phnum <= SEGMENT_MAX;
 }
 
 static bool
 segment_good(const struct elf_segment *s, uint64_t file_size)
 {
 	return s->p_vaddr >= USER_BASE && s->p_vaddr <= HEAP_TOP &&
-	    s->p_memsz <= HEAP_TOP - s->p_vaddr && s->p_filesz <= s->p_memsz &&
-	    s->p_offset <= file_size &&
-	    s->p_filesz <= file_size - s->p_offset &&
-	    ((s->p_vaddr ^ s->p_offset) & PAGE_MASK) == 0 &&
-	    (s->p_flags & (PF_W | PF_X)) != (PF_W | PF_X);
+	       s->p_memsz <= HEAP_TOP - s->p_vaddr &&
+	       s->p_filesz <= s->p_memsz && s->p_offset <= file_size &&
+	       s->p_filesz <= file_size - s->p_offset &&
+	       ((s->p_vaddr ^ s->p_offset) & PAGE_MASK) == 0 &&
+	       (s->p_flags & (PF_W | PF_X)) != (PF_W | PF_X);
 }
 
 static int
 segment_prot(const struct elf_segment *s)
 {
 	return (s->p_flags & PF_R ? PROT_R : 0) |
-	    (s->p_flags & PF_W ? PROT_W : 0) | (s->p_flags & PF_X ? PROT_X : 0);
+	       (s->p_flags & PF_W ? PROT_W : 0) |
+	       (s->p_flags & PF_X ? PROT_X : 0);
 }
 
 /*
@@ -117,7 +118,7 @@ static int
 file_size(struct vnode *v, uint64_t *size)
 {
 	struct stat st;
-	int r = v->ops->stat(v, &st);
+	int r = vnode_stat(v, &st);
 
 	*size = st.st_size;
 	return r;

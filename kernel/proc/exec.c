@@ -194,7 +194,7 @@ open_program(const char *path, struct vnode **out)
 
 	if (r < 0)
 		return r;
-	r = v->type == S_IFREG ? v->ops->stat(v, &st) : -EACCES;
+	r = v->type == S_IFREG ? vnode_stat(v, &st) : -EACCES;
 	if (r == 0 && !(st.st_mode & EXEC_BITS))
 		r = -EACCES;
 	if (r < 0)
@@ -306,7 +306,7 @@ start_program(const char *path, uintptr_t entry, uintptr_t sp)
 	    .sp = sp,
 	    /* With FS off: its first use clears the registers. */
 	    .sstatus = (sstatus & ~(SSTATUS_SPP | SSTATUS_FS | SSTATUS_SUM)) |
-		SSTATUS_SPIE,
+		       SSTATUS_SPIE,
 	};
 }
 
@@ -324,7 +324,7 @@ exec_run(const char *path, struct args *args)
 	if (r == 0)
 		r = build_image(program, &as, &entry);
 	vnode_put(program);
-	if (r < 0)
+	if (r != 0)
 		return r;
 	old = proc_set_aspace(as);
 	r = args_put(args, &sp);

@@ -185,8 +185,8 @@ await_child(const struct wanted *w, struct proc **child)
 			return r;
 		if (interrupted != 0)
 			return interrupted;
-		interrupted =
-		    wait_on(&current->proc->child_wait, &proc_tree_lock);
+		interrupted = wait_on(&current->proc->child_wait,
+				      &proc_tree_lock);
 	}
 }
 
@@ -202,8 +202,8 @@ inherit_times(struct proc *p, const struct proc *child)
 static void
 free_zombie(struct proc *p)
 {
-	struct thread *t =
-	    container_of(p->threads.next, struct thread, proc_link);
+	struct thread *t = container_of(p->threads.next, struct thread,
+					proc_link);
 
 	while (__atomic_load_n(&t->state, __ATOMIC_ACQUIRE) != THREAD_DEAD ||
 	       __atomic_load_n(&t->on_cpu, __ATOMIC_ACQUIRE))

@@ -4,8 +4,6 @@
  * hart, and only if sstatus.FS says that they have changed. A thread that
  * never uses them runs with FS off and costs nothing.
  */
-#include <string.h>
-
 #include "../trap.h"
 
 void fp_load(const struct fpstate *fp);
@@ -59,17 +57,24 @@ fp_switch(struct thread *prev, struct thread *next)
 		load(next);
 }
 
-bool
-fp_first_use(void)
+void
+fp_set(const struct fpstate *fp)
 {
-	unsigned long sie;
+	unsigned long sie = level_raise(LEVEL1_MASK);
 
-	if (fs(current))
-		return false;
-	sie = level_raise(LEVEL1_MASK);
-	memset(&current->fp, 0, sizeof(current->fp));
+	current->fp = *fp;
 	load(current);
 	set_fs(current, SSTATUS_FS_CLEAN);
 	level_lower(sie);
+}
+
+bool
+fp_first_use(void)
+{
+	static const struct fpstate zeroes;
+
+	if (fs(current))
+		return false;
+	fp_set(&zeroes);
 	return true;
 }

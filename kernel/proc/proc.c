@@ -16,8 +16,9 @@
 #define HASH_SIZE 128 /* a power of two */
 /* Each process keeps at most two pids busy, its own and its group's: so
  * with this many there is always one left to find. */
-#define PROC_MAX (PID_MAX / 2)
-#define MODE_MASK 0777
+#define PROC_MAX   (PID_MAX / 2)
+#define MODE_MASK  0777
+#define INIT_UMASK 022
 
 struct spinlock proc_tree_lock = SPINLOCK5("proc tree");
 struct proc *init_proc;
@@ -232,6 +233,7 @@ proc_init(void)
 	if (t == NULL)
 		panic("no memory for the first thread");
 	proc_add_thread(init_proc, t);
+	init_proc->umask = INIT_UMASK;
 	proc_enter(init_proc, NULL);
 	thread_start(t);
 }

@@ -21,10 +21,10 @@
 #define ARG_MAX_BYTES (128 << 10) /* of exec's strings and pointers */
 
 /* How a process fares, as <sys/wait.h> takes it apart. */
-#define STATUS_EXITED(code)  (((code)&0xff) << 8)
-#define STATUS_KILLED(sig)   (sig)
-#define STATUS_STOPPED(sig)  ((sig) << 8 | 0x7f)
-#define STATUS_CONTINUED     0xffff
+#define STATUS_EXITED(code) (((code)&0xff) << 8)
+#define STATUS_KILLED(sig)  (sig)
+#define STATUS_STOPPED(sig) ((sig) << 8 | 0x7f)
+#define STATUS_CONTINUED    0xffff
 
 enum proc_state { PROC_ALIVE, PROC_STOPPED, PROC_ZOMBIE };
 
@@ -39,11 +39,11 @@ struct proc {
 	struct list children, sibling;
 	pid_t pgrp;
 	enum proc_state state;
-	int status;              /* as wait gives it */
-	bool status_new;         /* not waited for yet */
-	bool execed;             /* since its fork; setpgid asks */
-	struct waitq child_wait; /* it sleeps here for its children */
-	struct waitq cont_wait;  /* and here while stopped */
+	int status;                       /* as wait gives it */
+	bool status_new;                  /* not waited for yet */
+	bool execed;                      /* since its fork; setpgid asks */
+	struct waitq child_wait;          /* it sleeps here for its children */
+	struct waitq cont_wait;           /* and here while stopped */
 	clock_t child_utime, child_stime; /* ticks, of those waited for */
 
 	/* Under lock. */
@@ -72,8 +72,8 @@ struct proc {
 /* proc.c: the table of processes. */
 extern struct spinlock proc_tree_lock;
 extern struct proc *init_proc;
-extern struct list proc_list;    /* all, oldest first */
-extern unsigned int proc_count;  /* of them */
+extern struct list proc_list;   /* all, oldest first */
+extern unsigned int proc_count; /* of them */
 
 void proc_init(void); /* make process 1, which runs /bin/init */
 /* A process without memory, threads or pid, its files none. NULL: no memory */
@@ -130,9 +130,9 @@ signal_pending(void)
 	struct proc *p = current->proc;
 
 	return p != NULL &&
-	    ((__atomic_load_n(&p->sigpending, __ATOMIC_SEQ_CST) |
-	      __atomic_load_n(&current->sigpending, __ATOMIC_SEQ_CST)) &
-	     ~current->sigmask) != 0;
+	       ((__atomic_load_n(&p->sigpending, __ATOMIC_SEQ_CST) |
+		 __atomic_load_n(&current->sigpending, __ATOMIC_SEQ_CST)) &
+		~current->sigmask) != 0;
 }
 
 /* time.c: deadlines, and what time it is. */

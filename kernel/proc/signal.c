@@ -19,7 +19,7 @@
 #include "proc.h"
 
 #define UNMASKABLE (sigmask(SIGKILL) | sigmask(SIGSTOP))
-#define STOPS \
+#define STOPS                                                     \
 	(sigmask(SIGSTOP) | sigmask(SIGTSTP) | sigmask(SIGTTIN) | \
 	 sigmask(SIGTTOU))
 #define IGNORED (sigmask(SIGCHLD) | sigmask(SIGURG) | sigmask(SIGWINCH))
@@ -48,7 +48,7 @@ ignored(const struct proc *p, int sig)
 	_sig_func_ptr handler = p->action[sig].sa_handler;
 
 	return handler == SIG_IGN ||
-	    (handler == SIG_DFL && sigmask(sig) & IGNORED);
+	       (handler == SIG_DFL && sigmask(sig) & IGNORED);
 }
 
 /* Make sig pending for p, and tell its threads. */
@@ -66,8 +66,8 @@ make_pending(struct proc *p, int sig)
 		__atomic_or_fetch(&p->sigpending, sigmask(sig),
 				  __ATOMIC_SEQ_CST);
 		list_each (l, &p->threads) {
-			struct thread *t =
-			    container_of(l, struct thread, proc_link);
+			struct thread *t = container_of(l, struct thread,
+							proc_link);
 
 			if (t->sigmask & sigmask(sig))
 				continue;
@@ -172,8 +172,7 @@ signal_fault(int sig)
 		p->action[sig].sa_handler = SIG_DFL;
 		current->sigmask &= ~sigmask(sig);
 	}
-	__atomic_or_fetch(&current->sigpending, sigmask(sig),
-			  __ATOMIC_SEQ_CST);
+	__atomic_or_fetch(&current->sigpending, sigmask(sig), __ATOMIC_SEQ_CST);
 	spin_unlock(&p->lock);
 	thread_notify(current, WORK_SIGNAL);
 }
@@ -446,7 +445,7 @@ long
 sys_sigpending(const unsigned long *arg)
 {
 	sigset_t set = (current->proc->sigpending | current->sigpending) &
-	    current->sigmask;
+		       current->sigmask;
 
 	return copy_out(arg[0], &set, sizeof set);
 }
@@ -483,13 +482,12 @@ sys_sigreturn(const unsigned long *arg)
 {
 	uintptr_t user = current->tf.sp;
 	struct sigframe frame;
-	unsigned long sstatus = current->tf.sstatus;
 
 	(void)arg;
 	if (copy_in(&frame, user, sizeof frame) < 0)
 		proc_exit(STATUS_KILLED(SIGSEGV));
+	frame.tf.sstatus = current->tf.sstatus;
 	current->tf = frame.tf;
-	current->tf.sstatus = sstatus;
 	if (frame.fp_used)
 		fp_set(&frame.fp);
 	set_mask(frame.mask);

@@ -1,7 +1,6 @@
 /* cat: copy files to standard output. */
 #include "../cmdlib/cmd.h"
 
-static bool numbered;
 static unsigned long line; /* goes on from file to file */
 static bool in_line;       /* its number is printed */
 
@@ -40,8 +39,7 @@ main(int argc, char **argv)
 {
 	(void)argc;
 	cmd_start("cat", "[-n] [FILE ...]", argv);
-	while (cmd_option("n") != -1)
-		numbered = true;
-	cmd_files(numbered ? copy_numbered : copy);
+	cmd_flags("n");
+	cmd_files(cmd_given['n'] ? copy_numbered : copy);
 	return cmd_done();
 }

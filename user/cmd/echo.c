@@ -3,38 +3,21 @@
 
 #include "../cmdlib/cmd.h"
 
+#define OCTAL 4 /* digits, of which the first is a 0 */
+
 /* Write text with its escapes; false at \c, which ends the output. */
 static bool
 write_escaped(const char *text)
 {
-	static const char letters[] = "abefnrtv\\";
-	static const char values[] = "\a\b\033\f\n\r\t\v\\";
+	while (*text) {
+		char c = *text++;
+		int escape = -1;
 
-	for (; *text; text++) {
-		const char *letter;
-
-		if (text[0] != '\\' || text[1] == '\0') {
-			out_char(*text);
-			continue;
-		}
-		text++;
-		letter = strchr(letters, *text);
-		if (*text == 'c')
+		if (c == '\\' && *text == 'c')
 			return false;
-		if (*text == '0') {
-			int value = 0;
-
-			for (int i = 0; i < 3 && strchr("01234567", text[1]) &&
-					text[1];
-			     i++)
-				value = value * 8 + *++text - '0';
-			out_char(value);
-		} else if (letter) {
-			out_char(values[letter - letters]);
-		} else {
-			out_char('\\');
-			out_char(*text);
-		}
+		if (c == '\\')
+			escape = cmd_escape(&text, *text == '0' ? OCTAL : 0);
+		out_char(escape < 0 ? c : escape);
 	}
 	return true;
 }
@@ -43,8 +26,8 @@ write_escaped(const char *text)
 static bool
 is_option(const char *arg)
 {
-	return arg && arg[0] == '-' && arg[1] && arg[1 + strspn(arg + 1, "ne")]
-			== '\0';
+	return arg && arg[0] == '-' && arg[1] &&
+	       arg[1 + strspn(arg + 1, "ne")] == '\0';
 }
 
 int

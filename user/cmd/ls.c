@@ -19,9 +19,8 @@ struct entry {
 	struct stat st;
 };
 
-static bool all, one_column, directory, classify, human, in_detail, recurse;
-static bool by_time, reverse;
-static int width;   /* of the terminal, in characters */
+static bool in_detail, one_column; /* else in as many as fit */
+static int width;                  /* of the terminal, in characters */
 static bool titled; /* directories are announced by their names */
 static bool begun;  /* something was printed */
 
@@ -31,20 +30,21 @@ entry_compare(const void *left, const void *right)
 	const struct entry *a = left, *b = right;
 	int order = 0;
 
-	if (by_time && a->st.st_mtim.tv_sec != b->st.st_mtim.tv_sec)
+	if (cmd_given['t'] && a->st.st_mtim.tv_sec != b->st.st_mtim.tv_sec)
 		order = a->st.st_mtim.tv_sec > b->st.st_mtim.tv_sec ? -1 : 1;
-	else if (by_time && a->st.st_mtim.tv_nsec != b->st.st_mtim.tv_nsec)
+	else if (cmd_given['t'] &&
+		 a->st.st_mtim.tv_nsec != b->st.st_mtim.tv_nsec)
 		order = a->st.st_mtim.tv_nsec > b->st.st_mtim.tv_nsec ? -1 : 1;
 	if (order == 0)
 		order = strcmp(a->name, b->name);
-	return reverse ? -order : order;
+	return cmd_given['r'] ? -order : order;
 }
 
 /* What -F puts behind a name, or a NUL. */
 static char
 mark(mode_t mode)
 {
-	if (!classify)
+	if (!cmd_given['F'])
 		return '\0';
 	if (S_ISDIR(mode))
 		return '/';
@@ -104,7 +104,7 @@ print_long(const struct entry *e, int size_width)
 
 	print_mode(e->st.st_mode);
 	out_printf(" %3lu ", (unsigned long)e->st.st_nlink);
-	if (human)
+	if (cmd_given['h'])
 		out_printf("%5s ", cmd_human(e->st.st_size, text));
 	else
 		out_printf("%*lld ", size_width, (long long)e->st.st_size);
@@ -121,7 +121,7 @@ print_columns(const struct entry *e, size_t count)
 	size_t longest = 0, columns, rows;
 
 	for (size_t i = 0; i < count; i++) {
-		size_t length = strlen(e[i].name) + classify;
+		size_t length = strlen(e[i].name) + cmd_given['F'];
 
 		if (length > longest)
 			longest = length;
@@ -220,16 +220,16 @@ list(const char *path)
 		out_printf("%s%s:\n", begun ? "\n" : "", path);
 	begun = true;
 	e = cmd_alloc((names_count + 2) * sizeof(*e));
-	if (all) {
+	if (cmd_given['a']) {
 		count += entry_stat(&e[count], path, ".");
 		count += entry_stat(&e[count], path, "..");
 	}
 	for (char **name = names; *name; name++) {
-		if (all || **name != '.')
+		if (cmd_given['a'] || **name != '.')
 			count += entry_stat(&e[count], path, *name);
 	}
 	print_entries(e, count);
-	if (recurse)
+	if (cmd_given['R'])
 		list_inner(path, e, count);
 	free(e);
 	tree_free(names);
@@ -248,7 +248,7 @@ list_operands(char **paths, size_t count)
 
 		if (!entry_stat(e, "", *paths))
 			continue;
-		if (S_ISDIR(e->st.st_mode) && !directory)
+		if (S_ISDIR(e->st.st_mode) && !cmd_given['d'])
 			dirs[ndirs++] = *e;
 		else
 			nfiles++;
@@ -261,26 +261,6 @@ list_operands(char **paths, size_t count)
 	free(dirs);
 }
 
-static void
-options(void)
-{
-	int c;
-
-	while ((c = cmd_option("1adFhlRrt")) != -1) {
-		switch (c) {
-		case '1': one_column = true; break;
-		case 'a': all = true; break;
-		case 'd': directory = true; break;
-		case 'F': classify = true; break;
-		case 'h': human = true; break;
-		case 'l': in_detail = true; break;
-		case 'R': recurse = true; break;
-		case 'r': reverse = true; break;
-		case 't': by_time = true; break;
-		}
-	}
-}
-
 int
 main(int argc, char **argv)
 {
@@ -289,12 +269,14 @@ main(int argc, char **argv)
 
 	(void)argc;
 	cmd_start("ls", SYNOPSIS, argv);
-	options();
+	cmd_flags("1adFhlRrt");
+	in_detail = cmd_given['l'];
+	one_column = cmd_given['1'];
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
 		one_column = true;
 	else
 		width = size.ws_col;
-	titled = cmd_argc > 1 || recurse;
+	titled = cmd_argc > 1 || cmd_given['R'];
 	list_operands(cmd_argc ? cmd_argv : here, cmd_argc ? cmd_argc : 1);
 	return cmd_done();
 }

@@ -29,18 +29,15 @@ is_directory(const char *path)
 int
 main(int argc, char **argv)
 {
-	bool parents = false;
-
 	(void)argc;
 	cmd_start("mkdir", "[-p] DIRECTORY ...", argv);
-	while (cmd_option("p") != -1)
-		parents = true;
+	cmd_flags("p");
 	cmd_operands(1, CMD_MANY);
 	for (char **path = cmd_argv; *path; path++) {
-		if (parents)
+		if (cmd_given['p'])
 			make_parents(*path);
 		/* Asked first, so that errno is mkdir's. */
-		if (parents && is_directory(*path))
+		if (cmd_given['p'] && is_directory(*path))
 			continue;
 		if (mkdir(*path, EVERYONE) < 0)
 			cmd_warn("%s", *path);

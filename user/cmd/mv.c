@@ -24,8 +24,7 @@ main(int argc, char **argv)
 	(void)argc;
 	/* -f is how it is: there is no question to suppress. */
 	cmd_start("mv", "[-f] FROM ... TO", argv);
-	while (cmd_option("f") != -1)
-		;
+	cmd_flags("f");
 	cmd_operands(2, CMD_MANY);
 	cmd_onto(move);
 	return cmd_done();

@@ -6,7 +6,7 @@
 
 /* Remove path, and with -p then the directories it names on the way. */
 static void
-remove_directory(char *path, bool parents)
+remove_directory(char *path)
 {
 	char *slash;
 
@@ -18,20 +18,17 @@ remove_directory(char *path, bool parents)
 		slash = strrchr(path, '/');
 		if (slash)
 			*slash = '\0';
-	} while (parents && slash && *path);
+	} while (cmd_given['p'] && slash && *path);
 }
 
 int
 main(int argc, char **argv)
 {
-	bool parents = false;
-
 	(void)argc;
 	cmd_start("rmdir", "[-p] DIRECTORY ...", argv);
-	while (cmd_option("p") != -1)
-		parents = true;
+	cmd_flags("p");
 	cmd_operands(1, CMD_MANY);
 	for (char **path = cmd_argv; *path; path++)
-		remove_directory(*path, parents);
+		remove_directory(*path);
 	return cmd_done();
 }

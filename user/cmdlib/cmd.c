@@ -13,6 +13,7 @@
 char **cmd_argv;
 int cmd_argc;
 char *cmd_value;
+bool cmd_given[128];
 int cmd_status;
 int cmd_trouble = 1;
 
@@ -123,6 +124,7 @@ option_take(const char *letters)
 
 	if (!known)
 		cmd_usage("unknown option -%c", letter);
+	cmd_given[letter & 127] = true;
 	if (known[1] != ':')
 		return letter;
 	cmd_value = *cluster ? cluster : *next;
@@ -172,6 +174,13 @@ cmd_option(const char *letters)
 }
 
 void
+cmd_flags(const char *letters)
+{
+	while (cmd_option(letters) != -1)
+		;
+}
+
+void
 cmd_operands(int min, int max)
 {
 	if (cmd_argc < min)
@@ -199,6 +208,27 @@ cmd_number(const char *text, const char *what)
 	if (*text < '0' || *text > '9' || *end || errno)
 		cmd_usage("not %s: %s", what, text);
 	return n;
+}
+
+int
+cmd_escape(const char **text, int digits)
+{
+	static const char letters[] = "abefnrtv\\\"";
+	static const char values[] = "\a\b\033\f\n\r\t\v\\\"";
+	const char *c = *text;
+	const char *letter = *c ? strchr(letters, *c) : NULL;
+	int value = 0;
+
+	if (letter) {
+		++*text;
+		return values[letter - letters];
+	}
+	while (digits-- > 0 && *c >= '0' && *c <= '7')
+		value = value * 8 + *c++ - '0';
+	if (c == *text)
+		return -1;
+	*text = c;
+	return (unsigned char)value;
 }
 
 void *

@@ -19,8 +19,7 @@
 
 #define CMD_BUFFER (64 * 1024) /* bytes moved at a time */
 
-#define CMD_PRINTF(string, first)                                              \
-	__attribute__((format(printf, string, first)))
+#define CMD_PRINTF(string, first) __attribute__((format(printf, string, first)))
 
 /* --- Starting and ending --- */
 
@@ -44,6 +43,10 @@ void cmd_start(const char *name, const char *synopsis, char **argv);
  */
 int cmd_option(const char *letters);
 
+/* Take all options, of a command whose options have no values. */
+void cmd_flags(const char *letters);
+extern bool cmd_given[128]; /* indexed by letter, whoever took it */
+
 /* End with a usage message unless min <= cmd_argc <= max. */
 void cmd_operands(int min, int max);
 #define CMD_MANY 0x7fffffff
@@ -62,6 +65,13 @@ _Noreturn void cmd_usage(const char *format, ...) CMD_PRINTF(1, 2);
 
 /* Text as a decimal number, or a usage message that says what it is not. */
 unsigned long cmd_number(const char *text, const char *what);
+
+/*
+ * The character that an escape like \n stands for, with *text behind the
+ * backslash, which moves on; up to `digits` octal digits are one too. -1 if
+ * it is none of them, and *text stays.
+ */
+int cmd_escape(const char **text, int digits);
 
 /* Memory, or the end of the command. */
 void *cmd_alloc(size_t size);
@@ -87,6 +97,8 @@ int cmd_open(const char *path);
 /* read(2) after the output is flushed, should someone wait for it at a
  * terminal. -1 after a message about name. */
 ssize_t cmd_read(int fd, void *buf, size_t size, const char *name);
+/* What to call a file above its contents: `-` is standard input there. */
+const char *cmd_title(const char *path);
 /* Call work for each operand, opened; for standard input without any. */
 void cmd_files(void (*work)(int fd, const char *name));
 
@@ -133,10 +145,10 @@ out_char(char c)
 
 /* --- Trees of files, for cp, mv and rm --- */
 
-#define TREE_RECURSE 0x1 /* into directories */
-#define TREE_KEEP    0x2 /* copies keep mode and times */
-#define TREE_FORCE   0x4 /* remove what stands in the way and cannot be written */
-#define TREE_ASK     0x8 /* before each removal */
+#define TREE_RECURSE 0x1  /* into directories */
+#define TREE_KEEP    0x2  /* copies keep mode and times */
+#define TREE_FORCE   0x4  /* replace a file that cannot be written */
+#define TREE_ASK     0x8  /* before each removal */
 #define TREE_MISSING 0x10 /* is not an error */
 
 /* Each says what is wrong, goes on, and gives whether all went well. */
@@ -146,6 +158,10 @@ bool tree_remove(const char *path, unsigned int flags);
 /* Call work for each operand but the last, with the last as what to become,
  * or inside the last if that is a directory. */
 void cmd_onto(void (*work)(const char *from, const char *to));
+
+/* dir/ and dir name the same, but only dir has a last component: remove
+ * slashes from the end of a path. */
+void tree_trim(char *path);
 
 /*
  * The names in a directory, without `.` and `..`, in memory of their own and

@@ -101,6 +101,12 @@ cmd_read(int fd, void *buf, size_t size, const char *name)
 	return n;
 }
 
+const char *
+cmd_title(const char *path)
+{
+	return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
 void
 cmd_files(void (*work)(int fd, const char *name))
 {

@@ -131,8 +131,7 @@ keep(const struct stat *from, const char *to)
 {
 	struct timespec times[2] = {from->st_atim, from->st_mtim};
 
-	if (chmod(to, from->st_mode & 07777) < 0 ||
-	    utimensat(AT_FDCWD, to, times, 0) < 0) {
+	if (chmod(to, from->st_mode & 07777) < 0 || utimens(to, times) < 0) {
 		cmd_warn("%s", to);
 		return false;
 	}
@@ -273,9 +272,8 @@ tree_copy(const char *from, const char *to, unsigned int flags)
 	return fine && (!(flags & TREE_KEEP) || keep(&st, to));
 }
 
-/* dir/ and dir name the same, but only the second has a last component. */
-static void
-trim_slashes(char *path)
+void
+tree_trim(char *path)
 {
 	size_t length = strlen(path);
 
@@ -295,7 +293,7 @@ cmd_onto(void (*work)(const char *from, const char *to))
 	for (int i = 0; i < cmd_argc; i++) {
 		char *to;
 
-		trim_slashes(cmd_argv[i]);
+		tree_trim(cmd_argv[i]);
 		to = into ? cmd_join(target, cmd_base(cmd_argv[i])) : target;
 		work(cmd_argv[i], to);
 		if (into)

@@ -27,6 +27,8 @@ _start:
 	addi	s2, s2, 8
 	la	t0, environ
 	sd	s2, 0(t0)
+	la	t0, __argv
+	sd	s1, 0(t0)
 
 	/* Step 3. sp is 16-byte aligned, which functions may rely on. */
 	mv	a0, tp
@@ -43,7 +45,15 @@ _start:
 	tail	exit
 	.size _start, . - _start
 
+/* main's argv, for <err.h>, which wants the program's name. */
+	.section .bss.__argv, "aw", @nobits
+	.globl	__argv
+	.balign	8
+__argv:
+	.zero	8
+
 /* Nothing of the old kind of constructor: __libc_init_array calls these. */
+	.section .text._init, "ax"
 	.weak _init
 	.weak _fini
 _init:

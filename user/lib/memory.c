@@ -23,7 +23,7 @@ sbrk(ptrdiff_t increment)
 	char *old = heap_end;
 	char *new = old + increment;
 	if (new > kernel_end || increment < 0) {
-		uintptr_t want = ((uintptr_t)new + STEP - 1) & -STEP;
+		uintptr_t want = ((uintptr_t) new + STEP - 1) & -STEP;
 		char *got = __brk((char *)want);
 		if (got == (char *)-1 && increment > 0)
 			got = __brk(new); /* less may still fit */

@@ -85,38 +85,47 @@ __wrap_vfprintf(FILE *f, const char *format, va_list args)
 	return stream_settle(f) < 0 ? EOF : n;
 }
 
-/* Where a stream's buffer has bytes to read: how many, at *at. */
+/* How many bytes f can give without a call: 0 if it isn't one of ours. */
 static size_t
-buffered(FILE *f, char **at)
+buffered(FILE *f)
 {
 	struct stream *s = stream_of(f);
-	if (s == NULL || s->writing)
-		return 0;
-	*at = s->buf + s->pos;
-	return s->len - s->pos;
+	return s != NULL && !s->writing ? s->len - s->pos : 0;
+}
+
+/* Move n of those that buffered found. */
+static void
+take(FILE *f, char *to, size_t n)
+{
+	struct stream *s = stream_of(f);
+	if (n > 0) {
+		memcpy(to, s->buf + s->pos, n);
+		s->pos += n;
+	}
 }
 
 size_t
 fread(void *to, size_t size, size_t count, FILE *f)
 {
-	char *p = to, *at;
-	size_t want = size * count, n;
+	char *p = to;
+	size_t left = size * count;
 
-	if (want == 0)
+	if (left == 0)
 		return 0;
-	while (want > 0) {
+	while (left > 0) {
 		int c = getc(f); /* fills the buffer; knows of ungetc */
 		if (c == EOF)
 			break;
 		*p++ = c;
-		want--;
-		n = buffered(f, &at);
-		if (n > want)
-			n = want;
-		memcpy(p, at, n);
-		((struct stream *)f)->pos += n;
+		left--;
+		size_t n = buffered(f);
+		if (n > left)
+			n = left;
+		take(f, p, n);
+		p += n;
+		left -= n;
 	}
-	return (size * count - want) / size;
+	return (p - (char *)to) / size;
 }
 
 /* Make room for need bytes in *line. 0, or -1: ENOMEM. */
@@ -138,27 +147,26 @@ ssize_t
 getdelim(char **line, size_t *size, int delim, FILE *f)
 {
 	size_t used = 0;
-	int c;
+	bool last;
 
 	do {
-		char *at = NULL, *end;
-		c = getc(f); /* fills the buffer; knows of ungetc */
+		int c = getc(f); /* fills the buffer; knows of ungetc */
 		if (c == EOF)
 			break;
-		size_t n = c == delim ? 0 : buffered(f, &at);
-		if (n > 0 && (end = memchr(at, delim, n)) != NULL) {
-			n = end - at + 1;
-			c = delim;
+		last = c == delim;
+		size_t n = last ? 0 : buffered(f);
+		if (n > 0) {
+			char *at = stream_of(f)->buf + stream_of(f)->pos;
+			char *end = memchr(at, delim, n);
+			last = end != NULL;
+			n = last ? (size_t)(end + 1 - at) : n;
 		}
 		if (line_room(line, size, used + n + 2) < 0)
 			return -1;
-		(*line)[used++] = n > 0 ? at[-1] : c;
-		if (n > 0) {
-			memcpy(*line + used, at, n);
-			used += n;
-			((struct stream *)f)->pos += n;
-		}
-	} while (c != delim);
+		(*line)[used++] = c;
+		take(f, *line + used, n);
+		used += n;
+	} while (!last);
 	if (used == 0)
 		return -1;
 	(*line)[used] = '\0';

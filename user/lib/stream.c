@@ -27,32 +27,32 @@ static int stream_close(FILE *f);
 static __off_t stream_seek(FILE *f, __off_t offset, int whence);
 static int stream_setvbuf(FILE *f, char *buf, int mode, size_t size);
 
-#define EXT(mode)                                                      \
-	FDEV_SETUP_EXT(stream_put, stream_get, stream_flush,           \
-		       stream_close, stream_seek, stream_setvbuf, mode)
+#define EXT(mode)                                                          \
+	FDEV_SETUP_EXT(stream_put, stream_get, stream_flush, stream_close, \
+		       stream_seek, stream_setvbuf, mode)
 
 static char in_buf[BUFFER_SIZE], out_buf[BUFFER_SIZE], err_buf[BUFSIZ];
 
 static struct stream in = {
-	.ext = EXT(__SRD),
-	.fd = STDIN_FILENO,
-	.buffering = AUTO,
-	.buf = in_buf,
-	.size = sizeof(in_buf),
+    .ext = EXT(__SRD),
+    .fd = STDIN_FILENO,
+    .buffering = AUTO,
+    .buf = in_buf,
+    .size = sizeof(in_buf),
 };
 static struct stream out = {
-	.ext = EXT(__SWR),
-	.fd = STDOUT_FILENO,
-	.buffering = AUTO,
-	.buf = out_buf,
-	.size = sizeof(out_buf),
+    .ext = EXT(__SWR),
+    .fd = STDOUT_FILENO,
+    .buffering = AUTO,
+    .buf = out_buf,
+    .size = sizeof(out_buf),
 };
 static struct stream err = {
-	.ext = EXT(__SWR),
-	.fd = STDERR_FILENO,
-	.buffering = NONE,
-	.buf = err_buf,
-	.size = sizeof(err_buf),
+    .ext = EXT(__SWR),
+    .fd = STDERR_FILENO,
+    .buffering = NONE,
+    .buf = err_buf,
+    .size = sizeof(err_buf),
 };
 
 FILE *const stdin = &in.ext.cfile.file;
@@ -65,12 +65,15 @@ stream_of(FILE *f)
 	return f->put == stream_put ? (struct stream *)f : NULL;
 }
 
-/* Give back to the file what was read ahead. */
+/* Give back to the file what was read ahead. A pipe doesn't take it: then it
+ * stays, to be read. */
 static void
 stream_stop_reading(struct stream *s)
 {
-	if (s->pos < s->len)
-		lseek(s->fd, (off_t)s->pos - (off_t)s->len, SEEK_CUR);
+	off_t ahead = s->len - s->pos;
+
+	if (ahead > 0 && lseek(s->fd, -ahead, SEEK_CUR) < 0)
+		return;
 	s->pos = s->len = 0;
 }
 
@@ -87,6 +90,7 @@ stream_start_writing(struct stream *s)
 		errno = e;
 	}
 	stream_stop_reading(s);
+	s->pos = s->len = 0;
 	s->writing = true;
 }
 
@@ -119,9 +123,8 @@ int
 stream_settle(FILE *f)
 {
 	struct stream *s = stream_of(f);
-	return s != NULL && s->writing && s->buffering == NONE
-		   ? stream_flush(f)
-		   : 0;
+	return s != NULL && s->writing && s->buffering == NONE ? stream_flush(f)
+							       : 0;
 }
 
 static int
@@ -285,12 +288,12 @@ fdopen(int fd, const char *mode)
 		return NULL;
 	}
 	*s = (struct stream){
-		.ext = EXT(0),
-		.buffering = AUTO,
-		.allocated = true,
-		.own_buf = true,
-		.buf = buf,
-		.size = BUFFER_SIZE,
+	    .ext = EXT(0),
+	    .buffering = AUTO,
+	    .allocated = true,
+	    .own_buf = true,
+	    .buf = buf,
+	    .size = BUFFER_SIZE,
 	};
 	stream_set(s, fd, flags);
 	return &s->ext.cfile.file;

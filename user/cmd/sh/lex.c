@@ -131,7 +131,8 @@ lex_word(struct parser *p)
 	const char *s = p->in->p;
 	size_t digits = strspn(s, "0123456789");
 
-	if (digits > 0 && digits <= 2 && (s[digits] == '<' || s[digits] == '>')) {
+	if (digits > 0 && digits <= 2 &&
+	    (s[digits] == '<' || s[digits] == '>')) {
 		p->number = s[0] - '0';
 		if (digits == 2)
 			p->number = 10 * p->number + s[1] - '0';

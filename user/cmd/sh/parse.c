@@ -201,9 +201,9 @@ parse_function(struct parser *p, const char *name)
 static bool
 is_declaration(const char *name)
 {
-	return name && (strcmp(name, "export") == 0 ||
-			strcmp(name, "readonly") == 0 ||
-			strcmp(name, "local") == 0);
+	return name &&
+	       (strcmp(name, "export") == 0 || strcmp(name, "readonly") == 0 ||
+		strcmp(name, "local") == 0);
 }
 
 static struct node *

@@ -34,11 +34,11 @@
 #include <sys/types.h>
 
 enum { /* exit statuses that POSIX names */
-	STATUS_ERROR = 1,
-	STATUS_USAGE = 2, /* also syntax errors and failed expansions */
-	STATUS_NOT_EXECUTABLE = 126,
-	STATUS_NOT_FOUND = 127,
-	STATUS_SIGNAL = 128, /* and the signal's number */
+       STATUS_ERROR = 1,
+       STATUS_USAGE = 2, /* also syntax errors and failed expansions */
+       STATUS_NOT_EXECUTABLE = 126,
+       STATUS_NOT_FOUND = 127,
+       STATUS_SIGNAL = 128, /* and the signal's number */
 };
 
 /* ------------------------------------------------------------ main.c */
@@ -58,7 +58,8 @@ struct params { /* $1... */
 };
 
 struct shell {
-	int status; /* $? */
+	int status;       /* $? */
+	bool substituted; /* by a $( ) in the words of this command */
 	enum flow flow;
 	int flow_loops;
 	int loops;  /* running around this command, in this function */
@@ -81,15 +82,15 @@ struct shell {
 extern struct shell sh;
 
 struct input;
-void shell_run(struct input *in);     /* all its commands, until a flow */
-void shell_eval(const char *text);    /* run text here; sets sh.status */
+void shell_run(struct input *in);  /* all its commands, until a flow */
+void shell_eval(const char *text); /* run text here; sets sh.status */
 void shell_exit(int status) __attribute__((noreturn)); /* runs EXIT's trap */
 /* One line on stderr, which starts with sh: */
-void shell_warn(const char *format, ...)
-    __attribute__((format(printf, 1, 2)));
+void shell_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same, and give up the whole command with a status. */
 void shell_abort(int status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+bool shell_is_option(const char *s);         /* -x or +x */
 bool shell_option(char letter, bool on); /* false: there is no such option */
 
 /* ------------------------------------------------------------- mem.c */
@@ -102,7 +103,7 @@ char *xstrdup(const char *s);
 struct arena;
 struct arena *arena_new(void); /* with one reference */
 void arena_ref(struct arena *a);
-void arena_put(struct arena *a); /* the last one frees it all */
+void arena_put(struct arena *a);              /* the last one frees it all */
 void *arena_alloc(struct arena *a, size_t n); /* zeroed */
 char *arena_strndup(struct arena *a, const char *s, size_t n);
 
@@ -128,8 +129,7 @@ void buf_free(struct buf *b);
  * could not be written. */
 void out_char(char c);
 void out_str(const char *s);
-void out_format(const char *format, ...)
-    __attribute__((format(printf, 1, 2)));
+void out_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool out_flush(void);
 void out_error(const char *s, size_t n); /* to stderr, at once */
 
@@ -152,8 +152,8 @@ struct input {
 };
 
 void input_string(struct input *in, const char *text);
-void input_file(struct input *in, int fd);  /* takes over fd, unless 0 */
-void input_terminal(struct input *in); /* descriptor 0, with prompts */
+void input_file(struct input *in, int fd); /* takes over fd, unless 0 */
+void input_terminal(struct input *in);     /* descriptor 0, with prompts */
 void input_close(struct input *in);
 bool input_line(struct input *in); /* go on to the next line; false: none */
 bool input_ends(struct input *in); /* only blanks are left of a string */
@@ -264,12 +264,12 @@ struct parser {
 	/* The token looked at, if there is one. */
 	bool have;
 	enum token token;
-	struct part *parts;  /* T_WORD */
-	const char *literal; /* T_WORD of unquoted text only: that text */
-	int number;          /* T_IO_NUMBER */
-	const char *start;   /* of the token, in in's line */
-	int end_line;        /* of the token before: line, */
-	const char *end;     /* and where it ended there */
+	struct part *parts;    /* T_WORD */
+	const char *literal;   /* T_WORD of unquoted text only: that text */
+	int number;            /* T_IO_NUMBER */
+	const char *start;     /* of the token, in in's line */
+	int end_line;          /* of the token before: line, */
+	const char *end;       /* and where it ended there */
 	struct redirect *here; /* whose texts start on the next line */
 };
 
@@ -297,8 +297,7 @@ void parse_error(struct parser *p, const char *format, ...)
 struct node *parse_list(struct parser *p); /* to what can't be in one */
 enum parsed { PARSED, PARSED_NOTHING, PARSED_ERROR, PARSED_EOF };
 /* One complete command. The arena is the caller's to put, always. */
-enum parsed parse_command(struct input *in, struct arena *a,
-			  struct node **out);
+enum parsed parse_command(struct input *in, struct arena *a, struct node **out);
 
 /* ---------------------------------------------------------- expand.c */
 
@@ -339,8 +338,8 @@ bool var_set_number(const char *name, long value);
 bool var_unset(const char *name);
 void var_flag(const char *name, int flag);
 void var_print(int flag, const char *prefix); /* those with flag; 0: all */
-void quoted_print(const char *s);        /* so that it can be read again */
-char **var_environ(void);                /* in scratch */
+void quoted_print(const char *s);             /* so that it can be read again */
+char **var_environ(void);                     /* in scratch */
 
 struct scope {
 	struct saved *saved;
@@ -350,18 +349,25 @@ void scope_enter(struct scope *s);
 void scope_leave(struct scope *s); /* put back what was made local */
 bool var_local(const char *name);  /* in the innermost; false: there's none */
 
-/* ---------------------------------------------- exec.c, redirect.c */
+/* -------------------------------------- exec.c, call.c, redirect.c */
 
 /* Run a tree; gives and sets sh.status. last: the process has nothing to
  * do afterwards but to exit with it, so it may become the command. */
 int exec_node(struct node *n, bool last);
+void exec_simple(struct node *n, bool last); /* call.c from here */
+void function_define(struct node *n);
 /* The output of a command, trailing newlines cut, added to out. */
 void exec_substitute(struct node *n, struct buf *out);
 void exec_program(char **argv) __attribute__((noreturn));
 /* The file that name is run from, in scratch; NULL: there is none. */
 char *exec_find(const char *name);
-struct node *function_find(const char *name);
+/* The next path that a name may have, in scratch; *dirs moves on in PATH,
+ * and is NULL at its end. */
+char *path_next(const char *name, const char **dirs);
+struct node *function_find(const char *name); /* the NODE_FUNCTION */
 void function_unset(const char *name);
+/* Run a builtin or a program, no function; gives the status. */
+int exec_command(int argc, char **argv);
 
 struct undo { /* a descriptor, and where the old one was kept */
 	int fd, copy;
@@ -376,17 +382,22 @@ int fd_move_up(int fd); /* out of the way of scripts; close on exec */
 /* ------------------------------------------------------------ jobs.c */
 
 struct job;
-extern bool job_control;
-void job_init(void);
+extern bool job_control; /* jobs have process groups, and the terminal */
+void job_init(void);     /* turn that on, if there is a terminal */
 struct job *job_new(int processes, const char *text);
-/* fork into a job. In the child, 0, with the process group, the terminal
- * and signals as they should be; -1: failed and reported. */
-pid_t job_fork(struct job *j, bool foreground);
+enum fork_mode {
+	FORK_FOREGROUND, /* the job gets the terminal */
+	FORK_BACKGROUND,
+	FORK_PLAIN, /* it stays in the shell's own process group */
+};
+/* Add a process to a job: gives its pid, and 0 in the child, which is a
+ * subshell from then on. -1: there is none, and it was reported. */
+pid_t job_fork(struct job *j, enum fork_mode mode);
 int job_wait(struct job *j);        /* to its end or stop; the status */
 void job_background(struct job *j); /* let it be */
 void job_report(void);              /* what has changed, before a prompt */
-void job_subshell(void); /* in a child: the jobs aren't its own */
-void job_leave(void);    /* the shell exits: give the terminal back */
+void job_leave(void); /* the shell exits: give the terminal back */
+int builtin_bg(int argc, char **argv);
 int builtin_jobs(int argc, char **argv);
 int builtin_fg(int argc, char **argv);
 int builtin_wait(int argc, char **argv);
@@ -398,11 +409,14 @@ enum { TRAP_EXIT = 0 };
 extern volatile bool trap_caught; /* a signal waits for trap_run */
 void trap_init(void);
 void trap_interactive(void); /* Ctrl-C must not end this shell */
-void trap_subshell(void);    /* in a child: as it was when we started */
+/* In a child: as it was when the shell started. A command that runs aside
+ * from the terminal ignores what is typed there. */
+void trap_subshell(bool aside);
+void trap_exec(void); /* execve comes next: as a program expects it */
 void trap_run(void);
-void trap_exit(void);   /* run the one of EXIT, once */
-bool trap_any(void);    /* may one still have to run? */
-int trap_signal(void);  /* one that waits; 0: none */
+void trap_exit(void);                /* run the one of EXIT, once */
+bool trap_any(void);                 /* may one still have to run? */
+int trap_signal(void);               /* one that waits; 0: none */
 int signal_number(const char *name); /* "INT", "SIGINT", "2"; -1 */
 const char *signal_name(int sig);    /* "INT" */
 int builtin_trap(int argc, char **argv);
@@ -429,6 +443,7 @@ int builtin_shift(int argc, char **argv);
 int builtin_command(int argc, char **argv);
 int builtin_type(int argc, char **argv);
 void params_set(char **v, int n); /* copies */
+void params_free(void);
 
 int builtin_echo(int argc, char **argv); /* print.c */
 int builtin_printf(int argc, char **argv);

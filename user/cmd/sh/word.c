@@ -13,12 +13,12 @@
 #define SPECIALS  "@*#?-$!" /* parameters of one character */
 #define OPERATORS "-=+?#%"  /* in ${name-word} */
 
-enum until { /* what ends a run of parts; it isn't taken */
-	UNTIL_META,   /* a blank or an operator */
-	UNTIL_DQUOTE, /* " */
-	UNTIL_BRACE,  /* } */
-	UNTIL_ARITH,  /* the ) of a pair that wasn't opened */
-	UNTIL_END,    /* of the input */
+enum until {               /* what ends a run of parts; it isn't taken */
+	     UNTIL_META,   /* a blank or an operator */
+	     UNTIL_DQUOTE, /* " */
+	     UNTIL_BRACE,  /* } */
+	     UNTIL_ARITH,  /* the ) of a pair that wasn't opened */
+	     UNTIL_END,    /* of the input */
 };
 
 struct builder {
@@ -46,8 +46,8 @@ static void
 text_end(struct builder *b)
 {
 	if (b->text.len > 0)
-		part_add(b, PART_TEXT, b->quoted)->text =
-		    buf_take(&b->text, b->p->arena);
+		part_add(b, PART_TEXT, b->quoted)->text = buf_take(&b->text,
+								   b->p->arena);
 }
 
 static void
@@ -100,7 +100,7 @@ word_backslash(struct builder *b, enum until until, bool quoted)
 {
 	int c = lex_peek_raw(b->p);
 	const char *escapable = until == UNTIL_BRACE ? "$`\"\\}"
-			      : until == UNTIL_END   ? "$`\\"
+				: until == UNTIL_END ? "$`\\"
 						     : "$`\"\\";
 
 	if (c == LEX_END || (quoted && !strchr(escapable, c))) {
@@ -138,7 +138,8 @@ word_backquotes(struct builder *b, bool quoted)
 		lex_skip(p);
 		if (c == '\\') {
 			c = lex_peek_raw(p);
-			if (c == LEX_END || !strchr(quoted ? "$`\\\"" : "$`\\", c))
+			if (c == LEX_END ||
+			    !strchr(quoted ? "$`\\\"" : "$`\\", c))
 				c = '\\';
 			else
 				lex_skip(p);
@@ -151,8 +152,8 @@ word_backquotes(struct builder *b, bool quoted)
 		lex_skip(p);
 		input_string(&in, text.s ? text.s : "");
 		in.line = line - 1;
-		part_add(b, PART_COMMAND, quoted)->command =
-		    word_commands(p, &in, T_EOF);
+		part_add(b, PART_COMMAND, quoted)->command = word_commands(
+		    p, &in, T_EOF);
 		input_close(&in);
 	}
 	buf_free(&text);
@@ -217,8 +218,7 @@ word_braces(struct builder *b, bool quoted)
 
 	part->text = word_name(p, true);
 	c = lex_peek(p);
-	if (strcmp(part->text, "#") == 0 && c != '}' &&
-	    !strchr(OPERATORS, c)) {
+	if (strcmp(part->text, "#") == 0 && c != '}' && !strchr(OPERATORS, c)) {
 		part->op = 'L';
 		part->text = word_name(p, true);
 	}
@@ -246,11 +246,11 @@ word_dollar(struct builder *b, bool quoted)
 	} else if (!lex_follow(p, '(')) {
 		part_add(b, PART_PARAM, quoted)->text = word_name(p, false);
 	} else if (!lex_follow(p, '(')) {
-		part_add(b, PART_COMMAND, quoted)->command =
-		    word_commands(p, p->in, T_RPAREN);
+		part_add(b, PART_COMMAND, quoted)->command = word_commands(
+		    p, p->in, T_RPAREN);
 	} else {
-		part_add(b, PART_ARITH, quoted)->operand =
-		    word_run(p, UNTIL_ARITH, true);
+		part_add(b, PART_ARITH, quoted)->operand = word_run(
+		    p, UNTIL_ARITH, true);
 		if (!lex_follow(p, ')') || !lex_follow(p, ')'))
 			parse_error(p, "unterminated $((");
 	}
@@ -280,7 +280,8 @@ word_parts(struct builder *b, enum until until, bool quoted)
 	struct part **start = b->tail;
 	int c, depth = 0;
 
-	while ((c = lex_peek(p)) != LEX_END && !p->failed && !ends(until, c, depth)) {
+	while ((c = lex_peek(p)) != LEX_END && !p->failed &&
+	       !ends(until, c, depth)) {
 		lex_skip(p);
 		depth += (c == '(') - (c == ')');
 		if (c == '\\') {

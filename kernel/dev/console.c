@@ -1,0 +1,396 @@
+/*
+ * The console: /dev/console, also called /dev/tty, and the two channels that
+ * share its line. What is typed goes through the line discipline in line.c.
+ *
+ * /dev/hostout and /dev/hosterr are for scripts/run, which tells a command's
+ * output from all else on the line: at most CHUNK bytes at a time go out as
+ * DLE o (or e), the bytes with each DLE doubled, DLE k; nothing comes between.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "../machine.h"
+#include "../proc/proc.h"
+#include "../syscall.h"
+#include "dev.h"
+#include "line.h"
+#include "uart.h"
+
+enum { CONSOLE, HOSTOUT, HOSTERR };
+
+#define DLE     0x10
+#define CHUNK   256             /* bytes written at a time, */
+#define ENCODED (2 * CHUNK + 4) /* which can become as many */
+
+#define TENTHS_PER_S 10 /* VTIME's unit */
+
+/* Guards con, and line. The uart's lock comes after it. */
+static struct spinlock console_lock = SPINLOCK5("console");
+
+static struct {
+	struct winsize size;
+	bool reading;         /* a reader has its turn */
+	struct waitq readers; /* wait for input, or their turn */
+	struct waitq writers; /* wait for room to write */
+} con = {
+    .size = {.ws_row = 24, .ws_col = 80},
+    .readers = WAITQ_INIT(con.readers),
+    .writers = WAITQ_INIT(con.writers),
+};
+
+/* As the console shows it; out has room for ENCODED bytes. */
+static size_t
+encode_plain(const char *buf, size_t n, char *out)
+{
+	bool returns = line.t.c_oflag & OPOST && line.t.c_oflag & ONLCR;
+	char *p = out;
+
+	for (size_t i = 0; i < n; i++) {
+		if (buf[i] == '\n' && returns)
+			*p++ = '\r';
+		*p++ = buf[i];
+	}
+	return p - out;
+}
+
+static size_t
+encode_framed(char channel, const char *buf, size_t n, char *out)
+{
+	char *p = out;
+
+	*p++ = DLE;
+	*p++ = channel;
+	for (size_t i = 0; i < n; i++) {
+		if (buf[i] == DLE)
+			*p++ = DLE;
+		*p++ = buf[i];
+	}
+	*p++ = DLE;
+	*p++ = 'k';
+	return p - out;
+}
+
+static size_t
+encode(unsigned int id, const char *buf, size_t n, char *out)
+{
+	if (id == CONSOLE)
+		return encode_plain(buf, n, out);
+	return encode_framed(id == HOSTOUT ? 'o' : 'e', buf, n, out);
+}
+
+/* Send one chunk, unbroken: 0, -EAGAIN or -ERESTART. */
+static int
+send_chunk(const struct file *f, unsigned int id, const char *buf, size_t n)
+{
+	char out[ENCODED];
+	size_t size;
+	int err = 0;
+
+	spin_lock(&console_lock);
+	size = encode(id, buf, n, out);
+	while (err == 0 && uart_room() < size)
+		err = f->flags & O_NONBLOCK
+			  ? -EAGAIN
+			  : wait_on(&con.writers, &console_lock);
+	if (err == 0)
+		uart_put(out, size);
+	spin_unlock(&console_lock);
+	return err;
+}
+
+static ssize_t
+console_write(struct file *f, unsigned int id, struct uio *u)
+{
+	char buf[CHUNK];
+	ssize_t total = 0;
+
+	while (u->left) {
+		ssize_t n = uio_from(u, buf, sizeof(buf));
+		int err = n < 0 ? n : send_chunk(f, id, buf, n);
+
+		if (err)
+			return total ? total : err;
+		total += n;
+	}
+	return total;
+}
+
+void
+console_writable(void)
+{
+	spin_lock(&console_lock);
+	wake_all(&con.writers);
+	spin_unlock(&console_lock);
+}
+
+/* Wait until all that was written has gone out. The lock is held. */
+static int
+drain(void)
+{
+	int err = 0;
+
+	while (err == 0 && !uart_idle())
+		err = wait_on(&con.writers, &console_lock);
+	return err;
+}
+
+/* A character came in; from the interrupt handler. */
+void
+console_input(char c)
+{
+	size_t ready;
+
+	spin_lock(&console_lock);
+	ready = line.ready;
+	line_input(c);
+	if (line.ready != ready)
+		wake_all(&con.readers);
+	spin_unlock(&console_lock);
+}
+
+/* How many bytes a read of at most `want` waits for, by the terminal's mode. */
+static size_t
+bytes_needed(const struct file *f, size_t want)
+{
+	size_t min = line.t.c_cc[VMIN];
+
+	if (line_flag(ICANON))
+		return 1;
+	if (min == 0)
+		return line.t.c_cc[VTIME] ? 1 : 0;
+	if (f->flags & O_NONBLOCK)
+		return 1;
+	return min < want ? min : want;
+}
+
+/* When to give up waiting: with VMIN, VTIME counts from the last byte. */
+static uint64_t
+read_deadline(size_t have)
+{
+	if (line_flag(ICANON) || !line.t.c_cc[VTIME] ||
+	    (line.t.c_cc[VMIN] && have == 0))
+		return WAIT_FOREVER;
+	return rdtime() + line.t.c_cc[VTIME] * machine.timebase / TENTHS_PER_S;
+}
+
+/*
+ * Wait for input, and for a turn: one reader at a time, as it copies without
+ * the lock, and consumes only what has arrived. 0, -EAGAIN or -ERESTART. The
+ * lock is held.
+ */
+static int
+begin_read(const struct file *f, size_t want)
+{
+	bool timeout = false;
+
+	for (;;) {
+		size_t have = line.ready - line.read;
+		int err;
+
+		if (!con.reading && (timeout || have >= bytes_needed(f, want)))
+			break;
+		if (f->flags & O_NONBLOCK)
+			return -EAGAIN;
+		err = wait_until(&con.readers, &console_lock,
+				 read_deadline(have));
+		if (err == -ERESTART)
+			return err;
+		timeout = err == -ETIMEDOUT;
+	}
+	con.reading = true;
+	return 0;
+}
+
+static void
+end_read(void)
+{
+	spin_lock(&console_lock);
+	con.reading = false;
+	wake_all(&con.readers);
+	spin_unlock(&console_lock);
+}
+
+static ssize_t
+console_read(struct file *f, unsigned int id, struct uio *u)
+{
+	ssize_t total = 0, moved;
+	struct look l;
+	int err;
+
+	if (id != CONSOLE)
+		return -EINVAL;
+	if (u->left == 0)
+		return 0;
+	spin_lock(&console_lock);
+	err = begin_read(f, u->left);
+	spin_unlock(&console_lock);
+	if (err)
+		return err;
+	do {
+		spin_lock(&console_lock);
+		line_look(&l, u->left);
+		spin_unlock(&console_lock);
+		moved = uio_to(u, l.buf, l.n);
+		if (moved < 0)
+			break;
+		spin_lock(&console_lock);
+		line_consume(&l);
+		spin_unlock(&console_lock);
+		total += moved;
+	} while (l.more && u->left);
+	end_read();
+	return total || moved >= 0 ? total : moved;
+}
+
+static int
+set_termios(unsigned int cmd, uintptr_t arg)
+{
+	struct termios t;
+	int err;
+
+	if (copy_in(&t, arg, sizeof(t)) != 0)
+		return -EFAULT;
+	spin_lock(&console_lock);
+	err = cmd == TCSETS ? 0 : drain();
+	if (err == 0) {
+		line.t = t;
+		if (cmd == TCSETSF)
+			line_flush();
+		if (!line_flag(ICANON)) {
+			line_hand_over();
+			wake_all(&con.readers);
+		}
+	}
+	spin_unlock(&console_lock);
+	return err;
+}
+
+static int
+set_pgrp(uintptr_t arg)
+{
+	pid_t pgrp;
+	bool exists;
+
+	if (copy_in(&pgrp, arg, sizeof(pgrp)) != 0)
+		return -EFAULT;
+	if (pgrp <= 0)
+		return -EINVAL;
+	spin_lock(&proc_tree_lock);
+	exists = proc_group_exists(pgrp);
+	spin_unlock(&proc_tree_lock);
+	if (!exists)
+		return -EPERM;
+	spin_lock(&console_lock);
+	line.pgrp = pgrp;
+	spin_unlock(&console_lock);
+	return 0;
+}
+
+static int
+set_size(uintptr_t arg)
+{
+	struct winsize size;
+
+	if (copy_in(&size, arg, sizeof(size)) != 0)
+		return -EFAULT;
+	spin_lock(&console_lock);
+	if (memcmp(&con.size, &size, sizeof(size)) != 0 && line.pgrp)
+		signal_send_group(line.pgrp, SIGWINCH);
+	con.size = size;
+	spin_unlock(&console_lock);
+	return 0;
+}
+
+/* The requests that store something at arg. */
+static int
+get(unsigned int cmd, uintptr_t arg)
+{
+	union {
+		struct termios t;
+		struct winsize size;
+		pid_t pgrp;
+		int count;
+	} out;
+	size_t n = 0;
+
+	spin_lock(&console_lock);
+	switch (cmd) {
+	case TCGETS:
+		out.t = line.t;
+		n = sizeof(out.t);
+		break;
+	case TIOCGPGRP:
+		out.pgrp = line.pgrp;
+		n = sizeof(out.pgrp);
+		break;
+	case TIOCGWINSZ:
+		out.size = con.size;
+		n = sizeof(out.size);
+		break;
+	case FIONREAD:
+		out.count = line_count();
+		n = sizeof(out.count);
+		break;
+	}
+	spin_unlock(&console_lock);
+	return n ? copy_out(arg, &out, n) : -ENOTTY;
+}
+
+static int
+console_ioctl(struct file *f, unsigned int id, unsigned int cmd, uintptr_t arg)
+{
+	(void)f;
+	if (id != CONSOLE)
+		return -ENOTTY;
+	switch (cmd) {
+	case TCSETS:
+	case TCSETSW:
+	case TCSETSF:
+		return set_termios(cmd, arg);
+	case TIOCSPGRP:
+		return set_pgrp(arg);
+	case TIOCSWINSZ:
+		return set_size(arg);
+	default:
+		return get(cmd, arg);
+	}
+}
+
+static unsigned int
+console_poll(struct file *f, unsigned int id, struct poller *p)
+{
+	unsigned int ready = 0;
+
+	(void)f;
+	spin_lock(&console_lock);
+	poll_wait(p, &con.writers, &console_lock);
+	if (uart_room() >= ENCODED)
+		ready |= POLLOUT;
+	if (id == CONSOLE) {
+		poll_wait(p, &con.readers, &console_lock);
+		if (line.read != line.ready)
+			ready |= POLLIN;
+	}
+	spin_unlock(&console_lock);
+	return ready;
+}
+
+static const struct devfile files[] = {
+    {.name = "console", .id = CONSOLE, .mode = 0666},
+    {.name = "tty", .id = CONSOLE, .mode = 0666},
+    {.name = "hostout", .id = HOSTOUT, .mode = 0222},
+    {.name = "hosterr", .id = HOSTERR, .mode = 0222},
+    {0},
+};
+
+const struct device console_device = {
+    .name = "console",
+    .files = files,
+    .read = console_read,
+    .write = console_write,
+    .ioctl = console_ioctl,
+    .poll = console_poll,
+};

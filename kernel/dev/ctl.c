@@ -1,0 +1,108 @@
+/* Control files' one parser: see dev.h. */
+#include <errno.h>
+#include <string.h>
+
+#include "../print.h"
+#include "dev.h"
+
+#define LINE_MAX 256 /* bytes of one write, with a NUL */
+
+static bool
+is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n';
+}
+
+/* Cut line into words, in place; their number, or -EINVAL: too many. */
+static int
+split(char *line, char **argv, int max)
+{
+	int argc = 0;
+
+	for (;;) {
+		while (is_blank(*line))
+			*line++ = '\0';
+		if (!*line)
+			return argc;
+		if (argc == max)
+			return -EINVAL;
+		argv[argc++] = line;
+		while (*line && !is_blank(*line))
+			line++;
+	}
+}
+
+static int
+digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 'a' ^ 'A';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int
+ctl_number(const char *word, uint64_t max, uint64_t *out)
+{
+	unsigned int base = 10;
+	uint64_t n = 0;
+
+	if (word[0] == '0' && (word[1] | 0x20) == 'x') {
+		base = 16;
+		word += 2;
+	}
+	if (!*word)
+		return -EINVAL;
+	for (; *word; word++) {
+		int d = digit(*word);
+
+		if (d < 0 || (unsigned int)d >= base)
+			return -EINVAL;
+		if (__builtin_mul_overflow(n, base, &n) ||
+		    __builtin_add_overflow(n, (unsigned int)d, &n) || n > max)
+			return -EINVAL;
+	}
+	*out = n;
+	return 0;
+}
+
+/* Find the first word in the table, and run it with the others. */
+static int
+dispatch(int argc, char **argv, const struct ctlword *words)
+{
+	for (const struct ctlword *w = words; w->name; w++) {
+		if (strcmp(argv[0], w->name) != 0)
+			continue;
+		if (argc - 1 < w->min || argc - 1 > w->max) {
+			kprintf("%s: wrong number of arguments\n", w->name);
+			return -EINVAL;
+		}
+		return w->run(argc, argv);
+	}
+	kprintf("%s: unknown control word\n", argv[0]);
+	return -EINVAL;
+}
+
+ssize_t
+ctl_write(struct uio *u, const struct ctlword *words)
+{
+	size_t size = u->left;
+	char line[LINE_MAX];
+	char *argv[CTL_ARGS + 1];
+	ssize_t n;
+	int argc, err;
+
+	if (size >= sizeof(line))
+		return -EINVAL;
+	n = uio_from(u, line, size);
+	if (n < 0)
+		return n;
+	line[n] = '\0';
+	if (memchr(line, '\0', n))
+		return -EINVAL;
+	argc = split(line, argv, CTL_ARGS + 1);
+	if (argc <= 0)
+		return -EINVAL;
+	err = dispatch(argc, argv, words);
+	return err ? err : (ssize_t)size;
+}

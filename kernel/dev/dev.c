@@ -1,0 +1,33 @@
+/* The table of devices: a line here and a file beside this make a device. */
+#include "dev.h"
+
+extern const struct device console_device;
+extern const struct device kprof_device;
+extern const struct device ktest_device;
+extern const struct device null_device;
+extern const struct device profclock_device;
+
+const struct device *const devices[] = {
+    &console_device,   /* console.c: console, tty, hostout, hosterr */
+    &null_device,      /* null.c: null, zero */
+    &profclock_device, /* profclock.c: profclock */
+    &kprof_device,     /* kprof.c: kpctl, kpdata */
+    &ktest_device,     /* ktest.c: ktest */
+    NULL,
+};
+
+void
+dev_init(void)
+{
+	for (const struct device *const *d = devices; *d; d++)
+		if ((*d)->init)
+			(*d)->init();
+}
+
+ssize_t
+dev_read_buffer(struct uio *u, const void *buf, size_t size)
+{
+	if (u->offset < 0 || (size_t)u->offset >= size)
+		return 0;
+	return uio_to(u, (const char *)buf + u->offset, size - u->offset);
+}

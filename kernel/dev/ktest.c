@@ -1,0 +1,156 @@
+/*
+ * /dev/ktest: makes the kernel do what it never should, or what a profile is
+ * to show. For tests and courses; only written, one line at a time:
+ *
+ *   spin LEVEL MICROSECONDS  run at level 0, 1 or 5 for that long, in the
+ *                            function ktest_spin_levelN
+ *   panic [WORD..]           panic with these words
+ *   fault                    read from an address that isn't mapped
+ *   overflow                 recurse until the kernel stack is full
+ *   deadlock                 take a spinlock that this hart holds
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "../level.h"
+#include "../machine.h"
+#include "../print.h"
+#include "../thread.h"
+#include "dev.h"
+
+#define SPIN_MAX    10000000 /* microseconds */
+#define BAD_ADDRESS 8
+
+/* One function for each level, that a profile can tell them apart: the loop
+ * is inside, and the compiler must not merge or rename them. */
+static inline __attribute__((always_inline)) void
+spin(unsigned long mask, uint64_t end)
+{
+	unsigned long sie = level_raise(mask);
+
+	while (rdtime() < end)
+		;
+	level_lower(sie);
+}
+
+static __attribute__((noipa)) void
+ktest_spin_level0(uint64_t end)
+{
+	spin(0, end);
+}
+
+static __attribute__((noipa)) void
+ktest_spin_level1(uint64_t end)
+{
+	spin(LEVEL1_MASK, end);
+}
+
+static __attribute__((noipa)) void
+ktest_spin_level5(uint64_t end)
+{
+	spin(LEVEL5_MASK, end);
+}
+
+static int
+run_spin(int argc, char **argv)
+{
+	uint64_t level, us, end;
+
+	(void)argc;
+	if (ctl_number(argv[1], 5, &level) != 0 ||
+	    ctl_number(argv[2], SPIN_MAX, &us) != 0)
+		return -EINVAL;
+	end = rdtime() + us * machine.timebase / 1000000;
+	switch (level) {
+	case 0:
+		ktest_spin_level0(end);
+		return 0;
+	case 1:
+		ktest_spin_level1(end);
+		return 0;
+	case 5:
+		ktest_spin_level5(end);
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int
+run_panic(int argc, char **argv)
+{
+	char text[128] = "";
+
+	for (int i = 1; i < argc; i++) {
+		size_t n = strlen(text);
+
+		ksnprintf(text + n, sizeof(text) - n, " %s", argv[i]);
+	}
+	panic("as asked:%s", text);
+}
+
+static int
+run_fault(int argc, char **argv)
+{
+	const volatile int *volatile nothing = (const int *)BAD_ADDRESS;
+
+	(void)argc, (void)argv;
+	return *nothing;
+}
+
+/* Frames of some size, that the compiler can't turn into a loop. */
+static __attribute__((noipa)) int
+ktest_recurse(int depth)
+{
+	volatile char room[128];
+
+	room[0] = depth;
+	if (depth == 0)
+		return 0;
+	return ktest_recurse(depth - 1) + room[0];
+}
+
+static int
+run_overflow(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	return ktest_recurse(KSTACK_SIZE);
+}
+
+static int
+run_deadlock(int argc, char **argv)
+{
+	static struct spinlock lock = SPINLOCK1("ktest");
+
+	(void)argc, (void)argv;
+	spin_lock(&lock);
+	spin_lock(&lock);
+	return 0;
+}
+
+static const struct ctlword words[] = {
+    {.name = "spin", .run = run_spin, .min = 2, .max = 2},
+    {.name = "panic", .run = run_panic, .max = CTL_ARGS},
+    {.name = "fault", .run = run_fault},
+    {.name = "overflow", .run = run_overflow},
+    {.name = "deadlock", .run = run_deadlock},
+    {0},
+};
+
+static ssize_t
+ktest_write(struct file *f, unsigned int id, struct uio *u)
+{
+	(void)f, (void)id;
+	return ctl_write(u, words);
+}
+
+static const struct devfile files[] = {
+    {.name = "ktest", .mode = 0200},
+    {0},
+};
+
+const struct device ktest_device = {
+    .name = "ktest",
+    .files = files,
+    .write = ktest_write,
+};

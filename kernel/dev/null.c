@@ -1,0 +1,44 @@
+/*
+ * /dev/null, which is empty and takes everything, and /dev/zero, which gives
+ * zeroes without end and takes everything.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "dev.h"
+
+enum { NULL_ID, ZERO_ID };
+
+/* As long a read as is asked for, without a buffer of zeroes. */
+static ssize_t
+null_read(struct file *f, unsigned int id, struct uio *u)
+{
+	size_t n = id == ZERO_ID ? u->left : 0;
+
+	(void)f;
+	if (u->kernel)
+		memset((void *)u->base, 0, n);
+	else if (zero_out(u->base, n) != 0)
+		return -EFAULT;
+	return n;
+}
+
+static ssize_t
+null_write(struct file *f, unsigned int id, struct uio *u)
+{
+	(void)f, (void)id;
+	return u->left;
+}
+
+static const struct devfile files[] = {
+    {.name = "null", .id = NULL_ID, .mode = 0666},
+    {.name = "zero", .id = ZERO_ID, .mode = 0666},
+    {0},
+};
+
+const struct device null_device = {
+    .name = "null",
+    .files = files,
+    .read = null_read,
+    .write = null_write,
+};

@@ -1,0 +1,251 @@
+/*
+ * devfs: the files of the devices, in /dev.
+ *
+ * It keeps nothing: a lookup asks the devices' table, and gives a new vnode
+ * that holds what it found. Two opens of one file thus have two vnodes; what
+ * they share is the device's own business.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+
+#include "../dev/dev.h"
+#include "../proc/proc.h"
+
+#define DEV_DEVFS    2 /* st_dev */
+#define INO_ROOT     1
+#define DEVICE_SHIFT 8  /* st_rdev, 16 bits: the device; below, its file's id */
+#define COOKIE_SHIFT 16 /* readdir: the device; below, the file's place */
+
+#define MODE_READ  0444 /* whoever may, may: there is only root */
+#define MODE_WRITE 0222
+
+struct devnode {
+	struct vnode vnode; /* first: the vnode's address is the node's */
+	unsigned int index; /* of device, in devices */
+	const struct device *device;
+	struct devfile file; /* its name isn't kept */
+};
+
+static int64_t boot_time; /* ns since 1970; the age of all files here */
+
+static const struct vnode_ops devroot_ops, devfile_ops;
+
+static struct devnode *
+devnode_of(struct vnode *v)
+{
+	return (struct devnode *)v;
+}
+
+static dev_t
+device_number(unsigned int index, unsigned int id)
+{
+	return (dev_t)(index + 1) << DEVICE_SHIFT | id;
+}
+
+/* The file called name of device d: 0, or -ENOENT, or what d says. */
+static int
+device_find(const struct device *d, const char *name, struct devfile *out)
+{
+	for (const struct devfile *f = d->files; f && f->name; f++)
+		if (strcmp(f->name, name) == 0) {
+			*out = *f;
+			return 0;
+		}
+	return d->find != NULL ? d->find(name, out) : -ENOENT;
+}
+
+static int
+devfs_lookup(struct vnode *dir, const char *name, struct vnode **out)
+{
+	struct devnode *n = kzalloc(sizeof *n);
+	int r = -ENOENT;
+
+	(void)dir;
+	if (n == NULL)
+		return -ENOMEM;
+	for (unsigned int i = 0; r == -ENOENT && devices[i] != NULL; i++) {
+		n->index = i;
+		n->device = devices[i];
+		r = device_find(n->device, name, &n->file);
+	}
+	if (r < 0) {
+		kfree(n);
+		return r;
+	}
+	vnode_init(&n->vnode, &devfile_ops, S_IFCHR);
+	n->vnode.stream = n->device->stream;
+	*out = &n->vnode;
+	return 0;
+}
+
+/* The i-th file of device d: first of its table, then those it lists. */
+static int
+device_list(const struct device *d, unsigned int i, struct devfile *out)
+{
+	const struct devfile *f = d->files;
+
+	for (; f != NULL && f->name != NULL; f++)
+		if (i-- == 0) {
+			*out = *f;
+			return 0;
+		}
+	return d->list != NULL ? d->list(i, out) : -ENOENT;
+}
+
+/* A cookie, less DIR_COOKIE, is a device's index and the place of its next
+ * file, which has the low COOKIE_SHIFT bits. */
+static int
+devfs_readdir(struct vnode *dir, off_t *cookie, struct dirent *de)
+{
+	off_t at = *cookie - DIR_COOKIE;
+	unsigned int index = at >> COOKIE_SHIFT;
+	unsigned int i = at & ((1 << COOKIE_SHIFT) - 1);
+	struct devfile file;
+
+	(void)dir;
+	for (; devices[index] != NULL; index++, i = 0) {
+		if (device_list(devices[index], i, &file) < 0)
+			continue;
+		de->d_ino = device_number(index, file.id) + INO_ROOT;
+		de->d_type = DT_CHR;
+		strlcpy(de->d_name, file.name, sizeof de->d_name);
+		*cookie = ((off_t)index << COOKIE_SHIFT | i) + 1 + DIR_COOKIE;
+		return 1;
+	}
+	*cookie = ((off_t)index << COOKIE_SHIFT) + DIR_COOKIE;
+	return 0;
+}
+
+static void
+stat_common(struct stat *st)
+{
+	st->st_dev = DEV_DEVFS;
+	st->st_blksize = PAGE_SIZE;
+	st->st_atim.tv_sec = boot_time / 1000000000;
+	st->st_mtim = st->st_ctim = st->st_atim;
+}
+
+static int
+devroot_stat(struct vnode *v, struct stat *st)
+{
+	(void)v;
+	stat_common(st);
+	st->st_ino = INO_ROOT;
+	st->st_mode = S_IFDIR | 0755;
+	st->st_nlink = 2;
+	return 0;
+}
+
+static int
+devfs_stat(struct vnode *v, struct stat *st)
+{
+	struct devnode *n = devnode_of(v);
+
+	stat_common(st);
+	st->st_rdev = device_number(n->index, n->file.id);
+	st->st_ino = st->st_rdev + INO_ROOT;
+	st->st_mode = S_IFCHR | n->file.mode;
+	st->st_nlink = 1;
+	if (n->device->size != NULL)
+		st->st_size = n->device->size(n->file.id);
+	return 0;
+}
+
+static int
+devfs_open(struct vnode *v, struct file *f)
+{
+	struct devnode *n = devnode_of(v);
+	int access = f->flags & O_ACCMODE;
+
+	if (access != O_WRONLY && !(n->file.mode & MODE_READ))
+		return -EACCES;
+	if (access != O_RDONLY && !(n->file.mode & MODE_WRITE))
+		return -EACCES;
+	return n->device->open ? n->device->open(f, n->file.id) : 0;
+}
+
+static void
+devfs_close(struct vnode *v, struct file *f)
+{
+	struct devnode *n = devnode_of(v);
+
+	if (n->device->close != NULL)
+		n->device->close(f, n->file.id);
+}
+
+static ssize_t
+devfs_read(struct vnode *v, struct file *f, struct uio *u)
+{
+	struct devnode *n = devnode_of(v);
+
+	return n->device->read ? n->device->read(f, n->file.id, u) : 0;
+}
+
+static ssize_t
+devfs_write(struct vnode *v, struct file *f, struct uio *u)
+{
+	struct devnode *n = devnode_of(v);
+
+	return n->device->write ? n->device->write(f, n->file.id, u) : -EINVAL;
+}
+
+static int
+devfs_ioctl(struct vnode *v, struct file *f, unsigned int cmd, uintptr_t arg)
+{
+	struct devnode *n = devnode_of(v);
+
+	if (n->device->ioctl == NULL)
+		return -ENOTTY;
+	return n->device->ioctl(f, n->file.id, cmd, arg);
+}
+
+static unsigned int
+devfs_poll(struct vnode *v, struct file *f, struct poller *p)
+{
+	struct devnode *n = devnode_of(v);
+
+	if (n->device->poll == NULL)
+		return POLLIN | POLLOUT;
+	return n->device->poll(f, n->file.id, p);
+}
+
+static void
+devfs_free(struct vnode *v)
+{
+	kfree(devnode_of(v));
+}
+
+static const struct vnode_ops devroot_ops = {
+    .lookup = devfs_lookup,
+    .readdir = devfs_readdir,
+    .stat = devroot_stat,
+};
+
+static const struct vnode_ops devfile_ops = {
+    .open = devfs_open,
+    .close = devfs_close,
+    .read = devfs_read,
+    .write = devfs_write,
+    .ioctl = devfs_ioctl,
+    .poll = devfs_poll,
+    .stat = devfs_stat,
+    .free = devfs_free,
+};
+
+/* 0, or an errno: no memory, most likely. */
+int
+devfs_init(void)
+{
+	static struct vnode devroot;
+	int r;
+
+	boot_time = time_realtime_ns();
+	vnode_init(&devroot, &devroot_ops, S_IFDIR);
+	r = vfs_mkdir("/dev", 0755);
+	if (r < 0 && r != -EEXIST)
+		return r;
+	return vfs_mount("/dev", &devroot);
+}

@@ -1,0 +1,434 @@
+/*
+ * ramfs, the tree: names, directories, what stat says.
+ *
+ * One hash table finds a child by its parent and name, whatever directory it
+ * is in, so an empty directory costs nothing and a big one is no slower; each
+ * directory has a list of its children besides, in the order they came. One
+ * spinlock guards it all: what is done under it is short, and rename sees and
+ * leaves the tree in one piece. Memory is found before it is taken, and vnodes
+ * are let go of after.
+ */
+#include "ramfs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+
+#include "../proc/proc.h"
+
+#define HASH_SIZE 1024 /* chains; a power of two */
+#define DEV_RAMFS 1    /* st_dev */
+
+static struct spinlock ramfs_lock = SPINLOCK1("ramfs");
+static struct ramnode *chains[HASH_SIZE]; /* under ramfs_lock */
+static unsigned long last_ino;            /* atomic */
+
+static const struct vnode_ops ramdir_ops;
+
+static uint32_t
+hash_name(const struct ramnode *dir, const char *name)
+{
+	uint32_t h = dir->ino;
+
+	for (; *name != '\0'; name++)
+		h = h * 31 + (unsigned char)*name;
+	return h ^ h >> 15;
+}
+
+static struct ramnode **
+chain_of(uint32_t hash)
+{
+	return &chains[hash & (HASH_SIZE - 1)];
+}
+
+/* The child of dir called name, or NULL. ramfs_lock is held. */
+static struct ramnode *
+child_find(const struct ramnode *dir, const char *name)
+{
+	uint32_t hash = hash_name(dir, name);
+	struct ramnode *n = *chain_of(hash);
+
+	while (n != NULL && (n->hash != hash || n->parent != dir ||
+			     strcmp(n->name, name) != 0))
+		n = n->hash_next;
+	return n;
+}
+
+static bool
+is_dir(const struct ramnode *n)
+{
+	return n->vnode.type == S_IFDIR;
+}
+
+/* Put n, which bears its name already, into dir. ramfs_lock is held. */
+static void
+child_add(struct ramnode *dir, struct ramnode *n)
+{
+	struct ramnode **chain;
+
+	n->parent = dir;
+	n->hash = hash_name(dir, n->name);
+	chain = chain_of(n->hash);
+	n->hash_next = *chain;
+	*chain = n;
+	n->cookie = dir->next_cookie++;
+	list_append(&dir->children, &n->sibling);
+	dir->subdirs += is_dir(n);
+	dir->mtime = dir->ctime = time_realtime_ns();
+}
+
+/* Take n out of its directory. ramfs_lock is held. */
+static void
+child_remove(struct ramnode *n)
+{
+	struct ramnode *dir = n->parent;
+	struct ramnode **link = chain_of(n->hash);
+
+	while (*link != n)
+		link = &(*link)->hash_next;
+	*link = n->hash_next;
+	list_remove(&n->sibling);
+	if (dir->hint == n)
+		dir->hint = NULL;
+	dir->subdirs -= is_dir(n);
+	n->parent = NULL;
+	n->ctime = dir->mtime = dir->ctime = time_realtime_ns();
+}
+
+static char *
+name_copy(const char *name)
+{
+	size_t size = strlen(name) + 1;
+	char *copy = kmalloc(size);
+
+	if (copy != NULL)
+		memcpy(copy, name, size);
+	return copy;
+}
+
+/* A node that isn't in the tree yet. NULL: no memory. */
+static struct ramnode *
+node_create(mode_t type, mode_t mode, const char *name)
+{
+	struct ramnode *n = kzalloc(sizeof *n);
+
+	if (n == NULL)
+		return NULL;
+	n->name = name_copy(name);
+	if (n->name == NULL) {
+		kfree(n);
+		return NULL;
+	}
+	vnode_init(&n->vnode, type == S_IFDIR ? &ramdir_ops : &ramfile_ops,
+		   type);
+	n->page_lock = (struct spinlock)SPINLOCK1("ramfs pages");
+	n->ino = __atomic_add_fetch(&last_ino, 1, __ATOMIC_RELAXED);
+	n->mode = mode;
+	n->atime = n->mtime = n->ctime = time_realtime_ns();
+	n->next_cookie = DIR_COOKIE;
+	list_init(&n->sibling);
+	list_init(&n->children);
+	return n;
+}
+
+void
+ramnode_free(struct vnode *v)
+{
+	struct ramnode *n = ramnode_of(v);
+
+	ramfile_clear(n);
+	kfree(n->name);
+	kfree(n);
+}
+
+/* Make a node and enter it; the reference its entry has is the only one. */
+static int
+enter(struct vnode *dir, const char *name, mode_t type, mode_t mode,
+      struct vnode **out)
+{
+	struct ramnode *d = ramnode_of(dir);
+	struct ramnode *n = node_create(type, mode, name);
+	int r = 0;
+
+	if (n == NULL)
+		return -ENOSPC;
+	spin_lock(&ramfs_lock);
+	if (d->parent == NULL)
+		r = -ENOENT; /* dir was removed */
+	else if (child_find(d, name) != NULL)
+		r = -EEXIST;
+	else
+		child_add(d, n);
+	if (r == 0 && out != NULL) {
+		vnode_ref(&n->vnode);
+		*out = &n->vnode;
+	}
+	spin_unlock(&ramfs_lock);
+	if (r < 0)
+		vnode_put(&n->vnode);
+	return r;
+}
+
+static int
+ramfs_makefile(struct vnode *dir, const char *name, mode_t mode,
+	       struct vnode **out)
+{
+	return enter(dir, name, S_IFREG, mode, out);
+}
+
+static int
+ramfs_mkdir(struct vnode *dir, const char *name, mode_t mode)
+{
+	return enter(dir, name, S_IFDIR, mode, NULL);
+}
+
+static int
+ramfs_lookup(struct vnode *dir, const char *name, struct vnode **out)
+{
+	struct ramnode *d = ramnode_of(dir), *n;
+
+	spin_lock(&ramfs_lock);
+	n = strcmp(name, "..") == 0 ? d->parent : child_find(d, name);
+	if (n != NULL)
+		vnode_ref(&n->vnode);
+	spin_unlock(&ramfs_lock);
+	if (n == NULL)
+		return -ENOENT;
+	*out = &n->vnode;
+	return 0;
+}
+
+/* May n be removed by rmdir, or (dir is false) by unlink? */
+static int
+check_remove(const struct ramnode *n, bool dir)
+{
+	if (n == NULL)
+		return -ENOENT;
+	if (!dir)
+		return is_dir(n) ? -EPERM : 0;
+	if (!is_dir(n))
+		return -ENOTDIR;
+	if (n->vnode.mounted != NULL)
+		return -EBUSY;
+	return list_empty(&n->children) ? 0 : -ENOTEMPTY;
+}
+
+static int
+remove_child(struct vnode *dir, const char *name, bool is_rmdir)
+{
+	struct ramnode *n;
+	int r;
+
+	spin_lock(&ramfs_lock);
+	n = child_find(ramnode_of(dir), name);
+	r = check_remove(n, is_rmdir);
+	if (r == 0)
+		child_remove(n);
+	spin_unlock(&ramfs_lock);
+	if (r == 0)
+		vnode_put(&n->vnode);
+	return r;
+}
+
+static int
+ramfs_unlink(struct vnode *dir, const char *name)
+{
+	return remove_child(dir, name, false);
+}
+
+static int
+ramfs_rmdir(struct vnode *dir, const char *name)
+{
+	return remove_child(dir, name, true);
+}
+
+/* May n be moved to directory to, in the place of old (NULL: no one's)? */
+static int
+check_rename(const struct ramnode *n, const struct ramnode *to,
+	     const struct ramnode *old)
+{
+	if (n == NULL || to->parent == NULL)
+		return -ENOENT;
+	if (n->vnode.mounted != NULL)
+		return -EBUSY;
+	if (is_dir(n))
+		for (const struct ramnode *d = to; d != d->parent;
+		     d = d->parent)
+			if (d == n)
+				return -EINVAL;
+	if (old == NULL || old == n)
+		return 0;
+	if (is_dir(old) && !is_dir(n))
+		return -EISDIR;
+	return is_dir(n) ? check_remove(old, true) : 0;
+}
+
+/* Do it, once it's allowed: n gets a name, and gives its own for it. */
+static void
+rename_node(struct ramnode *n, struct ramnode *to, struct ramnode *old,
+	    char **name)
+{
+	char *was = n->name;
+
+	if (old != NULL)
+		child_remove(old);
+	child_remove(n);
+	n->name = *name;
+	*name = was;
+	child_add(to, n);
+}
+
+static int
+ramfs_rename(struct vnode *from, const char *name, struct vnode *to,
+	     const char *new)
+{
+	char *spare = name_copy(new);
+	struct ramnode *n, *old;
+	int r;
+
+	if (spare == NULL)
+		return -ENOSPC;
+	spin_lock(&ramfs_lock);
+	n = child_find(ramnode_of(from), name);
+	old = child_find(ramnode_of(to), new);
+	r = check_rename(n, ramnode_of(to), old);
+	if (old == n)
+		old = NULL;
+	else if (r == 0)
+		rename_node(n, ramnode_of(to), old, &spare);
+	spin_unlock(&ramfs_lock);
+	kfree(spare);
+	if (r == 0 && old != NULL)
+		vnode_put(&old->vnode);
+	return r;
+}
+
+/* The first child whose cookie is at least that given, or NULL. A reader goes
+ * on where it, or another, has just been. ramfs_lock is held. */
+static struct ramnode *
+child_at(struct ramnode *d, off_t cookie)
+{
+	struct list *l = d->children.next;
+
+	if (d->hint != NULL && d->hint->cookie < cookie)
+		l = d->hint->sibling.next;
+	for (; l != &d->children; l = l->next) {
+		struct ramnode *n = container_of(l, struct ramnode, sibling);
+
+		if (n->cookie >= cookie)
+			return n;
+	}
+	return NULL;
+}
+
+static int
+ramfs_readdir(struct vnode *dir, off_t *cookie, struct dirent *de)
+{
+	struct ramnode *d = ramnode_of(dir), *n;
+
+	spin_lock(&ramfs_lock);
+	n = child_at(d, *cookie);
+	if (n != NULL) {
+		de->d_ino = n->ino;
+		de->d_type = is_dir(n) ? DT_DIR : DT_REG;
+		strlcpy(de->d_name, n->name, sizeof de->d_name);
+		d->hint = n;
+		*cookie = n->cookie + 1;
+	}
+	spin_unlock(&ramfs_lock);
+	return n != NULL;
+}
+
+static int
+ramfs_name(struct vnode *dir, char *buf)
+{
+	struct ramnode *d = ramnode_of(dir);
+	int r = -ENOENT;
+
+	spin_lock(&ramfs_lock);
+	if (d->parent != NULL) {
+		strlcpy(buf, d->name, NAME_MAX_LEN + 1);
+		r = 0;
+	}
+	spin_unlock(&ramfs_lock);
+	return r;
+}
+
+static struct timespec
+timespec_of(int64_t ns)
+{
+	return (struct timespec){
+	    .tv_sec = ns / 1000000000,
+	    .tv_nsec = ns % 1000000000,
+	};
+}
+
+int
+ramnode_stat(struct vnode *v, struct stat *st)
+{
+	struct ramnode *n = ramnode_of(v);
+
+	st->st_dev = DEV_RAMFS;
+	st->st_ino = n->ino;
+	st->st_mode = v->type | n->mode;
+	spin_lock(&ramfs_lock);
+	if (n->parent != NULL)
+		st->st_nlink = is_dir(n) ? 2 + n->subdirs : 1;
+	spin_unlock(&ramfs_lock);
+	st->st_size = n->size;
+	st->st_blksize = PAGE_SIZE;
+	st->st_blocks = n->npages * (PAGE_SIZE / 512);
+	st->st_atim = timespec_of(n->atime);
+	st->st_mtim = timespec_of(n->mtime);
+	st->st_ctim = timespec_of(n->ctime);
+	return 0;
+}
+
+int
+ramnode_chmod(struct vnode *v, mode_t mode)
+{
+	struct ramnode *n = ramnode_of(v);
+
+	n->mode = mode;
+	n->ctime = time_realtime_ns();
+	return 0;
+}
+
+int
+ramnode_utimens(struct vnode *v, const int64_t ns[2])
+{
+	struct ramnode *n = ramnode_of(v);
+
+	if (ns[0] != TIME_OMIT)
+		n->atime = ns[0];
+	if (ns[1] != TIME_OMIT)
+		n->mtime = ns[1];
+	n->ctime = time_realtime_ns();
+	return 0;
+}
+
+static const struct vnode_ops ramdir_ops = {
+    .lookup = ramfs_lookup,
+    .create = ramfs_makefile,
+    .mkdir = ramfs_mkdir,
+    .unlink = ramfs_unlink,
+    .rmdir = ramfs_rmdir,
+    .rename = ramfs_rename,
+    .name = ramfs_name,
+    .readdir = ramfs_readdir,
+    .stat = ramnode_stat,
+    .chmod = ramnode_chmod,
+    .utimens = ramnode_utimens,
+    .free = ramnode_free,
+};
+
+struct vnode *
+ramfs_create(void)
+{
+	struct ramnode *n = node_create(S_IFDIR, 0755, "");
+
+	if (n == NULL)
+		return NULL;
+	n->parent = n;
+	return &n->vnode;
+}

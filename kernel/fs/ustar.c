@@ -1,0 +1,198 @@
+/*
+ * Unpacking ustar archives, which is how the root directory gets its contents.
+ *
+ * An archive is a series of 512-byte blocks: a header for each file, then its
+ * contents, padded. Headers hold text; numbers are octal. Blocks of zeroes end
+ * an archive; another may follow in the same memory (QEMU's -initrd takes one
+ * file, so the scripts append theirs to it), and its files replace earlier ones.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "../print.h"
+#include "vfs.h"
+
+#define BLOCK 512
+
+struct header {
+	char name[100], mode[8], uid[8], gid[8];
+	char size[12], mtime[12], checksum[8];
+	char type; /* TYPE_* */
+	char linkname[100], magic[6], version[2], uname[32], gname[32];
+	char devmajor[8], devminor[8];
+	char prefix[155]; /* goes before the name, with a slash */
+	char pad[12];
+};
+
+_Static_assert(sizeof(struct header) == BLOCK, "a header is one block");
+
+#define TYPE_FILE     '0'
+#define TYPE_FILE_OLD '\0'
+#define TYPE_DIR      '5'
+
+/* The octal number at s, which a NUL, a blank or the field's end follows. */
+static uint64_t
+octal(const char *s, size_t size)
+{
+	uint64_t n = 0;
+	size_t i = 0;
+
+	while (i < size && s[i] == ' ')
+		i++;
+	for (; i < size && s[i] >= '0' && s[i] <= '7'; i++)
+		n = n * 8 + (s[i] - '0');
+	return n;
+}
+
+/* The sum of a header's bytes, its checksum field taken as blanks. */
+static uint64_t
+checksum(const struct header *h)
+{
+	const unsigned char *p = (const unsigned char *)h;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < BLOCK; i++)
+		sum += p[i];
+	for (size_t i = 0; i < sizeof h->checksum; i++)
+		sum += ' ' - (unsigned char)h->checksum[i];
+	return sum;
+}
+
+static bool
+is_zero(const struct header *h)
+{
+	const uint64_t *p = (const uint64_t *)h;
+
+	for (size_t i = 0; i < BLOCK / sizeof *p; i++)
+		if (p[i] != 0)
+			return false;
+	return true;
+}
+
+/* Append a text field, which may fill its place without a NUL. */
+static char *
+put_field(char *p, const char *field, size_t size)
+{
+	const char *end = memchr(field, '\0', size);
+	size_t n = end != NULL ? (size_t)(end - field) : size;
+
+	memcpy(p, field, n);
+	return p + n;
+}
+
+/* The absolute path of h's file, into path. */
+static void
+path_of(const struct header *h, char path[PATH_MAX_LEN])
+{
+	char *p = path;
+
+	*p++ = '/';
+	p = put_field(p, h->prefix, sizeof h->prefix);
+	if (p[-1] != '/')
+		*p++ = '/';
+	p = put_field(p, h->name, sizeof h->name);
+	*p = '\0';
+}
+
+/* Make the directories on the way to path; those that exist are no matter. */
+static void
+make_parents(char *path)
+{
+	for (char *p = path + 1; *p != '\0'; p++)
+		if (*p == '/') {
+			*p = '\0';
+			vfs_mkdir(path, 0755);
+			*p = '/';
+		}
+}
+
+static int
+write_file(const char *path, mode_t mode, const void *data, size_t size)
+{
+	struct uio u = {
+	    .base = (uintptr_t)data,
+	    .left = size,
+	    .kernel = true,
+	};
+	struct file *f;
+	ssize_t n;
+	int r;
+
+	vfs_unlink(path); /* an earlier archive's, which had its own mode */
+	r = vfs_open(path, O_WRONLY | O_CREAT | O_EXCL, mode, &f);
+	if (r < 0)
+		return r;
+	n = file_write(f, &u);
+	file_put(f);
+	if (n < 0)
+		return n;
+	return (size_t)n == size ? 0 : -ENOSPC;
+}
+
+static int
+unpack_one(const struct header *h, char *path, size_t size)
+{
+	mode_t mode = octal(h->mode, sizeof h->mode) & 07777;
+	int r;
+
+	path_of(h, path);
+	make_parents(path);
+	switch (h->type) {
+	case TYPE_FILE:
+	case TYPE_FILE_OLD:
+		return write_file(path, mode, h + 1, size);
+	case TYPE_DIR:
+		r = vfs_mkdir(path, mode);
+		return r == -EEXIST ? 0 : r;
+	default:
+		return -ENOTSUP;
+	}
+}
+
+/* What is wrong with h, of which left bytes remain; NULL: nothing. */
+static const char *
+complaint(const struct header *h, size_t left, size_t size)
+{
+	if (memcmp(h->magic, "ustar", sizeof "ustar" - 1) != 0)
+		return "isn't a ustar header";
+	if (octal(h->checksum, sizeof h->checksum) != checksum(h))
+		return "has a wrong checksum";
+	if (size > left - BLOCK)
+		return "is longer than the archive";
+	return NULL;
+}
+
+/* 0, or the first error; what was unpacked before it stays. */
+int
+ustar_unpack(const void *archive, size_t size)
+{
+	const char *p = archive, *end = p + size;
+	char *path = kmalloc(PATH_MAX_LEN);
+	int r = path != NULL ? 0 : -ENOMEM;
+
+	while (r == 0 && end - p >= BLOCK) {
+		const struct header *h = (const struct header *)p;
+		size_t n = octal(h->size, sizeof h->size);
+		const char *wrong;
+
+		p += BLOCK;
+		if (is_zero(h))
+			continue;
+		wrong = complaint(h, end - (const char *)h, n);
+		if (wrong != NULL) {
+			kprintf("ustar: block %zu %s\n",
+				((const char *)h - (const char *)archive) /
+				    BLOCK,
+				wrong);
+			r = -EINVAL;
+			break;
+		}
+		p += (n + BLOCK - 1) / BLOCK * BLOCK;
+		r = unpack_one(h, path, n);
+		if (r < 0)
+			kprintf("ustar: %s: error %d\n", path, -r);
+	}
+	kfree(path);
+	return r;
+}

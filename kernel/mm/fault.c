@@ -1,0 +1,175 @@
+/*
+ * Page faults: a page of an address space is filled in when it is touched, and
+ * one that is shared is copied when it is written.
+ *
+ * There is no mark for a shared page: it is one whose region may be written
+ * but whose entry doesn't say so. It has other references, from other address
+ * spaces or from the file it is a page of; if they have gone by the time of
+ * the write, the page is this one's own.
+ */
+#include "table.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "../fs/vfs.h"
+
+static struct region *
+region_at(struct aspace *as, uintptr_t va)
+{
+	for (unsigned int i = 0; i < as->nregions; i++) {
+		struct region *r = &as->region[i];
+
+		if (va < r->end)
+			return va >= r->start ? r : NULL;
+	}
+	return NULL;
+}
+
+/* Widen what is known to be touched of r by the page at va. */
+static void
+region_touch(struct region *r, uintptr_t va)
+{
+	if (r->low == r->high)
+		r->low = r->high = va;
+	if (va < r->low)
+		r->low = va;
+	if (va + PAGE_SIZE > r->high)
+		r->high = va + PAGE_SIZE;
+}
+
+/* The entry flags of a page of r that is the address space's own. */
+static unsigned long
+region_flags(const struct region *r)
+{
+	unsigned long flags = PTE_USER;
+
+	if (r->prot & (PROT_R | PROT_W))
+		flags |= PTE_R;
+	if (r->prot & PROT_W)
+		flags |= PTE_W;
+	if (r->prot & PROT_X)
+		flags |= PTE_X;
+	return flags;
+}
+
+/* A new page with the first n bytes of another, then zeroes. NULL: no memory */
+static void *
+page_copy(const void *from, size_t n)
+{
+	char *page = page_alloc();
+
+	if (page != NULL) {
+		memcpy(page, from, n);
+		memset(page + n, 0, PAGE_SIZE - n);
+	}
+	return page;
+}
+
+/*
+ * The file's page for va in r, referenced: the page itself, to be mapped
+ * without the right to write, or a copy, and *own says so. A page that is
+ * about to be written, or only begins with the file's bytes, is copied.
+ */
+static int
+file_page(const struct region *r, uintptr_t va, bool write, void **page,
+	  bool *own)
+{
+	size_t at = va - r->start;
+	size_t n = r->filled - at < PAGE_SIZE ? r->filled - at : PAGE_SIZE;
+	void *shared;
+	int error;
+
+	error = r->vnode->ops->getpage(r->vnode, r->offset + at, &shared);
+	if (error != 0)
+		return error == -ENOMEM ? error : -EFAULT;
+	*own = write || (n < PAGE_SIZE && (r->prot & PROT_W));
+	if (!*own) {
+		*page = shared;
+		return 0;
+	}
+	*page = page_copy(shared, n);
+	page_free(shared);
+	return *page == NULL ? -ENOMEM : 0;
+}
+
+/* Fill in the page at va, which wasn't there. */
+static int
+fault_fill(struct aspace *as, struct region *r, uintptr_t va, pte_t *pte,
+	   bool write)
+{
+	unsigned long flags = region_flags(r);
+	bool own = true;
+	void *page;
+	int error = 0;
+
+	if (r->vnode != NULL && va - r->start < r->filled)
+		error = file_page(r, va, write, &page, &own);
+	else if ((page = page_alloc_zero()) == NULL)
+		error = -ENOMEM;
+	if (error != 0)
+		return error;
+	if (!own)
+		flags &= ~(unsigned long)PTE_W;
+	/* A hart that remembers the empty entry faults again, and finds it. */
+	table_set(pte, pte_make(page, flags));
+	as->resident++;
+	if (flags & PTE_X)
+		asm volatile("fence.i" ::: "memory");
+	return 0;
+}
+
+/* A page that is there is written, but the entry doesn't allow it. */
+static int
+fault_unshare(struct aspace *as, uintptr_t va, pte_t *pte)
+{
+	void *old = pte_page(*pte);
+	void *page;
+
+	if (page_refs(old) == 1) {
+		*pte |= PTE_W;
+		tlb_flush_page(va);
+		return 0;
+	}
+	page = page_copy(old, PAGE_SIZE);
+	if (page == NULL)
+		return -ENOMEM;
+	*pte = pte_make(page, (*pte & PTE_FLAGS_MASK) | PTE_W);
+	aspace_flush(as, va, PAGE_SIZE);
+	page_free(old);
+	return 0;
+}
+
+static int
+fault_in(struct aspace *as, struct region *r, uintptr_t va, int prot)
+{
+	bool write = prot == PROT_W;
+	pte_t *pte;
+
+	/* First: a table made on the way there is found by this range. */
+	region_touch(r, va);
+	pte = table_walk(as->root, va, true);
+	if (pte == NULL)
+		return -ENOMEM;
+	if (*pte == 0)
+		return fault_fill(as, r, va, pte, write);
+	if (write && !(*pte & PTE_W))
+		return fault_unshare(as, va, pte);
+	/* Another thread was here first. */
+	tlb_flush_page(va);
+	return 0;
+}
+
+int
+aspace_fault(struct aspace *as, uintptr_t va, int prot)
+{
+	struct region *r;
+	int error = -EFAULT;
+
+	mutex_lock(&as->lock);
+	r = region_at(as, va);
+	if (r != NULL && (r->prot & prot))
+		error = fault_in(as, r, page_round_down(va), prot);
+	mutex_unlock(&as->lock);
+	return error;
+}

@@ -1,0 +1,208 @@
+/*
+ * The end of everything: a panic, or the time limit.
+ *
+ * The first hart to come here wins. It asks the others to stop; each does at
+ * its next interrupt, a timer interrupt at the latest, since that is never
+ * masked. Then it prints, past any lock, for its holder may be stopped, and
+ * powers off. A panic within the panic is one line.
+ *
+ * With the boot argument `framed`, a mark on the line tells scripts/run that
+ * what follows belongs to this: DLE P for a panic, DLE L for the time limit.
+ */
+#include <stdint.h>
+
+#include "dev/uart.h"
+#include "layout.h"
+#include "machine.h"
+#include "print.h"
+#include "proc/proc.h"
+#include "thread.h"
+
+#define STATUS_LIMIT 124 /* QEMU's exit status */
+#define STATUS_PANIC 125
+
+#define DLE     '\x10'
+#define FRAMES  32  /* of a backtrace; a runaway recursion has more */
+#define STOP_MS 100 /* how long to wait for the other harts */
+
+static struct hart *ending;  /* the hart that ends everything; atomic */
+static unsigned int stopped; /* harts that have; atomic */
+
+static void __attribute__((noreturn)) stop(void)
+{
+	__atomic_add_fetch(&stopped, 1, __ATOMIC_RELEASE);
+	csr_write(sie, 0);
+	for (;;)
+		asm volatile("wfi");
+}
+
+void
+panic_stop_if_asked(void)
+{
+	struct hart *h = __atomic_load_n(&ending, __ATOMIC_RELAXED);
+
+	if (h && h != this_hart())
+		stop();
+}
+
+/* Interrupt all other harts, and wait until they have stopped; not for ever,
+ * as some may not even have started. */
+static void
+stop_others(void)
+{
+	uint64_t deadline = rdtime() + machine.timebase / 1000 * STOP_MS;
+
+	for (unsigned int i = 0; i < nharts; i++)
+		if (&harts[i] != this_hart())
+			sbi_send_ipi(harts[i].hartid);
+	while (__atomic_load_n(&stopped, __ATOMIC_ACQUIRE) + 1 < nharts &&
+	       rdtime() < deadline)
+		;
+}
+
+/*
+ * Be the one that prints and powers off, or stop here. channel is the mark
+ * for scripts/run. False: this hart is in here already.
+ */
+static bool
+begin_end(char channel)
+{
+	struct hart *holder = NULL;
+
+	csr_clear(sstatus, SSTATUS_SIE);
+	if (!__atomic_compare_exchange_n(&ending, &holder, this_hart(), false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		if (holder != this_hart())
+			stop();
+		return false;
+	}
+	stop_others();
+	uart_break_in();
+	if (bootarg_present("framed"))
+		kprintf("%c%c", DLE, channel);
+	else
+		kprintf("\n");
+	return true;
+}
+
+/* An address of kernel text, by name if it has one. back is 1 for a return
+ * address: the call before it may be the last instruction of its function. */
+static void
+print_pc(unsigned long pc, unsigned long back)
+{
+	unsigned long offset;
+	const char *name = symbol_name(pc - back, &offset);
+
+	if (name)
+		kprintf("0x%lx %s+0x%lx\n", pc, name, offset + back);
+	else
+		kprintf("0x%lx\n", pc);
+}
+
+/*
+ * May fp be the frame pointer of what called the function whose frame pointer
+ * is `before`? Both are then in one stack's half of a slot (layout.h), and
+ * grow. Anything may be in a register that isn't one, a user's s0 for one.
+ */
+static bool
+is_frame(unsigned long fp, unsigned long before)
+{
+	unsigned long low = fp - 1; /* fp itself is just above the frame */
+	bool in_window = low >= STACK_BASE && low < DIRECT_BASE;
+	bool in_image = low >= (unsigned long)rodata_end &&
+			low < (unsigned long)kernel_end;
+
+	return (in_window || in_image) && fp % 16 == 0 && low >= before &&
+	       (low & KSTACK_SIZE) &&
+	       low >> KSTACK_SHIFT == before >> KSTACK_SHIFT;
+}
+
+/* A frame holds the return address at fp - 8, the caller's fp at fp - 16. */
+static void
+print_backtrace(unsigned long fp)
+{
+	unsigned long before = fp - 1;
+
+	for (int i = 0; is_frame(fp, before); i++) {
+		const unsigned long *frame = (const unsigned long *)fp;
+
+		if (i == FRAMES) {
+			kprintf("  ...\n");
+			return;
+		}
+		kprintf("  ");
+		print_pc(frame[-1], 1);
+		before = fp;
+		fp = frame[-2];
+	}
+}
+
+/* Where the last sample found each hart. */
+static void
+print_harts(void)
+{
+	for (unsigned int i = 0; i < nharts; i++) {
+		kprintf("hart %u: ", i);
+		print_pc(harts[i].last_pc, 0);
+	}
+}
+
+static void
+print_whereabouts(void)
+{
+	const struct proc *p = current->proc;
+
+	kprintf("hart %u, ", this_hart()->id);
+	if (p)
+		kprintf("process %d (%s)\n", p->pid, p->name);
+	else
+		kprintf("no process\n");
+}
+
+void
+panic(const char *fmt, ...)
+{
+	bool first = begin_end('P');
+	va_list ap;
+
+	va_start(ap, fmt);
+	kprintf(first ? "panic: " : "panic in the panic: ");
+	kvprintf(fmt, ap);
+	kprintf("\n");
+	va_end(ap);
+	if (first) {
+		print_whereabouts();
+		print_backtrace((unsigned long)__builtin_frame_address(0));
+		print_harts();
+	}
+	machine_poweroff(STATUS_PANIC);
+}
+
+void
+panic_trap(const char *what, unsigned long sepc, unsigned long scause,
+	   unsigned long stval, unsigned long fp)
+{
+	bool first = begin_end('P');
+
+	kprintf("%s: %s, scause %lu sepc 0x%lx stval 0x%lx\n",
+		first ? "panic" : "panic in the panic", what, scause, sepc,
+		stval);
+	if (first) {
+		print_whereabouts();
+		kprintf("  ");
+		print_pc(sepc, 0);
+		print_backtrace(fp);
+		print_harts();
+	}
+	machine_poweroff(STATUS_PANIC);
+}
+
+void
+limit_reached(void)
+{
+	if (begin_end('L')) {
+		kprintf("time limit reached\n");
+		print_harts();
+	}
+	machine_poweroff(STATUS_LIMIT);
+}

@@ -1,0 +1,100 @@
+/*
+ * String functions, as the C library has them. The ones that move bulk data
+ * are in string.S.
+ */
+#include <stdint.h>
+#include <string.h>
+
+/* Or the compiler sees that the loop below is a strlen, and calls it. */
+#pragma GCC optimize("no-tree-loop-distribute-patterns")
+
+int
+memcmp(const void *a, const void *b, size_t n)
+{
+	const unsigned char *p = a, *q = b;
+
+	/* Skip equal words, if both can be read as such. */
+	if ((((uintptr_t)p | (uintptr_t)q) & (sizeof(long) - 1)) == 0)
+		while (n >= sizeof(long) &&
+		       *(const long *)p == *(const long *)q) {
+			p += sizeof(long);
+			q += sizeof(long);
+			n -= sizeof(long);
+		}
+	for (; n > 0; n--, p++, q++)
+		if (*p != *q)
+			return *p - *q;
+	return 0;
+}
+
+void *
+memchr(const void *s, int c, size_t n)
+{
+	const unsigned char *p = s;
+
+	for (; n > 0; n--, p++)
+		if (*p == (unsigned char)c)
+			return (void *)p;
+	return NULL;
+}
+
+size_t
+strlen(const char *s)
+{
+	const char *p = s;
+
+	while (*p != '\0')
+		p++;
+	return p - s;
+}
+
+int
+strcmp(const char *a, const char *b)
+{
+	while (*a != '\0' && *a == *b)
+		a++, b++;
+	return (unsigned char)*a - (unsigned char)*b;
+}
+
+int
+strncmp(const char *a, const char *b, size_t n)
+{
+	while (n > 0 && *a != '\0' && *a == *b)
+		a++, b++, n--;
+	return n == 0 ? 0 : (unsigned char)*a - (unsigned char)*b;
+}
+
+char *
+strchr(const char *s, int c)
+{
+	for (; *s != (char)c; s++)
+		if (*s == '\0')
+			return NULL;
+	return (char *)s;
+}
+
+char *
+strrchr(const char *s, int c)
+{
+	const char *last = NULL;
+
+	do {
+		if (*s == (char)c)
+			last = s;
+	} while (*s++ != '\0');
+	return (char *)last;
+}
+
+size_t
+strlcpy(char *dst, const char *src, size_t size)
+{
+	size_t len = strlen(src);
+
+	if (size > 0) {
+		size_t n = len < size ? len : size - 1;
+
+		memcpy(dst, src, n);
+		dst[n] = '\0';
+	}
+	return len;
+}

@@ -1,0 +1,19 @@
+# What the scripts share; to be sourced, from any POSIX shell, with `root`
+# set to the checkout. Each script sets `me` to its own name.
+
+# The system's Python has the packages that set-up installs; another one may
+# come first in PATH.
+python=/usr/bin/python3
+[ -x "$python" ] || python=python3
+
+# die STATUS TEXT: one line that says what is wrong.
+die() {
+	status=$1
+	shift
+	echo "$me: $*" >&2
+	exit "$status"
+}
+
+have() {
+	command -v "$1" >/dev/null 2>&1
+}

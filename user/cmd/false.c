@@ -1,0 +1,6 @@
+/* false: fail. */
+int
+main(void)
+{
+	return 1;
+}

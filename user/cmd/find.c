@@ -1,0 +1,94 @@
+/* find: the files below a directory, all or those that fit. */
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "../cmdlib/cmd.h"
+
+static const char *pattern; /* of -name, or NULL */
+static char type;           /* of -type, or NUL */
+
+static bool
+fits(const char *path, mode_t mode)
+{
+	if (type == 'f' && !S_ISREG(mode))
+		return false;
+	if (type == 'd' && !S_ISDIR(mode))
+		return false;
+	if (type == 'c' && !S_ISCHR(mode))
+		return false;
+	return !pattern || fnmatch(pattern, cmd_base(path), 0) == 0;
+}
+
+static int
+name_compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void
+find(const char *path)
+{
+	struct stat st;
+	size_t count;
+	char **names;
+
+	if (stat(path, &st) < 0) {
+		cmd_warn("%s", path);
+		return;
+	}
+	if (fits(path, st.st_mode)) {
+		out_string(path);
+		out_char('\n');
+	}
+	if (!S_ISDIR(st.st_mode))
+		return;
+	names = tree_names(path, &count);
+	if (!names) {
+		cmd_warn("%s", path);
+		return;
+	}
+	qsort(names, count, sizeof(*names), name_compare);
+	for (char **name = names; *name; name++) {
+		char *inner = cmd_join(path, *name);
+
+		find(inner);
+		free(inner);
+	}
+	tree_free(names);
+}
+
+/* -name PATTERN and -type LETTER, behind the paths. */
+static void
+parse_tests(char **argv)
+{
+	for (; *argv; argv += 2) {
+		if (!argv[1])
+			cmd_usage("%s needs a value", argv[0]);
+		if (strcmp(argv[0], "-name") == 0)
+			pattern = argv[1];
+		else if (strcmp(argv[0], "-type") == 0 && argv[1][0] &&
+			 strchr("fdc", argv[1][0]) && !argv[1][1])
+			type = argv[1][0];
+		else
+			cmd_usage("unknown test %s %s", argv[0], argv[1]);
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	char **tests = argv + 1;
+
+	(void)argc;
+	cmd_start("find", "[PATH ...] [-name PATTERN] [-type f|d|c]", argv);
+	while (*tests && **tests != '-')
+		tests++;
+	parse_tests(tests);
+	if (tests == argv + 1)
+		find(".");
+	for (char **path = argv + 1; path < tests; path++)
+		find(*path);
+	return cmd_done();
+}

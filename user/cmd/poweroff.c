@@ -1,0 +1,18 @@
+/* poweroff: turn the machine off. */
+#include <sys/sysinfo.h>
+
+#include "../cmdlib/cmd.h"
+
+int
+main(int argc, char **argv)
+{
+	int status = 0;
+
+	(void)argc;
+	cmd_start("poweroff", "[STATUS]", argv);
+	cmd_flags("");
+	cmd_operands(0, 1);
+	if (cmd_argc > 0)
+		status = cmd_number(cmd_argv[0], "a status");
+	poweroff(status);
+}

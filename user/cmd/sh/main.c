@@ -1,0 +1,225 @@
+/*
+ * sh: the shell. Options, the loops over commands, errors and the exit.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sh.h"
+
+#define MESSAGE_BYTES 512
+
+struct shell sh = {.name = "sh"};
+
+static void
+message(int line, const char *format, va_list args)
+{
+	char text[MESSAGE_BYTES];
+	size_t n;
+
+	n = line ? snprintf(text, sizeof(text), "sh: line %d: ", line)
+		 : snprintf(text, sizeof(text), "sh: ");
+	vsnprintf(text + n, sizeof(text) - n - 1, format, args);
+	n = strlen(text);
+	text[n++] = '\n';
+	out_error(text, n);
+}
+
+void
+shell_warn(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	message(0, format, args);
+	va_end(args);
+}
+
+void
+shell_abort(int status, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	message(sh.script ? sh.line : 0, format, args);
+	va_end(args);
+	sh.status = status;
+	sh.flow = FLOW_ABORT;
+}
+
+bool
+shell_is_option(const char *s)
+{
+	return (*s == '-' || *s == '+') && s[1] != '\0';
+}
+
+bool
+shell_option(char letter, bool on)
+{
+	switch (letter) {
+	case 'e':
+		sh.opt_errexit = on;
+		return true;
+	case 'f':
+		sh.opt_noglob = on;
+		return true;
+	case 'u':
+		sh.opt_nounset = on;
+		return true;
+	case 'x':
+		sh.opt_xtrace = on;
+		return true;
+	default:
+		return false;
+	}
+}
+
+void
+shell_exit(int status)
+{
+	sh.status = status;
+	sh.flow = FLOW_NONE;
+	trap_exit();
+	job_leave();
+	_exit(sh.status);
+}
+
+void
+shell_run(struct input *in)
+{
+	enum parsed parsed;
+	bool ran = false;
+	struct node *n;
+
+	do {
+		struct arena *a = arena_new();
+
+		parsed = parse_command(in, a, &n);
+		if (parsed == PARSED) {
+			exec_node(n, in->last && input_ends(in));
+			ran = true;
+		} else if (parsed == PARSED_ERROR) {
+			sh.status = STATUS_USAGE;
+			sh.flow = FLOW_ABORT;
+		}
+		arena_put(a);
+	} while (parsed != PARSED_EOF && sh.flow == FLOW_NONE);
+	if (!ran && sh.flow == FLOW_NONE)
+		sh.status = 0;
+}
+
+void
+shell_eval(const char *text)
+{
+	struct input in;
+
+	input_string(&in, text);
+	shell_run(&in);
+	input_close(&in);
+}
+
+/* Back at the prompt, whatever was going on is over. */
+static void
+run_prompts(struct input *in)
+{
+	for (;;) {
+		shell_run(in);
+		if (sh.flow == FLOW_NONE && in->at_eof)
+			return;
+		if (in->interrupted)
+			sh.status = STATUS_SIGNAL + 2;
+		sh.flow = FLOW_NONE;
+		sh.loops = sh.tested = 0;
+		in->at_eof = in->interrupted = false;
+		in->p = "";
+	}
+}
+
+static void
+run_script(struct input *in, const char *path)
+{
+	int fd = open(path, O_RDONLY);
+
+	if (fd < 0) {
+		shell_warn("%s: %s", path, strerror(errno));
+		_exit(errno == ENOENT ? STATUS_NOT_FOUND
+				      : STATUS_NOT_EXECUTABLE);
+	}
+	input_file(in, fd_move_up(fd));
+	close(fd);
+	sh.name = path;
+	sh.script = true;
+}
+
+struct options {
+	bool command;     /* -c */
+	bool interactive; /* -i */
+	bool stdin;       /* -s */
+};
+
+/* Options up to the first operand, whose index it gives. */
+static int
+parse_options(int argc, char **argv, struct options *o)
+{
+	int i;
+
+	for (i = 1; i < argc && shell_is_option(argv[i]); i++) {
+		const char *s = argv[i];
+
+		if (strcmp(s, "--") == 0)
+			return i + 1;
+		while (*++s) {
+			if (*s == 'c')
+				o->command = true;
+			else if (*s == 'i')
+				o->interactive = true;
+			else if (*s == 's')
+				o->stdin = true;
+			else if (!shell_option(*s, argv[i][0] == '-'))
+				goto usage;
+		}
+	}
+	if (!o->command || i < argc)
+		return i;
+usage:
+	shell_warn("usage: sh [-efuxi] [FILE [WORD...]]"
+		   " | -c TEXT [NAME [WORD...]] | -s [WORD...]");
+	_exit(STATUS_USAGE);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct options o = {0};
+	struct input in;
+	int i = parse_options(argc, argv, &o);
+
+	sh.pid = getpid();
+	var_init();
+	if (o.command) {
+		input_string(&in, argv[i++]);
+		in.last = true;
+		if (i < argc)
+			sh.name = argv[i++];
+	} else if (i < argc && !o.stdin) {
+		run_script(&in, argv[i++]);
+	} else if (o.interactive ||
+		   (isatty(STDIN_FILENO) && isatty(STDERR_FILENO))) {
+		input_terminal(&in);
+		sh.interactive = true;
+		trap_interactive();
+		job_init();
+	} else {
+		input_file(&in, STDIN_FILENO);
+		sh.script = true;
+	}
+	params_set(argv + i, argc - i);
+	if (sh.interactive)
+		run_prompts(&in);
+	else
+		shell_run(&in);
+	shell_exit(sh.status);
+}

@@ -1,0 +1,261 @@
+/*
+ * Signals. A handler only notes that its signal came; the action runs
+ * between two commands. Ctrl-C without a trap ends what an interactive
+ * shell does, but not the shell.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sh.h"
+
+#define SIGNALS 32
+
+static const char *const names[SIGNALS] = {
+    [TRAP_EXIT] = "EXIT", [SIGHUP] = "HUP",   [SIGINT] = "INT",
+    [SIGQUIT] = "QUIT",   [SIGILL] = "ILL",   [SIGTRAP] = "TRAP",
+    [SIGABRT] = "ABRT",   [SIGBUS] = "BUS",   [SIGFPE] = "FPE",
+    [SIGKILL] = "KILL",   [SIGUSR1] = "USR1", [SIGSEGV] = "SEGV",
+    [SIGUSR2] = "USR2",   [SIGPIPE] = "PIPE", [SIGALRM] = "ALRM",
+    [SIGTERM] = "TERM",   [SIGCHLD] = "CHLD", [SIGCONT] = "CONT",
+    [SIGSTOP] = "STOP",   [SIGTSTP] = "TSTP", [SIGTTIN] = "TTIN",
+    [SIGTTOU] = "TTOU",   [SIGPROF] = "PROF", [SIGSYS] = "SYS",
+};
+
+/* What an interactive shell doesn't want to end or stop by. */
+static const int spared[] = {SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU};
+
+static char *actions[SIGNALS]; /* "": ignored; NULL: no trap */
+static volatile bool pending[SIGNALS];
+volatile bool trap_caught;
+static bool interactive; /* the signals are as trap_interactive set them */
+
+static void
+on_signal(int sig)
+{
+	pending[sig] = true;
+	trap_caught = true;
+}
+
+/* Without SA_RESTART: read and wait are to come back. */
+static void
+handle(int sig, void (*how)(int))
+{
+	struct sigaction act = {.sa_handler = how};
+
+	if (sig != TRAP_EXIT)
+		sigaction(sig, &act, NULL);
+}
+
+const char *
+signal_name(int sig)
+{
+	return sig >= 0 && sig < SIGNALS && names[sig] ? names[sig] : "?";
+}
+
+int
+signal_number(const char *name)
+{
+	long n;
+	int i;
+
+	if (number_parse(name, &n))
+		return n >= 0 && n < SIGNALS ? n : -1;
+	if (strncmp(name, "SIG", 3) == 0)
+		name += 3;
+	for (i = 0; i < SIGNALS; i++)
+		if (names[i] && strcmp(names[i], name) == 0)
+			return i;
+	return -1;
+}
+
+void
+trap_interactive(void)
+{
+	size_t i;
+
+	interactive = true;
+	handle(SIGINT, on_signal);
+	for (i = 0; i < sizeof(spared) / sizeof(spared[0]); i++)
+		handle(spared[i], SIG_IGN);
+}
+
+/* What a signal without a trap does to this shell. */
+static void
+handle_default(int sig)
+{
+	size_t i;
+
+	if (interactive && sig == SIGINT) {
+		handle(sig, on_signal);
+		return;
+	}
+	for (i = 0; i < sizeof(spared) / sizeof(spared[0]); i++) {
+		if (interactive && sig == spared[i]) {
+			handle(sig, SIG_IGN);
+			return;
+		}
+	}
+	handle(sig, SIG_DFL);
+}
+
+void
+trap_subshell(bool aside)
+{
+	bool was_interactive = interactive;
+	size_t i;
+	int sig;
+
+	interactive = false;
+	for (sig = 0; sig < SIGNALS; sig++) {
+		pending[sig] = false;
+		if (actions[sig] && *actions[sig]) {
+			free(actions[sig]);
+			actions[sig] = NULL;
+			handle(sig, SIG_DFL);
+		}
+	}
+	if (was_interactive && !actions[SIGINT])
+		handle(SIGINT, SIG_DFL);
+	for (i = 0; was_interactive && i < sizeof(spared) / sizeof(spared[0]);
+	     i++)
+		if (!actions[spared[i]])
+			handle(spared[i], SIG_DFL);
+	if (aside) {
+		handle(SIGINT, SIG_IGN);
+		handle(SIGQUIT, SIG_IGN);
+	}
+}
+
+void
+trap_exec(void)
+{
+	size_t i;
+
+	for (i = 0; interactive && i < sizeof(spared) / sizeof(spared[0]); i++)
+		if (!actions[spared[i]])
+			handle(spared[i], SIG_DFL);
+}
+
+/* Run an action, which leaves $? and what the shell was about alone. */
+static void
+run_action(const char *action)
+{
+	char *text = xstrdup(action); /* it may set another */
+	enum flow flow = sh.flow;
+	int status = sh.status;
+
+	sh.flow = FLOW_NONE;
+	shell_eval(text);
+	sh.status = status;
+	if (sh.flow == FLOW_NONE)
+		sh.flow = flow;
+	free(text);
+}
+
+void
+trap_run(void)
+{
+	int sig;
+
+	trap_caught = false;
+	for (sig = 1; sig < SIGNALS; sig++) {
+		if (!pending[sig])
+			continue;
+		pending[sig] = false;
+		if (actions[sig]) {
+			run_action(actions[sig]);
+		} else if (sig == SIGINT && interactive) {
+			out_error("\n", 1);
+			sh.status = STATUS_SIGNAL + SIGINT;
+			sh.flow = FLOW_ABORT;
+		}
+	}
+}
+
+int
+trap_signal(void)
+{
+	int sig;
+
+	for (sig = SIGNALS - 1; sig > 0 && !pending[sig]; sig--)
+		;
+	return sig;
+}
+
+void
+trap_exit(void)
+{
+	char *action = actions[TRAP_EXIT];
+
+	actions[TRAP_EXIT] = NULL;
+	if (action)
+		run_action(action);
+	free(action);
+}
+
+bool
+trap_any(void)
+{
+	int sig;
+
+	for (sig = 0; sig < SIGNALS; sig++)
+		if (actions[sig] && *actions[sig])
+			return true;
+	return false;
+}
+
+static void
+trap_set(int sig, const char *action)
+{
+	free(actions[sig]);
+	actions[sig] = action ? xstrdup(action) : NULL;
+	if (!action)
+		handle_default(sig);
+	else
+		handle(sig, *action ? on_signal : SIG_IGN);
+}
+
+static void
+trap_print(void)
+{
+	int sig;
+
+	for (sig = 0; sig < SIGNALS; sig++) {
+		if (!actions[sig])
+			continue;
+		out_str("trap -- ");
+		quoted_print(actions[sig]);
+		out_format(" %s\n", signal_name(sig));
+	}
+}
+
+int
+builtin_trap(int argc, char **argv)
+{
+	const char *action = NULL;
+	int i = 1, sig, status = 0;
+
+	if (argc > 1 && strcmp(argv[1], "--") == 0)
+		i++;
+	if (i == argc) {
+		trap_print();
+		return 0;
+	}
+	/* A first operand that is a number is a signal, to be reset. */
+	if (argc > i + 1 && signal_number(argv[i]) < 0)
+		action = argv[i++];
+	if (action && strcmp(action, "-") == 0)
+		action = NULL;
+	for (; i < argc; i++) {
+		sig = signal_number(argv[i]);
+		if (sig >= 0) {
+			trap_set(sig, action);
+			continue;
+		}
+		shell_warn("trap: %s: no such signal", argv[i]);
+		status = STATUS_ERROR;
+	}
+	return status;
+}

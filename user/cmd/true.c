@@ -1,0 +1,6 @@
+/* true: succeed. */
+int
+main(void)
+{
+	return 0;
+}

@@ -1,0 +1,184 @@
+/*
+ * Symbols of an executable: see elfsym.h. The file is whole in memory, and
+ * nothing in it is trusted: what it says lies where, is looked at before it
+ * is used.
+ */
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "elfsym.h"
+
+enum { RANK_NONE, RANK_LABEL, RANK_FUNCTION };
+
+/* The tables that matter, checked. */
+struct tables {
+	const Elf64_Shdr *sections;
+	size_t sections_count;
+	const Elf64_Sym *symbols;
+	size_t symbols_count;
+	const char *names;
+	size_t names_size;
+};
+
+/* count records of size each at offset, if the file has them all. */
+static const void *
+piece(const struct elfsyms *syms, uint64_t offset, uint64_t count,
+      uint64_t size)
+{
+	/* The loader of the image aligns it; the offsets must be, too. */
+	if (offset > syms->size || offset % sizeof(uint32_t) != 0 ||
+	    count > (syms->size - offset) / size)
+		return NULL;
+	return syms->image + offset;
+}
+
+static const Elf64_Ehdr *
+header(const struct elfsyms *syms)
+{
+	const Elf64_Ehdr *h = piece(syms, 0, 1, sizeof(*h));
+
+	if (!h || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    h->e_ident[EI_CLASS] != ELFCLASS64 ||
+	    h->e_ident[EI_DATA] != ELFDATA2LSB ||
+	    (h->e_type != ET_EXEC && h->e_type != ET_DYN))
+		return NULL;
+	return h;
+}
+
+static bool
+find_tables(const struct elfsyms *syms, const Elf64_Ehdr *h, struct tables *t)
+{
+	const Elf64_Shdr *s, *names;
+
+	t->sections_count = h->e_shnum;
+	t->sections = piece(syms, h->e_shoff, h->e_shnum, sizeof(*s));
+	if (!t->sections || h->e_shentsize != sizeof(*s))
+		return false;
+	for (s = t->sections; s < t->sections + t->sections_count; s++) {
+		if (s->sh_type == SHT_SYMTAB)
+			break;
+	}
+	if (s == t->sections + t->sections_count ||
+	    s->sh_link >= t->sections_count ||
+	    s->sh_entsize != sizeof(Elf64_Sym))
+		return false;
+	names = &t->sections[s->sh_link];
+	t->symbols_count = s->sh_size / sizeof(Elf64_Sym);
+	t->symbols = piece(syms, s->sh_offset, t->symbols_count,
+			   sizeof(Elf64_Sym));
+	t->names_size = names->sh_size;
+	if (!t->symbols || names->sh_offset > syms->size ||
+	    names->sh_size > syms->size - names->sh_offset)
+		return false;
+	t->names = syms->image + names->sh_offset;
+	/* With a NUL at its end, any name in it has one. */
+	return t->names_size > 0 && t->names[t->names_size - 1] == '\0';
+}
+
+static const char *
+symbol_name(const struct tables *t, const Elf64_Sym *s)
+{
+	return s->st_name < t->names_size ? t->names + s->st_name : "";
+}
+
+/* How good a name for code a symbol is. */
+static unsigned char
+symbol_rank(const struct tables *t, const Elf64_Sym *s)
+{
+	const char *name = symbol_name(t, s);
+	bool in_code = s->st_shndx < t->sections_count &&
+		       (t->sections[s->st_shndx].sh_flags & SHF_EXECINSTR);
+
+	/* `$x` marks instructions among data, and is no place of its own. */
+	if (!in_code || *name == '\0' || *name == '$' || *name == '.')
+		return RANK_NONE;
+	if (ELF64_ST_TYPE(s->st_info) == STT_FUNC)
+		return RANK_FUNCTION;
+	if (ELF64_ST_TYPE(s->st_info) == STT_NOTYPE &&
+	    ELF64_ST_BIND(s->st_info) == STB_GLOBAL)
+		return RANK_LABEL;
+	return RANK_NONE;
+}
+
+static int
+by_address(const void *left, const void *right)
+{
+	const struct elfsym *a = left, *b = right;
+
+	if (a->value != b->value)
+		return a->value < b->value ? -1 : 1;
+	if (a->rank != b->rank)
+		return b->rank - a->rank;
+	return strcmp(a->name, b->name);
+}
+
+static void
+collect(struct elfsyms *syms, const struct tables *t)
+{
+	size_t room = 0, kept = 0;
+
+	for (size_t i = 0; i < t->symbols_count; i++) {
+		const Elf64_Sym *s = &t->symbols[i];
+		unsigned char rank = symbol_rank(t, s);
+
+		if (rank == RANK_NONE)
+			continue;
+		if (syms->count == room)
+			syms->text = cmd_grow(syms->text, &room,
+					      sizeof(*syms->text));
+		syms->text[syms->count++] = (struct elfsym){
+		    .value = s->st_value,
+		    .name = symbol_name(t, s),
+		    .rank = rank,
+		};
+	}
+	qsort(syms->text, syms->count, sizeof(*syms->text), by_address);
+	for (size_t i = 1; i < syms->count; i++) {
+		if (syms->text[i].value != syms->text[kept].value)
+			syms->text[++kept] = syms->text[i];
+	}
+	if (syms->count > 0)
+		syms->count = kept + 1;
+}
+
+const char *
+elfsym_load(struct elfsyms *syms, const char *path)
+{
+	const Elf64_Ehdr *h;
+	struct tables t;
+	int fd = cmd_open(path);
+
+	*syms = (struct elfsyms){0};
+	if (fd < 0)
+		return "";
+	syms->image = cmd_slurp(fd, path, &syms->size);
+	close(fd);
+	if (!syms->image)
+		return "";
+	h = header(syms);
+	if (!h)
+		return "not a 64-bit executable";
+	if (!find_tables(syms, h, &t))
+		return "no symbols";
+	collect(syms, &t);
+	return syms->count > 0 ? NULL : "no symbols";
+}
+
+bool
+elfsym_value(const struct elfsyms *syms, const char *name, uint64_t *value)
+{
+	struct tables t;
+
+	if (!find_tables(syms, header(syms), &t))
+		return false;
+	for (size_t i = 0; i < t.symbols_count; i++) {
+		if (strcmp(symbol_name(&t, &t.symbols[i]), name) == 0) {
+			*value = t.symbols[i].st_value;
+			return true;
+		}
+	}
+	return false;
+}

@@ -1,0 +1,37 @@
+/*
+ * The symbols of a 64-bit little-endian executable, for the tools that turn
+ * addresses into names.
+ */
+#ifndef ELFSYM_H
+#define ELFSYM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct elfsym {
+	uint64_t value;
+	const char *name;
+	unsigned char rank; /* of two at one address the greater is kept */
+};
+
+struct elfsyms {
+	/* What a profile can be charged to: functions, and the global labels
+	 * of assembly, by address, one at each. */
+	struct elfsym *text;
+	size_t count;
+	/* The file, which the names point into. */
+	char *image;
+	size_t size;
+};
+
+/* Load a file's symbols. NULL, or what is wrong with it; a message about
+ * errno has been given where that is empty. */
+const char *elfsym_load(struct elfsyms *syms, const char *path);
+
+/* The value of any symbol of this name, text or not; false if there is
+ * none. */
+bool elfsym_value(const struct elfsyms *syms, const char *name,
+		  uint64_t *value);
+
+#endif

@@ -1,0 +1,131 @@
+/* Reading directories, by way of getdents. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ENTRIES 16 /* asked for at a time */
+
+struct dir {
+	int fd;
+	size_t next, count; /* of entry: given next; read */
+	struct dirent entry[ENTRIES];
+};
+
+DIR *
+fdopendir(int fd)
+{
+	DIR *dir = malloc(sizeof(*dir));
+	if (dir == NULL)
+		return NULL;
+	dir->fd = fd;
+	dir->next = dir->count = 0;
+	return dir;
+}
+
+DIR *
+opendir(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	DIR *dir = fdopendir(fd);
+	if (dir == NULL)
+		close(fd);
+	return dir;
+}
+
+/* The next entry, good until the next call; NULL at the end, or with errno
+ * changed. */
+struct dirent *
+readdir(DIR *dir)
+{
+	if (dir->next == dir->count) {
+		ssize_t n = getdents(dir->fd, dir->entry, sizeof(dir->entry));
+		if (n <= 0)
+			return NULL;
+		dir->next = 0;
+		dir->count = n / sizeof(dir->entry[0]);
+	}
+	return &dir->entry[dir->next++];
+}
+
+void
+rewinddir(DIR *dir)
+{
+	lseek(dir->fd, 0, SEEK_SET);
+	dir->next = dir->count = 0;
+}
+
+int
+closedir(DIR *dir)
+{
+	int fd = dir->fd;
+	free(dir);
+	return close(fd);
+}
+
+int
+dirfd(DIR *dir)
+{
+	return dir->fd;
+}
+
+int
+alphasort(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* Read the wanted entries of dir into *list; how many, or -1. */
+static int
+collect(DIR *dir, struct dirent ***list, int (*want)(const struct dirent *))
+{
+	int n = 0, room = 0;
+	struct dirent *d;
+
+	errno = 0;
+	while ((d = readdir(dir)) != NULL) {
+		if (want != NULL && !want(d))
+			continue;
+		if (n == room) {
+			room = room == 0 ? ENTRIES : 2 * room;
+			void *more = realloc(*list, room * sizeof(**list));
+			if (more == NULL)
+				break;
+			*list = more;
+		}
+		(*list)[n] = malloc(sizeof(*d));
+		if ((*list)[n] == NULL)
+			break;
+		*(*list)[n++] = *d;
+	}
+	if (errno == 0)
+		return n;
+	while (n > 0)
+		free((*list)[--n]);
+	return -1;
+}
+
+int
+scandir(const char *path, struct dirent ***list,
+	int (*want)(const struct dirent *),
+	int (*compare)(const struct dirent **, const struct dirent **))
+{
+	DIR *dir = opendir(path);
+	if (dir == NULL)
+		return -1;
+	*list = NULL;
+	int n = collect(dir, list, want);
+	int e = errno;
+	closedir(dir);
+	errno = e;
+	if (n < 0)
+		free(*list);
+	else if (n > 1 && compare != NULL)
+		qsort(*list, n, sizeof(**list),
+		      (int (*)(const void *, const void *))compare);
+	return n;
+}
