@@ -98,9 +98,9 @@ endif
 # Compilers made for hosted systems have habits to be broken of:
 # position-independent code, stack protectors, unwind tables.
 common := -std=gnu11 -O2 -g -Wall -Wextra -fno-common \
-	-fno-omit-frame-pointer -fno-strict-aliasing -fno-pic \
+	-fno-omit-frame-pointer -falign-functions=8 -fno-strict-aliasing -fno-pic \
 	-fno-stack-protector -fno-asynchronous-unwind-tables \
-	-mcmodel=medany $(libc_include) -Iinclude -MMD -MP
+	-mcmodel=medany $(libc_include) -Iinclude
 
 # Libraries are picked by the architecture's plain name: compiling names the
 # parts that became extensions of their own since, linking must not.
@@ -115,9 +115,10 @@ user_link := $(libc_link) -march=rv64imafdc -mabi=lp64d -static \
 
 ld_flags := -Wl,-z,max-page-size=4096 -Wl,--build-id=none
 
-compile = $(call say,CC,$<)mkdir -p $(@D) && $(CC) $(flags) -c $< -o $@
 # What others may be reading is replaced, never rewritten.
 put = -o $@.$$$$ && mv $@.$$$$ $@
+compile = $(call say,CC,$<)mkdir -p $(@D) && $(CC) $(flags) -MMD -MP \
+	-MF $(@:.o=.d) -MT $@ -c $< $(put)
 link_user = $(call say,LD,$@)mkdir -p $(@D) && $(CC) $(user_link) \
 	$(ld_flags) $(filter %.o,$^) $(filter %.a,$^) -Wl,--start-group -lm -lc -lgcc \
 	-Wl,--end-group $(flags) $(put)

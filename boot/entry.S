@@ -39,8 +39,7 @@
  * Step 5: the boot thread, its stack, and C.
  */
 	.section .text.boot, "ax"
-	.globl	_start
-_start:
+FUNCTION _start
 	/* Step 1 */
 	csrw	sie, zero
 	csrci	sstatus, SSTATUS_SIE
@@ -71,8 +70,7 @@ _start:
  * a0: hart id, a1: the hart's idle thread, a kernel address. Its stack isn't
  * in the boot page table: go on to the kernel's own, which is ready by now.
  */
-	.globl	secondary_start
-secondary_start:
+FUNCTION secondary_start
 	csrw	sie, zero
 	csrci	sstatus, SSTATUS_SIE
 	ENABLE_MMU 2f

@@ -1,7 +1,6 @@
 /*
- * spin [ROUNDS]: work for the profilers, in three functions whose shares are
- * known: of all the steps, a half is in walk, three in ten in mix, two in
- * ten in the kernel's getppid.
+ * spin [ROUNDS]: work for the profilers, done in three places: walk reads
+ * memory, mix computes, and call has the kernel do something.
  *
  *	scripts/run --extra examples -- 'time spin 2000'
  */

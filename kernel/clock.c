@@ -21,6 +21,8 @@
 #include "sample.h"
 #include "thread.h"
 
+#define NAP_US 10
+
 struct profclock profclock = {.hz = HZ, .seed = 1};
 
 static uint64_t limit; /* rdtime() at which to power off; 0: none */
@@ -107,6 +109,25 @@ arm(struct hart *h)
 {
 	set_timer(h->next_tick < h->next_sample ? h->next_tick
 						: h->next_sample);
+}
+
+/*
+ * Let the other harts run for NAP_US, for a wait that only they can end.
+ * Under -icount QEMU runs one hart at a time, until the next timer's
+ * deadline; a hart that spins can keep the one it waits for from running for
+ * good. Here it sleeps, with a deadline of its own. SIE=0, so that the timer
+ * can't be taken before the wfi, and is still pending after; arm() puts the
+ * real deadline back and with that takes back the interrupt.
+ */
+void
+clock_nap(void)
+{
+	unsigned long sstatus = csr_read_clear(sstatus, SSTATUS_SIE);
+
+	set_timer(rdtime() + NAP_US * machine.timebase / 1000000);
+	asm volatile("wfi" ::: "memory");
+	arm(this_hart());
+	csr_set(sstatus, sstatus & SSTATUS_SIE);
 }
 
 /*

@@ -17,6 +17,9 @@ bool clock_interrupt(const struct sample *where);
 /* The tick's work, at level 5. */
 void clock_tick(bool user);
 
+/* For a loop that waits for another hart: let it run. */
+void clock_nap(void);
+
 /*
  * The sampling clock's settings, as /dev/profclock shows them. A hart follows
  * a change when it sees a new generation, at its next interrupt.

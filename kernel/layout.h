@@ -59,7 +59,7 @@ va_to_pa(const void *va)
 }
 
 /* Bounds of the kernel image's parts, from linker.ld. */
-extern char text_start[], text_end[];
+extern char text_start[], etext[], text_end[]; /* text_end: page aligned */
 extern char rodata_end[], kernel_end[];
 
 #endif

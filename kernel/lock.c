@@ -1,11 +1,13 @@
 /* Spinlocks, wait queues, mutexes: see lock.h. */
 #include "lock.h"
 
-#include "machine.h"
+#include "clock.h"
 #include "print.h"
 #include "proc/proc.h"
 #include "syscall.h"
 #include "thread.h"
+
+#define SPINS 200 /* looks at a lock before each is a nap apart */
 
 /* Take lk, without a word about the level. */
 static void
@@ -17,8 +19,10 @@ acquire(struct spinlock *lk, void *pc)
 		panic("deadlock: %s, taken at %p, wanted again at %p", lk->name,
 		      lk->pc, pc);
 	while (__atomic_exchange_n(&lk->held, 1, __ATOMIC_ACQUIRE))
-		while (__atomic_load_n(&lk->held, __ATOMIC_RELAXED))
-			;
+		for (unsigned int n = 0;
+		     __atomic_load_n(&lk->held, __ATOMIC_RELAXED); n++)
+			if (n >= SPINS)
+				clock_nap();
 	lk->hart = h;
 	lk->pc = pc;
 }

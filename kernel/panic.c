@@ -117,24 +117,29 @@ is_frame(unsigned long fp, unsigned long before)
 	       low >> KSTACK_SHIFT == before >> KSTACK_SHIFT;
 }
 
-/* A frame holds the return address at fp - 8, the caller's fp at fp - 16. */
+/*
+ * A frame holds the return address at fp - 8, the caller's fp at fp - 16; but
+ * that of a function that calls no other holds the caller's fp at fp - 8.
+ */
 static void
 print_backtrace(unsigned long fp)
 {
 	unsigned long before = fp - 1;
+	int n;
 
-	for (int i = 0; is_frame(fp, before); i++) {
+	for (n = 0; n < FRAMES && is_frame(fp, before); n++) {
 		const unsigned long *frame = (const unsigned long *)fp;
+		bool leaf = is_frame(frame[-1], fp);
 
-		if (i == FRAMES) {
-			kprintf("  ...\n");
-			return;
+		if (!leaf) {
+			kprintf("  ");
+			print_pc(frame[-1], 1);
 		}
-		kprintf("  ");
-		print_pc(frame[-1], 1);
 		before = fp;
-		fp = frame[-2];
+		fp = leaf ? frame[-1] : frame[-2];
 	}
+	if (n == FRAMES)
+		kprintf("  ...\n");
 }
 
 /* Where the last sample found each hart. */

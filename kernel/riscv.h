@@ -54,7 +54,22 @@
 
 #define CSR_STIMECMP 0x14d /* by number: older assemblers lack the name */
 
-#ifndef __ASSEMBLER__
+#ifdef __ASSEMBLER__
+
+/*
+ * Begin a function. Like the compiler's, it is aligned to 8 bytes, as much as
+ * a bucket of kprof covers: so no two functions share a bucket.
+ */
+/* clang-format off */
+.macro FUNCTION name
+	.balign	8
+	.globl	\name
+	.type	\name, @function
+\name:
+.endm
+/* clang-format on */
+
+#else
 
 #include <stdint.h>
 

@@ -4,6 +4,7 @@
  */
 #include "sample.h"
 
+#include "clock.h"
 #include "hart.h"
 
 extern struct profiler kprof_profiler;
@@ -51,6 +52,6 @@ sample_disarm(struct profiler *p)
 		if (seen & 1)
 			while (__atomic_load_n(sampling, __ATOMIC_ACQUIRE) ==
 			       seen)
-				;
+				clock_nap();
 	}
 }

@@ -29,9 +29,7 @@
 .endm
 
 	.text
-	.globl	trap_vector
-	.balign	4
-trap_vector:
+FUNCTION trap_vector
 	csrrw	tp, sscratch, tp
 	beqz	tp, from_kernel
 	sd	sp, T_SCRATCH(tp)
@@ -75,8 +73,7 @@ trap_vector:
  * Step 3: sstatus as it shall be in user mode, but SIE.
  * Step 4: the registers, tp last.
  */
-	.globl	exit_user, exit_user_end
-exit_user:
+FUNCTION exit_user
 	/* Step 1 */
 	csrw	sscratch, tp
 	/* Step 2 */
@@ -94,16 +91,16 @@ exit_user:
 	.endr
 	ld	x4, T_REG(4)(tp)
 	sret
+	.globl	exit_user_end
 exit_user_end:
 
-exit_work:
+FUNCTION exit_work
 	csrw	sscratch, zero
 	call	thread_work
 	j	exit_user
 
 /* The way out for a thread that never came in: a new one. */
-	.globl	trap_return_user
-trap_return_user:
+FUNCTION trap_return_user
 	ld	sp, T_KSTACK_TOP(tp)
 	j	exit_user
 
@@ -111,7 +108,7 @@ trap_return_user:
  * An interrupt with sscratch set: of user mode, or of the exit stub, which
  * SPP tells apart.
  */
-user_interrupt:
+FUNCTION user_interrupt
 	csrr	sp, sstatus
 	andi	sp, sp, SSTATUS_SPP
 	bnez	sp, exit_interrupted
@@ -126,7 +123,7 @@ user_interrupt:
 	SAVE_USER
 	li	a1, FROM_USER
 	j	1f
-exit_interrupted:
+FUNCTION exit_interrupted
 	csrw	sscratch, zero
 	li	a1, FROM_EXIT
 1:	ld	sp, T_KSTACK_TOP(tp)
@@ -144,7 +141,7 @@ exit_interrupted:
  *         lie as a function's frame does, so a backtrace finds its way.
  * Step 3: user memory is out of bounds again, whatever was interrupted.
  */
-from_kernel:
+FUNCTION from_kernel
 	/* Step 1 */
 	addi	sp, sp, -KF_SIZE
 	slli	tp, sp, 63 - KSTACK_SHIFT
@@ -178,7 +175,7 @@ from_kernel:
 	call	trap_interrupt
 
 /* Registers first, so that little is left to do with SIE=0. */
-kernel_return:
+FUNCTION kernel_return
 	ld	ra, KF_RA(sp)
 	ld	t1, KF_T(1)(sp)
 	ld	t2, KF_T(2)(sp)
@@ -200,7 +197,7 @@ kernel_return:
 	addi	sp, sp, KF_SIZE
 	sret
 
-kernel_exception:
+FUNCTION kernel_exception
 	sd	a0, KF_SCAUSE(sp)
 	csrr	a0, stval
 	sd	a0, KF_STVAL(sp)
@@ -212,7 +209,7 @@ kernel_exception:
  * The stack pointer is no good: it ran onto a guard page, or never pointed
  * at a stack. Nothing of it is used again; the panic has a stack of its own.
  */
-stack_overflow:
+FUNCTION stack_overflow
 	csrrw	tp, sscratch, zero
 	addi	a0, sp, KF_SIZE
 	ld	t0, T_HART(tp)
@@ -228,12 +225,11 @@ stack_overflow:
  * Restartable, as interrupts are on between the test and the wfi: one that
  * interrupts this returns to the test, so no wake-up is slept through.
  */
-	.globl	idle_wait, idle_wait_end
-idle_wait:
+FUNCTION idle_wait
 	lw	t0, 0(a0)
 	bnez	t0, 1f
 	wfi
 	j	idle_wait
-1:
+	.globl	idle_wait_end
 idle_wait_end:
-	ret
+1:	ret

@@ -1,43 +1,82 @@
 # For gdb on a Tally that waits in `make qemu-gdb': `make gdb' reads this.
 #
-#	break sample		stops in the kernel
-#	program sh		adds the symbols of /bin/sh; then
-#	break main		stops in that program
-#	program build/extra.d/bin/hello	 a program of your own
+#	break sample		stop in the kernel
+#	program sh		add the symbols of /bin/sh
+#	program build/extra.d/bin/hello		the same, of a program of yours
+#	ubreak main		stop in that program
 #
-# Every program is linked at the same address: have one's symbols at a time.
+# Every program is linked at the same address. A plain `break' in one stops
+# in any that passes there; ubreak looks whether it is the right one.
 
 set confirm off
-set architecture riscv:rv64
 set pagination off
-set breakpoint pending on
+set architecture riscv:rv64
 
 python
 import os
+import struct
+
+TEXT = 0x10000  # where a program's text begins, in memory
+PAGE = 4096
+
 
 class Program(gdb.Command):
-	"""program NAME: debug the user program /bin/NAME, or a file.
-Its symbols are added to the kernel's, in place of those of the last one."""
+    """program NAME: debug the user program /bin/NAME, or a file.
+Its symbols join the kernel's, in place of those of the program before."""
 
-	def __init__(self):
-		super().__init__("program", gdb.COMMAND_FILES,
-				 gdb.COMPLETE_FILENAME)
-		self.last = None
+    def __init__(self):
+        super().__init__("program", gdb.COMMAND_FILES, gdb.COMPLETE_FILENAME)
+        self.text = b""
 
-	def invoke(self, name, from_tty):
-		build = os.path.dirname(gdb.current_progspace().filename)
-		path = name if "/" in name else f"{build}/bin/{name}"
-		if not os.path.exists(path):
-			raise gdb.GdbError(f"{path}: there is no such program")
-		if self.last:
-			gdb.execute(f"remove-symbol-file {self.last}")
-		gdb.execute(f"add-symbol-file {path} -o 0")
-		# gdb knows it by its absolute name from here on.
-		self.last = f"-a {TEXT:#x}"
+    def invoke(self, name, from_tty):
+        build = os.path.dirname(gdb.current_progspace().filename)
+        path = name if "/" in name else f"{build}/bin/{name}"
+        if not os.path.exists(path):
+            raise gdb.GdbError(f"{path}: there is no such program")
+        if self.text:
+            gdb.execute(f"remove-symbol-file -a {TEXT}")
+        gdb.execute(f"add-symbol-file {path} {TEXT}")
+        self.text = self.read_text(path)
 
-TEXT = 0x10000
-Program()
+    def read_text(self, path):
+        """The bytes of the segment at TEXT."""
+        with open(path, "rb") as f:
+            elf = f.read()
+        at, = struct.unpack_from("<Q", elf, 32)
+        size, count = struct.unpack_from("<HH", elf, 54)
+        for header in range(at, at + size * count, size):
+            offset, va, _, length = struct.unpack_from("<4Q", elf, header + 8)
+            if va == TEXT:
+                return elf[offset:offset + length]
+        raise gdb.GdbError(f"{path}: not a program for Tally")
+
+    def runs_at(self, pc):
+        """Is what is in memory after pc, to the page's end, this program?"""
+        start, end = pc + 4, (pc + PAGE) & -PAGE
+        want = self.text[start - TEXT:min(end, start + 64) - TEXT]
+        have = gdb.selected_inferior().read_memory(start, len(want))
+        return bytes(have) == want
+
+
+class UserBreakpoint(gdb.Breakpoint):
+    def stop(self):
+        return program.runs_at(int(gdb.parse_and_eval("(long)$pc")))
+
+
+class UserBreak(gdb.Command):
+    """ubreak LOCATION: stop there in the program that `program' named."""
+
+    def __init__(self):
+        super().__init__("ubreak", gdb.COMMAND_BREAKPOINTS,
+                         gdb.COMPLETE_LOCATION)
+
+    def invoke(self, where, from_tty):
+        UserBreakpoint(where)
+
+
+program = Program()
+UserBreak()
 end
 
 eval "target remote localhost:%d", $port
-echo Type `continue', or set breakpoints first: `break sample'.\n
+echo Type `continue'; or first, say, `break sample'.\n

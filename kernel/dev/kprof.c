@@ -41,7 +41,7 @@ struct profiler kprof_profiler = {.name = "kprof", .count = kprof_count};
 static void
 kprof_init(void)
 {
-	size_t size = text_end - text_start;
+	size_t size = etext - text_start;
 	unsigned int order = 0;
 
 	mutex_init(&lock, "kprof");

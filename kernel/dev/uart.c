@@ -24,7 +24,7 @@
 #define IER_SENDABLE 0x2
 #define IIR          2   /* read: why it interrupted; reading acknowledges */
 #define FCR          2   /* write: */
-#define FCR_FIFO     0x7 /* FIFOs on, both emptied */
+#define FCR_FIFO     0x1 /* FIFOs on; what is in them stays */
 #define LCR          3
 #define LCR_8BITS    0x3
 #define MCR          4

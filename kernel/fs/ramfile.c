@@ -19,6 +19,9 @@
 
 #define FILE_SIZE_MAX ((off_t)1 << 40) /* bytes */
 #define FIRST_PAGES   4                /* room in a new array */
+/* Pages that files leave to others: when a disk is full, one can still start
+ * a program that removes something. */
+#define PAGES_LEFT 256
 
 /* The page that index names, referenced; or NULL, a hole. */
 static void *
@@ -134,9 +137,12 @@ static ssize_t
 write_new_page(struct ramnode *n, size_t index, size_t at, size_t chunk,
 	       struct uio *u)
 {
-	char *page = page_alloc();
+	char *page;
 	ssize_t r;
 
+	if (page_count_free() < PAGES_LEFT)
+		return -ENOSPC;
+	page = page_alloc();
 	if (page == NULL)
 		return -ENOSPC;
 	memset(page, 0, at);

@@ -19,7 +19,7 @@
 struct aspace *
 aspace_create(void)
 {
-	struct aspace *as = kmalloc(sizeof(*as));
+	struct aspace *as = page_scarce() ? NULL : kmalloc(sizeof(*as));
 
 	if (as == NULL)
 		return NULL;
@@ -130,7 +130,8 @@ heap_grow(struct aspace *as, uintptr_t end, uintptr_t new_end)
 	unsigned int i = region_above(as, end);
 	uintptr_t limit = i < as->nregions ? as->region[i].start : USER_TOP;
 
-	if (new_end > limit || (new_end - end) / PAGE_SIZE > page_count_free())
+	if (new_end > limit || page_scarce() ||
+	    (new_end - end) / PAGE_SIZE > page_count_free())
 		return -ENOMEM;
 	if (exists) {
 		as->region[i - 1].end = new_end;
@@ -161,6 +162,7 @@ heap_shrink(struct aspace *as, uintptr_t new_end)
 	heap->end = new_end;
 	if (heap->start < new_end)
 		return;
+	/* Nothing is left of it. */
 	as->nregions--;
 	for (; i < as->nregions; i++)
 		as->region[i] = as->region[i + 1];
@@ -217,7 +219,8 @@ aspace_fork(struct aspace *as)
 	child->heap_start = as->heap_start;
 	child->brk = as->brk;
 	child->size = as->size;
-	/* Whatever came of it, some pages may no longer be written. */
+	/* Whatever came of it, some pages may no longer be written; and no
+	 * thread of the parent may write one while the child has it. */
 	aspace_flush(as, 0, 0);
 	mutex_unlock(&as->lock);
 	if (error != 0) {

@@ -14,6 +14,7 @@
 
 #include "../fs/vfs.h"
 
+/* The region that holds va, or NULL. */
 static struct region *
 region_at(struct aspace *as, uintptr_t va)
 {
@@ -140,6 +141,7 @@ fault_unshare(struct aspace *as, uintptr_t va, pte_t *pte)
 	return 0;
 }
 
+/* Make the page at va, in r, accessible; r allows what prot asks for. */
 static int
 fault_in(struct aspace *as, struct region *r, uintptr_t va, int prot)
 {

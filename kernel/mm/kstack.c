@@ -75,12 +75,12 @@ slot_take(unsigned int *slot)
 	return true;
 }
 
-/* Make every hart see what became of a slot's mapping. */
-static void
-slot_flush(unsigned int slot)
-{
-	tlb_shootdown(~0UL, slot_top(slot) - KSTACK_SIZE, KSTACK_SIZE);
-}
+/*
+ * Harts may remember what a slot was mapped to, or that it wasn't. Nobody
+ * uses a stack's addresses but the thread that runs on it, and a hart forgets
+ * all translations when it switches to a thread (aspace_switch), so no one
+ * needs to be told.
+ */
 
 /* Unmap a slot, whose stack may be incomplete, and free its pages. */
 static void
@@ -93,7 +93,6 @@ slot_empty(unsigned int slot)
 		old[i] = pte[i];
 		pte[i] = 0;
 	}
-	slot_flush(slot);
 	for (unsigned int i = 0; i < STACK_PAGES; i++)
 		if (old[i] != 0)
 			page_free(pte_page(old[i]));
@@ -117,9 +116,6 @@ slot_fill(unsigned int slot)
 		}
 		pte[i] = pte_make(page, PTE_KERNEL | PTE_R | PTE_W);
 	}
-	/* A hart may remember that there was nothing, and couldn't even take
-	 * the fault that would put this right. */
-	slot_flush(slot);
 	return slot_top(slot);
 }
 

@@ -19,7 +19,7 @@
 
 #define KERNEL_DATA (PTE_KERNEL | PTE_R | PTE_W)
 
-pte_t kernel_root[TABLE_ENTRIES] PAGE_ALIGNED;
+pte_t kernel_root[TABLE_ENTRIES] PAGE_ALIGNED; /* boot/ loads it, too */
 static pte_t kernel_middle[TABLE_ENTRIES] PAGE_ALIGNED; /* of entry 510 */
 
 /* What a hart has loaded when it runs no process. */
@@ -52,6 +52,8 @@ kernel_leaves(char *va)
 	return pte_make(table, PTE_V);
 }
 
+/* The boot page table allows everything everywhere; from here on, the rules
+ * above hold on this hart. */
 void
 aspace_init(void)
 {
@@ -103,8 +105,10 @@ aspace_switch(struct aspace *as)
 
 	if (as == NULL)
 		as = &kernel_aspace;
-	if (as == old)
+	if (as == old) {
+		tlb_flush(); /* the stack may be new: see kstack.c */
 		return;
+	}
 	/* First the bit, then the flush: see aspace_flush. */
 	__atomic_fetch_or(&as->harts, 1UL << me, __ATOMIC_SEQ_CST);
 	csr_write(satp, SATP_SV39 | va_to_pa(as->root) >> PAGE_SHIFT);

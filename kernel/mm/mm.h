@@ -39,6 +39,9 @@ void page_free_zero(void *page); /* the last reference; it is all zeroes */
 unsigned int page_refs(const void *page);
 size_t page_count_free(void); /* exact while nothing allocates or frees */
 size_t page_count_total(void);
+/* So little is free that nothing new should be started: what runs may yet
+ * need a page that it was promised. */
+bool page_scarce(void);
 
 /* Blocks of up to 2048 bytes from pages, larger ones whole pages (kmalloc.c) */
 void *kmalloc(size_t size);

@@ -25,6 +25,9 @@
 #define CACHE_BATCH 11 /* that move between it and the free lists at once */
 #define CACHE_ZERO  8  /* besides, pages known to be all zeroes */
 
+/* Pages that new processes leave to those already there. */
+#define RESERVE 64
+
 struct page *page_array;
 uint64_t page_base;
 
@@ -294,6 +297,13 @@ page_count_free(void)
 		n += __atomic_load_n(&caches[i].n, __ATOMIC_RELAXED) +
 		     __atomic_load_n(&caches[i].nzero, __ATOMIC_RELAXED);
 	return n + kstack_reclaimable();
+}
+
+/* Pages in the caches don't count: the hart that wants one may not get it. */
+bool
+page_scarce(void)
+{
+	return __atomic_load_n(&blocks_free, __ATOMIC_RELAXED) < RESERVE;
 }
 
 size_t

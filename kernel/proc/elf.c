@@ -7,6 +7,8 @@
  * file is anybody's: every number in it is checked before it is used, and
  * what doesn't fit is ENOEXEC.
  */
+#include <string.h>
+
 #include "../syscall.h"
 #include "proc.h"
 

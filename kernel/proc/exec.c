@@ -13,7 +13,8 @@
  * lie the strings. A file that starts with "#!" and a line of text is run by
  * the interpreter the line names, with at most one argument from there.
  */
-#include "../print.h"
+#include <string.h>
+
 #include "../syscall.h"
 #include "proc.h"
 
@@ -310,7 +311,11 @@ start_program(const char *path, uintptr_t entry, uintptr_t sp)
 	};
 }
 
-int
+/*
+ * Run path in the current process: its trap frame is then the program's
+ * first. On failure all is as it was.
+ */
+static int
 exec_run(const char *path, struct args *args)
 {
 	struct vnode *program;

@@ -5,6 +5,8 @@
  * All that can fail is done before the child is in the tree, where signals
  * and wait find it; so a failed fork leaves nothing behind.
  */
+#include <string.h>
+
 #include "../syscall.h"
 #include "../trap.h"
 #include "proc.h"

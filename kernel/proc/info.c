@@ -1,4 +1,5 @@
 /* What the system tells about itself: uname, sysinfo, psinfo. */
+#include <string.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 

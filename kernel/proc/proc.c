@@ -9,6 +9,8 @@
  */
 #include "proc.h"
 
+#include <string.h>
+
 #include "../print.h"
 #include "../syscall.h"
 #include "../trap.h"

@@ -10,7 +10,6 @@
 #define KERNEL_PROC_H
 
 #include <signal.h>
-#include <string.h>
 
 #include "../fs/vfs.h"
 #include "../mm/mm.h"
@@ -95,11 +94,7 @@ void proc_close_files(void);
 struct aspace *proc_set_aspace(struct aspace *as);
 
 /* exec.c, elf.c */
-struct args;
-/* Run path in the current process: its trap frame is then the program's
- * first. On failure, a negative errno, and all is as before. */
-int exec_run(const char *path, struct args *args);
-/* Run path with one argument, from kernel memory. */
+/* Run path with one argument, from kernel memory. 0 or a negative errno. */
 int exec_kernel(const char *path, const char *arg0);
 /* Map the program v into as; ENOEXEC for all that isn't one. */
 int elf_load(struct vnode *v, struct aspace *as, uintptr_t *entry);

@@ -11,8 +11,7 @@
 #include "riscv.h"
 
 	.text
-	.globl	context_switch
-context_switch:
+FUNCTION context_switch
 	sd	ra, T_CTX+CTX_RA(a0)
 	sd	sp, T_CTX+CTX_SP(a0)
 	.irp	n, 0,1,2,3,4,5,6,7,8,9,10,11
@@ -29,24 +28,22 @@ context_switch:
 	ret
 
 /* A new thread's first steps: thread_create left its start in s1. */
-	.globl	thread_first
-thread_first:
+FUNCTION thread_first
 	call	sched_first
 	jr	s1
 
 /* void fp_load(const struct fpstate *), fp_store(struct fpstate *):
  * the floating-point registers; sstatus.FS must not be off. */
-	.globl	fp_load, fp_store
 	.option	push
 	.option	arch, +f, +d
-fp_load:
+FUNCTION fp_load
 	.irp	n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
 	fld	f\n, 8*\n(a0)
 	.endr
 	lw	t0, 8*32(a0)
 	fscsr	t0
 	ret
-fp_store:
+FUNCTION fp_store
 	.irp	n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
 	fsd	f\n, 8*\n(a0)
 	.endr

@@ -1,3 +1,4 @@
+# shellcheck shell=sh disable=SC2154
 # What the scripts share; to be sourced, from any POSIX shell, with `root`
 # set to the checkout. Each script sets `me` to its own name.
 

@@ -9,8 +9,7 @@ main(int argc, char **argv)
 	size_t length, suffix;
 	char *base;
 
-	(void)argc;
-	cmd_start("basename", "PATH [SUFFIX]", argv);
+	cmd_start(argc, argv, "basename", "PATH [SUFFIX]");
 	cmd_flags("");
 	cmd_operands(1, 2);
 	tree_trim(cmd_argv[0]);

@@ -5,20 +5,6 @@ static unsigned long line; /* goes on from file to file */
 static bool in_line;       /* its number is printed */
 
 static void
-copy(int fd, const char *name)
-{
-	static char buf[CMD_BUFFER];
-	ssize_t n;
-
-	/* At once, and not when a buffer is full: it may be a pipe that
-	 * someone watches. */
-	while ((n = cmd_read(fd, buf, sizeof(buf), name)) > 0) {
-		out_bytes(buf, n);
-		out_flush();
-	}
-}
-
-static void
 copy_numbered(int fd, const char *name)
 {
 	static char buf[CMD_BUFFER];
@@ -37,9 +23,8 @@ copy_numbered(int fd, const char *name)
 int
 main(int argc, char **argv)
 {
-	(void)argc;
-	cmd_start("cat", "[-n] [FILE ...]", argv);
+	cmd_start(argc, argv, "cat", "[-n] [FILE ...]");
 	cmd_flags("n");
-	cmd_files(cmd_given['n'] ? copy_numbered : copy);
+	cmd_files(cmd_given['n'] ? copy_numbered : out_copy);
 	return cmd_done();
 }

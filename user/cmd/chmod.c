@@ -111,8 +111,7 @@ apply(const char *path)
 int
 main(int argc, char **argv)
 {
-	(void)argc;
-	cmd_start("chmod", "[-R] MODE FILE ...", argv);
+	cmd_start(argc, argv, "chmod", "[-R] MODE FILE ...");
 	cmd_flags("R");
 	cmd_operands(2, CMD_MANY);
 	change = cmd_argv[0];

@@ -6,8 +6,7 @@
 int
 main(int argc, char **argv)
 {
-	(void)argc;
-	cmd_start("clear", "", argv);
+	cmd_start(argc, argv, "clear", "");
 	cmd_flags("");
 	cmd_operands(0, 0);
 	out_string(HOME_AND_ERASE);

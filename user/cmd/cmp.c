@@ -102,9 +102,8 @@ main(int argc, char **argv)
 	static struct side a, b;
 	int status;
 
-	(void)argc;
 	cmd_trouble = TROUBLE;
-	cmd_start("cmp", "[-l | -s] FILE FILE", argv);
+	cmd_start(argc, argv, "cmp", "[-l | -s] FILE FILE");
 	cmd_flags("ls");
 	cmd_operands(2, 2);
 	open_side(&a, cmd_argv[0]);

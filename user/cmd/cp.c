@@ -14,8 +14,7 @@ main(int argc, char **argv)
 {
 	int c;
 
-	(void)argc;
-	cmd_start("cp", "[-fpRr] FROM ... TO", argv);
+	cmd_start(argc, argv, "cp", "[-fpRr] FROM ... TO");
 	while ((c = cmd_option("fpRr")) != -1) {
 		if (c == 'f')
 			flags |= TREE_FORCE;

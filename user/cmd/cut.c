@@ -133,8 +133,7 @@ cut(int fd, const char *name)
 int
 main(int argc, char **argv)
 {
-	(void)argc;
-	cmd_start("cut", SYNOPSIS, argv);
+	cmd_start(argc, argv, "cut", SYNOPSIS);
 	for (int c; (c = cmd_option("b:c:d:f:s")) != -1;) {
 		if (c == 'd' && strlen(cmd_value) != 1)
 			cmd_usage("not one character: %s", cmd_value);

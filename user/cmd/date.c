@@ -13,8 +13,7 @@ main(int argc, char **argv)
 	struct timespec now;
 	size_t length;
 
-	(void)argc;
-	cmd_start("date", "[-u] [+FORMAT]", argv);
+	cmd_start(argc, argv, "date", "[-u] [+FORMAT]");
 	cmd_flags("u"); /* which it is anyway */
 	cmd_operands(0, 1);
 	if (cmd_argc > 0)

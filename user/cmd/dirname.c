@@ -22,8 +22,7 @@ parent(char *path)
 int
 main(int argc, char **argv)
 {
-	(void)argc;
-	cmd_start("dirname", "PATH ...", argv);
+	cmd_start(argc, argv, "dirname", "PATH ...");
 	cmd_flags("");
 	cmd_operands(1, CMD_MANY);
 	for (char **path = cmd_argv; *path; path++)

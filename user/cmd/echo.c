@@ -35,9 +35,8 @@ main(int argc, char **argv)
 {
 	bool newline = true, escapes = false;
 
-	(void)argc;
-	cmd_start("echo", "[-ne] [STRING ...]", argv);
-	for (argv++; is_option(*argv); argv++) {
+	cmd_start(argc, argv, "echo", "[-ne] [STRING ...]");
+	for (argv = cmd_argv; is_option(*argv); argv++) {
 		newline = newline && !strchr(*argv, 'n');
 		escapes = escapes || strchr(*argv, 'e');
 	}

@@ -5,17 +5,15 @@
 
 #include "../cmdlib/cmd.h"
 
+#define SYNOPSIS "[-i] [-u NAME] ... [NAME=VALUE ...] [COMMAND [ARGUMENT ...]]"
+
 int
 main(int argc, char **argv)
 {
 	static char *nothing[] = {NULL};
 	char **arg;
 
-	(void)argc;
-	cmd_start(
-	    "env",
-	    "[-i] [-u NAME] ... [NAME=VALUE ...] [COMMAND [ARGUMENT ...]]",
-	    argv);
+	cmd_start(argc, argv, "env", SYNOPSIS);
 	for (int c; (c = cmd_option("+iu:")) != -1;) {
 		if (c == 'i')
 			environ = nothing;

@@ -79,16 +79,17 @@ parse_tests(char **argv)
 int
 main(int argc, char **argv)
 {
-	char **tests = argv + 1;
+	char **tests;
 
-	(void)argc;
-	cmd_start("find", "[PATH ...] [-name PATTERN] [-type f|d|c]", argv);
+	cmd_start(argc, argv, "find",
+		  "[PATH ...] [-name PATTERN] [-type f|d|c]");
+	tests = cmd_argv;
 	while (*tests && **tests != '-')
 		tests++;
 	parse_tests(tests);
-	if (tests == argv + 1)
+	if (tests == cmd_argv)
 		find(".");
-	for (char **path = argv + 1; path < tests; path++)
+	for (char **path = cmd_argv; path < tests; path++)
 		find(*path);
 	return cmd_done();
 }

@@ -20,8 +20,7 @@ main(int argc, char **argv)
 	struct sysinfo info;
 	uint64_t page;
 
-	(void)argc;
-	cmd_start("free", "[-h]", argv);
+	cmd_start(argc, argv, "free", "[-h]");
 	cmd_flags("h");
 	cmd_operands(0, 0);
 	if (sysinfo(&info, sizeof(info)) < 0)

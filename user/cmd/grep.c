@@ -352,9 +352,8 @@ main(int argc, char **argv)
 {
 	static char *here[] = {".", NULL};
 
-	(void)argc;
 	cmd_trouble = TROUBLE;
-	cmd_start("grep", SYNOPSIS, argv);
+	cmd_start(argc, argv, "grep", SYNOPSIS);
 	options();
 	if (!cmd_given['r'])
 		cmd_files(search);

@@ -45,8 +45,8 @@ head(int fd, const char *name)
 int
 main(int argc, char **argv)
 {
-	(void)argc;
-	cmd_start("head", "[-NUMBER | -n LINES | -c BYTES] [FILE ...]", argv);
+	cmd_start(argc, argv, "head",
+		  "[-NUMBER | -n LINES | -c BYTES] [FILE ...]");
 	for (int c; (c = cmd_option("#c:n:")) != -1;) {
 		limit = cmd_number(cmd_value, "a number");
 		in_bytes = c == 'c';

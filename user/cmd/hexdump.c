@@ -94,8 +94,8 @@ dump(int fd, const char *name)
 int
 main(int argc, char **argv)
 {
-	(void)argc;
-	cmd_start("hexdump", "[-Cv] [-n LENGTH] [-s SKIP] [FILE ...]", argv);
+	cmd_start(argc, argv, "hexdump",
+		  "[-Cv] [-n LENGTH] [-s SKIP] [FILE ...]");
 	for (int c; (c = cmd_option("Cn:s:v")) != -1;) {
 		if (c == 'n')
 			left = cmd_number(cmd_value, "a length");

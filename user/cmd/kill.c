@@ -86,9 +86,8 @@ main(int argc, char **argv)
 {
 	int signal = SIGTERM;
 
-	(void)argc;
-	cmd_start("kill", SYNOPSIS, argv);
-	argv++;
+	cmd_start(argc, argv, "kill", SYNOPSIS);
+	argv = cmd_argv;
 	/* Not cmd_option: -1 is a signal here and a process further on. */
 	if (*argv && strcmp(*argv, "-l") == 0) {
 		list(argv + 1);

@@ -135,8 +135,7 @@ main(int argc, char **argv)
 	struct elfsyms syms;
 	uint64_t end;
 
-	(void)argc;
-	cmd_start("kprof", SYNOPSIS, argv);
+	cmd_start(argc, argv, "kprof", SYNOPSIS);
 	while (cmd_option("n:") != -1)
 		limit = cmd_number(cmd_value, "a number of functions");
 	cmd_operands(0, 2);

@@ -267,8 +267,7 @@ main(int argc, char **argv)
 	static char *here[] = {".", NULL};
 	struct winsize size;
 
-	(void)argc;
-	cmd_start("ls", SYNOPSIS, argv);
+	cmd_start(argc, argv, "ls", SYNOPSIS);
 	cmd_flags("1adFhlRrt");
 	in_detail = cmd_given['l'];
 	one_column = cmd_given['1'];

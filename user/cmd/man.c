@@ -23,19 +23,6 @@ page_path(char path[PATH_ROOM], const char *name, char section)
 	return access(path, R_OK) == 0;
 }
 
-/* Show a page; returns only if there is none. */
-static void
-show(const char *name, const char *sections)
-{
-	char path[PATH_ROOM];
-
-	for (; *sections; sections++) {
-		if (!page_path(path, name, *sections))
-			continue;
-		cmd_exec((char *[]){"more", path, NULL});
-	}
-}
-
 /* Bold and underlined letters are two, with a backspace between: leave the
  * second. */
 static void
@@ -50,6 +37,41 @@ unstrike(char *text)
 			*to++ = *text;
 	}
 	*to = '\0';
+}
+
+/* A page as plain text, for other programs. */
+static void
+print_plain(int fd, const char *name)
+{
+	struct lines in;
+	size_t length;
+	char *line;
+
+	lines_open(&in, fd, name);
+	while ((line = lines_next(&in, &length))) {
+		unstrike(line);
+		out_string(line);
+		out_char('\n');
+	}
+	lines_close(&in);
+}
+
+/* Show a page; false if there is none. */
+static bool
+show(char *name, const char *sections)
+{
+	char path[PATH_ROOM];
+
+	for (; *sections; sections++) {
+		if (!page_path(path, name, *sections))
+			continue;
+		if (isatty(STDOUT_FILENO))
+			cmd_exec((char *[]){"more", path, NULL});
+		cmd_argv = (char *[]){path, NULL};
+		cmd_files(print_plain);
+		return true;
+	}
+	return false;
 }
 
 /* The line after NAME's heading, where a page says what it is about; false
@@ -149,8 +171,7 @@ main(int argc, char **argv)
 {
 	const char *sections = SECTIONS;
 
-	(void)argc;
-	cmd_start("man", "[SECTION] NAME | -k WORD", argv);
+	cmd_start(argc, argv, "man", "[SECTION] NAME | -k WORD");
 	cmd_flags("k");
 	if (cmd_given['k']) {
 		cmd_operands(1, 1);
@@ -163,7 +184,8 @@ main(int argc, char **argv)
 		cmd_argc--;
 	}
 	cmd_operands(1, 1);
-	show(cmd_argv[0], sections);
+	if (show(cmd_argv[0], sections))
+		return cmd_done();
 	if (sections[1])
 		cmd_error("no page %s", cmd_argv[0]);
 	else

@@ -29,8 +29,7 @@ is_directory(const char *path)
 int
 main(int argc, char **argv)
 {
-	(void)argc;
-	cmd_start("mkdir", "[-p] DIRECTORY ...", argv);
+	cmd_start(argc, argv, "mkdir", "[-p] DIRECTORY ...");
 	cmd_flags("p");
 	cmd_operands(1, CMD_MANY);
 	for (char **path = cmd_argv; *path; path++) {

@@ -118,29 +118,16 @@ show(int fd, const char *name)
 	lines_close(&in);
 }
 
-static void
-copy(int fd, const char *name)
-{
-	static char buf[CMD_BUFFER];
-	ssize_t n;
-
-	while ((n = cmd_read(fd, buf, sizeof(buf), name)) > 0) {
-		out_bytes(buf, n);
-		out_flush();
-	}
-}
-
 int
 main(int argc, char **argv)
 {
-	(void)argc;
-	cmd_start("more", "[FILE ...]", argv);
+	cmd_start(argc, argv, "more", "[FILE ...]");
 	cmd_flags("");
 	if (cmd_argc == 0 && isatty(STDIN_FILENO))
 		cmd_usage("nothing to show");
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &screen) < 0 ||
 	    screen.ws_row < 2 || screen.ws_col == 0 || !keys_open()) {
-		cmd_files(copy);
+		cmd_files(out_copy);
 		return cmd_done();
 	}
 	left = screen.ws_row - 1;

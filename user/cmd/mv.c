@@ -21,9 +21,8 @@ move(const char *from, const char *to)
 int
 main(int argc, char **argv)
 {
-	(void)argc;
 	/* -f is how it is: there is no question to suppress. */
-	cmd_start("mv", "[-f] FROM ... TO", argv);
+	cmd_start(argc, argv, "mv", "[-f] FROM ... TO");
 	cmd_flags("f");
 	cmd_operands(2, CMD_MANY);
 	cmd_onto(move);

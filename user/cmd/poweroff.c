@@ -8,8 +8,7 @@ main(int argc, char **argv)
 {
 	int status = 0;
 
-	(void)argc;
-	cmd_start("poweroff", "[STATUS]", argv);
+	cmd_start(argc, argv, "poweroff", "[STATUS]");
 	cmd_flags("");
 	cmd_operands(0, 1);
 	if (cmd_argc > 0)

@@ -133,8 +133,7 @@ main(int argc, char **argv)
 {
 	char **before;
 
-	(void)argc;
-	cmd_start("printf", "FORMAT [ARGUMENT ...]", argv);
+	cmd_start(argc, argv, "printf", "FORMAT [ARGUMENT ...]");
 	cmd_option("+");
 	cmd_operands(1, CMD_MANY);
 	arguments = cmd_argv + 1;

@@ -52,8 +52,7 @@ main(int argc, char **argv)
 	struct sysinfo machine;
 	int count;
 
-	(void)argc;
-	cmd_start("ps", "", argv);
+	cmd_start(argc, argv, "ps", "");
 	cmd_flags("");
 	cmd_operands(0, 0);
 	if (sysinfo(&machine, sizeof(machine)) < 0)

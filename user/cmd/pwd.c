@@ -13,8 +13,7 @@ main(int argc, char **argv)
 {
 	char path[PATH_MAX];
 
-	(void)argc;
-	cmd_start("pwd", "", argv);
+	cmd_start(argc, argv, "pwd", "");
 	cmd_flags("");
 	cmd_operands(0, 0);
 	if (!getcwd(path, sizeof(path)))

@@ -26,8 +26,7 @@ main(int argc, char **argv)
 	unsigned int flags = 0;
 	int c;
 
-	(void)argc;
-	cmd_start("rm", "[-firR] FILE ...", argv);
+	cmd_start(argc, argv, "rm", "[-firR] FILE ...");
 	while ((c = cmd_option("firR")) != -1) {
 		if (c == 'f')
 			flags = (flags & ~TREE_ASK) | TREE_MISSING;

@@ -24,8 +24,7 @@ remove_directory(char *path)
 int
 main(int argc, char **argv)
 {
-	(void)argc;
-	cmd_start("rmdir", "[-p] DIRECTORY ...", argv);
+	cmd_start(argc, argv, "rmdir", "[-p] DIRECTORY ...");
 	cmd_flags("p");
 	cmd_operands(1, CMD_MANY);
 	for (char **path = cmd_argv; *path; path++)

@@ -93,8 +93,7 @@ main(int argc, char **argv)
 	int64_t first, step, last;
 	int shown;
 
-	(void)argc;
-	cmd_start("seq", "[-w] [-s TEXT] [FIRST [STEP]] LAST", argv);
+	cmd_start(argc, argv, "seq", "[-w] [-s TEXT] [FIRST [STEP]] LAST");
 	for (int c; (c = cmd_option("0s:w")) != -1;) {
 		if (c == 's')
 			between = cmd_value;

@@ -31,8 +31,7 @@ main(int argc, char **argv)
 {
 	struct timespec time;
 
-	(void)argc;
-	cmd_start("sleep", "SECONDS", argv);
+	cmd_start(argc, argv, "sleep", "SECONDS");
 	cmd_flags("0");
 	cmd_operands(1, 1);
 	time = duration(cmd_argv[0]);

@@ -484,9 +484,8 @@ main(int argc, char **argv)
 {
 	struct line *spare;
 
-	(void)argc;
 	cmd_trouble = 2;
-	cmd_start("sort", SYNOPSIS, argv);
+	cmd_start(argc, argv, "sort", SYNOPSIS);
 	options();
 	cmd_files(load);
 	spare = cmd_alloc(lines_count / 2 * sizeof(*spare));

@@ -75,9 +75,8 @@ tail(int fd, const char *name)
 int
 main(int argc, char **argv)
 {
-	(void)argc;
-	cmd_start("tail", "[-NUMBER | -n [+]LINES | -c [+]BYTES] [FILE ...]",
-		  argv);
+	cmd_start(argc, argv, "tail",
+		  "[-NUMBER | -n [+]LINES | -c [+]BYTES] [FILE ...]");
 	for (int c; (c = cmd_option("#c:n:")) != -1;) {
 		in_bytes = c == 'c';
 		from_start = *cmd_value == '+';

@@ -7,12 +7,10 @@
 int
 main(int argc, char **argv)
 {
-	static char buf[CMD_BUFFER];
 	int *fds, how = O_WRONLY | O_CREAT;
 	ssize_t n;
 
-	(void)argc;
-	cmd_start("tee", "[-a] [FILE ...]", argv);
+	cmd_start(argc, argv, "tee", "[-a] [FILE ...]");
 	cmd_flags("a");
 	how |= cmd_given['a'] ? O_APPEND : O_TRUNC;
 	fds = cmd_alloc(cmd_argc * sizeof(*fds));
@@ -21,15 +19,16 @@ main(int argc, char **argv)
 		if (fds[i] < 0)
 			cmd_warn("%s", cmd_argv[i]);
 	}
-	while ((n = cmd_read(STDIN_FILENO, buf, sizeof(buf), "-")) > 0) {
-		out_bytes(buf, n);
-		out_flush();
+	while ((n = cmd_read(STDIN_FILENO, out.buf, sizeof(out.buf), "-")) >
+	       0) {
 		for (int i = 0; i < cmd_argc; i++) {
-			if (fds[i] < 0 || out_direct(fds[i], buf, n))
+			if (fds[i] < 0 || out_direct(fds[i], out.buf, n))
 				continue;
 			cmd_warn("%s", cmd_argv[i]);
 			fds[i] = -1; /* given up, the others go on */
 		}
+		out.used = n;
+		out_flush();
 	}
 	return cmd_done();
 }

@@ -49,8 +49,7 @@ main(int argc, char **argv)
 	double start, real;
 	int status;
 
-	(void)argc;
-	cmd_start("time", "COMMAND [ARGUMENT ...]", argv);
+	cmd_start(argc, argv, "time", "COMMAND [ARGUMENT ...]");
 	cmd_option("+");
 	cmd_operands(1, CMD_MANY);
 	start = now();

@@ -28,8 +28,7 @@ touch(const char *path)
 int
 main(int argc, char **argv)
 {
-	(void)argc;
-	cmd_start("touch", "[-c] FILE ...", argv);
+	cmd_start(argc, argv, "touch", "[-c] FILE ...");
 	cmd_flags("c");
 	cmd_operands(1, CMD_MANY);
 	for (char **path = cmd_argv; *path; path++)

@@ -146,8 +146,7 @@ main(int argc, char **argv)
 	struct set one = {0}, two = {0};
 	bool delete, squeeze;
 
-	(void)argc;
-	cmd_start("tr", "[-cds] SET [SET]", argv);
+	cmd_start(argc, argv, "tr", "[-cds] SET [SET]");
 	cmd_flags("cCds");
 	delete = cmd_given['d'];
 	squeeze = cmd_given['s'];

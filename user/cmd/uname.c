@@ -12,8 +12,7 @@ main(int argc, char **argv)
 			       u.machine};
 	bool any = false;
 
-	(void)argc;
-	cmd_start("uname", "[-amnrsv]", argv);
+	cmd_start(argc, argv, "uname", "[-amnrsv]");
 	cmd_flags("amnrsv");
 	cmd_operands(0, 0);
 	if (uname(&u) < 0)

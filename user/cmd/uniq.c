@@ -38,8 +38,7 @@ main(int argc, char **argv)
 	char *line;
 	int fd;
 
-	(void)argc;
-	cmd_start("uniq", "[-cdu] [INPUT [OUTPUT]]", argv);
+	cmd_start(argc, argv, "uniq", "[-cdu] [INPUT [OUTPUT]]");
 	cmd_flags("cdu");
 	cmd_operands(0, 2);
 	fd = cmd_open(cmd_argc > 0 ? cmd_argv[0] : "-");

@@ -90,8 +90,7 @@ main(int argc, char **argv)
 {
 	int columns;
 
-	(void)argc;
-	cmd_start("wc", "[-clw] [FILE ...]", argv);
+	cmd_start(argc, argv, "wc", "[-clw] [FILE ...]");
 	cmd_flags("clw");
 	columns = cmd_given['c'] + cmd_given['l'] + cmd_given['w'];
 	if (columns == 0)

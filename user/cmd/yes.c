@@ -4,8 +4,7 @@
 int
 main(int argc, char **argv)
 {
-	(void)argc;
-	cmd_start("yes", "[STRING ...]", argv);
+	cmd_start(argc, argv, "yes", "[STRING ...]");
 	cmd_flags("");
 	for (;;) {
 		out_string(cmd_argc ? cmd_argv[0] : "y");

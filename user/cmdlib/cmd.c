@@ -26,12 +26,13 @@ static char **next;
 static char *cluster; /* what is left of an argument like -la */
 
 void
-cmd_start(const char *name, const char *synopsis, char **argv)
+cmd_start(int argc, char **argv, const char *name, const char *synopsis)
 {
 	cmd_name = name;
 	cmd_synopsis = synopsis;
-	cmd_argv = argv + 1;
-	next = argv + 1;
+	/* Not even argv[0] is certain: execve decides. */
+	cmd_argv = argv + (argc > 0);
+	next = cmd_argv;
 }
 
 /*

@@ -32,7 +32,7 @@ extern int cmd_trouble; /* 1, until a command sets it */
 #define CMD_USAGE 2 /* the exit status of a command called wrongly */
 
 /* The usage line is the name and the synopsis. */
-void cmd_start(const char *name, const char *synopsis, char **argv);
+void cmd_start(int argc, char **argv, const char *name, const char *synopsis);
 
 /*
  * The next option's letter, or -1 when only operands are left. letters is as
@@ -132,6 +132,9 @@ void out_flush(void);
 void out_bytes(const void *bytes, size_t size);
 void out_string(const char *text);
 void out_printf(const char *format, ...) CMD_PRINTF(1, 2);
+/* All that is left of a file, as it comes: it may be a pipe that someone
+ * watches. */
+void out_copy(int fd, const char *name);
 /* Without the buffer; false with errno. */
 bool out_direct(int fd, const void *bytes, size_t size);
 

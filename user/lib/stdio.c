@@ -85,12 +85,20 @@ __wrap_vfprintf(FILE *f, const char *format, va_list args)
 	return stream_settle(f) < 0 ? EOF : n;
 }
 
-/* How many bytes f can give without a call: 0 if it isn't one of ours. */
+/* How many bytes f can give without a call, up to the first delim and with
+ * it (ANY: no such): 0 if f isn't one of ours. */
+#define ANY (-1)
+
 static size_t
-buffered(FILE *f)
+buffered(FILE *f, int delim)
 {
 	struct stream *s = stream_of(f);
-	return s != NULL && !s->writing ? s->len - s->pos : 0;
+	if (s == NULL || s->writing)
+		return 0;
+	char *at = s->buf + s->pos;
+	size_t n = s->len - s->pos;
+	char *end = delim == ANY ? NULL : memchr(at, delim, n);
+	return end == NULL ? n : (size_t)(end + 1 - at);
 }
 
 /* Move n of those that buffered found. */
@@ -118,7 +126,7 @@ fread(void *to, size_t size, size_t count, FILE *f)
 			break;
 		*p++ = c;
 		left--;
-		size_t n = buffered(f);
+		size_t n = buffered(f, ANY);
 		if (n > left)
 			n = left;
 		take(f, p, n);
@@ -126,6 +134,31 @@ fread(void *to, size_t size, size_t count, FILE *f)
 		left -= n;
 	}
 	return (p - (char *)to) / size;
+}
+
+/* The C library's gives NULL for a last line that lacks its newline. */
+char *
+fgets(char *s, int size, FILE *f)
+{
+	char *p = s, *end = s + size - 1;
+
+	while (p < end && (p == s || p[-1] != '\n')) {
+		int c = getc(f);
+		if (c == EOF)
+			break;
+		*p++ = c;
+		if (c == '\n')
+			break;
+		size_t n = buffered(f, '\n');
+		if (n > (size_t)(end - p))
+			n = end - p;
+		take(f, p, n);
+		p += n;
+	}
+	if (p == s && size != 1)
+		return NULL;
+	*p = '\0';
+	return s;
 }
 
 /* Make room for need bytes in *line. 0, or -1: ENOMEM. */
@@ -147,26 +180,20 @@ ssize_t
 getdelim(char **line, size_t *size, int delim, FILE *f)
 {
 	size_t used = 0;
-	bool last;
 
-	do {
+	for (;;) {
 		int c = getc(f); /* fills the buffer; knows of ungetc */
 		if (c == EOF)
 			break;
-		last = c == delim;
-		size_t n = last ? 0 : buffered(f);
-		if (n > 0) {
-			char *at = stream_of(f)->buf + stream_of(f)->pos;
-			char *end = memchr(at, delim, n);
-			last = end != NULL;
-			n = last ? (size_t)(end + 1 - at) : n;
-		}
+		size_t n = c == delim ? 0 : buffered(f, delim);
 		if (line_room(line, size, used + n + 2) < 0)
 			return -1;
 		(*line)[used++] = c;
 		take(f, *line + used, n);
 		used += n;
-	} while (!last);
+		if ((*line)[used - 1] == (char)delim)
+			break;
+	}
 	if (used == 0)
 		return -1;
 	(*line)[used] = '\0';

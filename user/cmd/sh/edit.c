@@ -91,7 +91,17 @@ put_text(const char *s, size_t n)
 		out_char(isprint((unsigned char)*s) || (*s & 0x80) ? *s : '?');
 }
 
-/* Show the row again, with the cursor in its place. */
+/* Put the cursor n columns behind the prompt. */
+static void
+to_column(struct editor *e, size_t n)
+{
+	n += strlen(e->prompt);
+	out_char('\r');
+	if (n > 0)
+		out_format("\033[%uC", (unsigned int)n);
+}
+
+/* Show the line again, behind the prompt, with the cursor in its place. */
 static void
 redraw(struct editor *e)
 {
@@ -102,12 +112,10 @@ redraw(struct editor *e)
 	shown = e->line->len - e->left;
 	if (shown > e->width)
 		shown = e->width;
-	out_char('\r');
-	out_str(e->prompt);
-	if (shown > 0)
-		put_text(e->line->s + e->left, shown);
-	out_format("\033[K\r\033[%uC",
-		   (unsigned int)(strlen(e->prompt) + e->pos - e->left));
+	to_column(e, 0);
+	put_text(e->line->s + e->left, shown);
+	out_str("\033[K");
+	to_column(e, e->pos - e->left);
 	out_flush();
 }
 
@@ -187,6 +195,7 @@ show_choices(struct editor *e, struct strings *found)
 		out_str(found->v[i]);
 		out_str(i + 1 < found->n ? "  " : "\n");
 	}
+	out_str(e->prompt);
 	redraw(e);
 }
 
@@ -311,6 +320,7 @@ edit_key(struct editor *e, int key)
 		break;
 	case CONTROL('L'):
 		out_str("\033[H\033[2J");
+		out_str(e->prompt);
 		redraw(e);
 		break;
 	case '\t':

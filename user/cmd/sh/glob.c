@@ -45,7 +45,7 @@ bool
 glob_is_pattern(const char *s)
 {
 	for (; *s; s++) {
-		if (strchr("*?[", *s))
+		if (*s == '*' || *s == '?' || (*s == '[' && strchr(s, ']')))
 			return true;
 		if (*s == '\\' && s[1])
 			s++;

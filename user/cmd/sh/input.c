@@ -118,6 +118,8 @@ terminal_line(struct input *in)
 	const char *prompt = prompt_text(in);
 	bool ok;
 
+	if (!in->continued)
+		job_report();
 	if (!isatty(STDIN_FILENO)) { /* sh -i */
 		out_error(prompt, strlen(prompt));
 		ok = file_line(in);

@@ -49,8 +49,10 @@ job_init(void)
 		return;
 	outer_pgrp = tcgetpgrp(terminal);
 	shell_pgrp = getpid();
-	job_control = setpgid(0, shell_pgrp) == 0 &&
-		      tcsetpgrp(terminal, shell_pgrp) == 0;
+	/* The leader of a session leads its group already. */
+	if (getpgrp() != shell_pgrp && setpgid(0, shell_pgrp) < 0)
+		return;
+	job_control = tcsetpgrp(terminal, shell_pgrp) == 0;
 }
 
 void
@@ -161,35 +163,47 @@ reap(int options)
 	return true;
 }
 
+/* Parent and child do this, so that it is done whoever runs first. */
+static void
+job_group(struct job *j, pid_t pid, bool foreground)
+{
+	if (j->pgrp == 0)
+		j->pgrp = pid ? pid : getpid();
+	setpgid(pid, j->pgrp);
+	if (foreground && j->n == 0)
+		tcsetpgrp(terminal, j->pgrp);
+}
+
 pid_t
 job_fork(struct job *j, enum fork_mode mode)
 {
-	bool group = job_control && mode != FORK_PLAIN;
-	pid_t pid = fork();
+	sigset_t all, old;
+	pid_t pid;
 
+	/* A signal for the child waits until it handles signals as it
+	 * should; one that finds it still like this shell would be lost. */
+	sigfillset(&all);
+	if (sh.interactive)
+		sigprocmask(SIG_BLOCK, &all, &old);
+	pid = fork();
+	if (pid >= 0 && job_control && mode != FORK_PLAIN)
+		job_group(j, pid, mode == FORK_FOREGROUND);
+	if (pid == 0)
+		trap_subshell(mode == FORK_BACKGROUND && !job_control);
+	if (sh.interactive)
+		sigprocmask(SIG_SETMASK, &old, NULL);
 	if (pid < 0) {
 		shell_warn("fork: %s", strerror(errno));
-		return -1;
-	}
-	if (group && j->pgrp == 0)
-		j->pgrp = pid ? pid : getpid();
-	/* Both do this, so that it is done whoever runs first. */
-	if (group) {
-		setpgid(pid, j->pgrp);
-		if (mode == FORK_FOREGROUND && j->n == 0)
-			tcsetpgrp(terminal, j->pgrp);
-	}
-	if (pid > 0) {
+	} else if (pid > 0) {
 		j->p[j->n++] = (struct process){.pid = pid};
-		return pid;
+	} else {
+		jobs = NULL;
+		job_control = false;
+		sh.subshell = true;
+		sh.interactive = false;
+		sh.loops = 0;
 	}
-	trap_subshell(mode == FORK_BACKGROUND && !job_control);
-	jobs = NULL;
-	job_control = false;
-	sh.subshell = true;
-	sh.interactive = false;
-	sh.loops = 0;
-	return 0;
+	return pid;
 }
 
 static void

@@ -36,7 +36,8 @@ lex_peek(struct parser *p)
 void
 lex_skip(struct parser *p)
 {
-	p->in->p++;
+	if (*p->in->p != '\0')
+		p->in->p++;
 }
 
 bool

@@ -526,6 +526,8 @@ parse_command(struct input *in, struct arena *a, struct node **out)
 
 	*out = NULL;
 	in->continued = false;
+	if (in->kind == INPUT_TERMINAL)
+		in->line = 0;
 	if (lex_token(&p) == T_EOF && !p.failed)
 		return in->interrupted ? PARSED_ERROR : PARSED_EOF;
 	*out = parse_commands(&p, true);

@@ -10,7 +10,7 @@
  *	arith.c  $(( ))
  *	var.c    variables, and their local values in functions
  *	trap.c   signals
- *	builtin.c, control.c, print.c, test.c    commands of the shell's own
+ *	builtin.c, control.c, echo.c, test.c     commands of the shell's own
  *	edit.c, complete.c    a line typed at the terminal
  *	main.c   options, the loops over commands, errors
  *	mem.c    arenas, strings that grow, output
@@ -445,8 +445,7 @@ int builtin_type(int argc, char **argv);
 void params_set(char **v, int n); /* copies */
 void params_free(void);
 
-int builtin_echo(int argc, char **argv); /* print.c */
-int builtin_printf(int argc, char **argv);
+int builtin_echo(int argc, char **argv); /* echo.c */
 int builtin_test(int argc, char **argv); /* test.c */
 
 /* --------------------------------------------- edit.c, complete.c */

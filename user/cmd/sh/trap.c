@@ -23,13 +23,20 @@ static const char *const names[SIGNALS] = {
     [SIGTTOU] = "TTOU",   [SIGPROF] = "PROF", [SIGSYS] = "SYS",
 };
 
-/* What an interactive shell doesn't want to end or stop by. */
-static const int spared[] = {SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU};
+/* What an interactive shell doesn't end or stop by. Those it catches reach a
+ * child even between fork and execve; the rest it has to ignore. */
+static const struct {
+	int sig;
+	bool caught;
+} spared[] = {{SIGINT, true},   {SIGQUIT, true},  {SIGTERM, true},
+	      {SIGTSTP, false}, {SIGTTIN, false}, {SIGTTOU, false}};
+
+#define SPARED (sizeof(spared) / sizeof(spared[0]))
 
 static char *actions[SIGNALS]; /* "": ignored; NULL: no trap */
 static volatile bool pending[SIGNALS];
 volatile bool trap_caught;
-static bool interactive; /* the signals are as trap_interactive set them */
+static bool interactive; /* signals are handled as spared says */
 
 static void
 on_signal(int sig)
@@ -70,44 +77,50 @@ signal_number(const char *name)
 	return -1;
 }
 
+/* What this shell does about a signal without a trap. */
+static void
+handle_untrapped(int sig)
+{
+	size_t i;
+
+	for (i = 0; i < SPARED && spared[i].sig != sig; i++)
+		;
+	if (!interactive || i == SPARED)
+		handle(sig, SIG_DFL);
+	else
+		handle(sig, spared[i].caught ? on_signal : SIG_IGN);
+}
+
+/* Become interactive, or stop being so. */
+static void
+set_interactive(bool on)
+{
+	bool was = interactive;
+	size_t i;
+
+	interactive = on;
+	for (i = 0; on != was && i < SPARED; i++)
+		if (!actions[spared[i].sig])
+			handle_untrapped(spared[i].sig);
+}
+
 void
 trap_interactive(void)
 {
-	size_t i;
-
-	interactive = true;
-	handle(SIGINT, on_signal);
-	for (i = 0; i < sizeof(spared) / sizeof(spared[0]); i++)
-		handle(spared[i], SIG_IGN);
+	set_interactive(true);
 }
 
-/* What a signal without a trap does to this shell. */
-static void
-handle_default(int sig)
+void
+trap_exec(void)
 {
-	size_t i;
-
-	if (interactive && sig == SIGINT) {
-		handle(sig, on_signal);
-		return;
-	}
-	for (i = 0; i < sizeof(spared) / sizeof(spared[0]); i++) {
-		if (interactive && sig == spared[i]) {
-			handle(sig, SIG_IGN);
-			return;
-		}
-	}
-	handle(sig, SIG_DFL);
+	set_interactive(false);
 }
 
 void
 trap_subshell(bool aside)
 {
-	bool was_interactive = interactive;
-	size_t i;
 	int sig;
 
-	interactive = false;
 	for (sig = 0; sig < SIGNALS; sig++) {
 		pending[sig] = false;
 		if (actions[sig] && *actions[sig]) {
@@ -116,26 +129,11 @@ trap_subshell(bool aside)
 			handle(sig, SIG_DFL);
 		}
 	}
-	if (was_interactive && !actions[SIGINT])
-		handle(SIGINT, SIG_DFL);
-	for (i = 0; was_interactive && i < sizeof(spared) / sizeof(spared[0]);
-	     i++)
-		if (!actions[spared[i]])
-			handle(spared[i], SIG_DFL);
+	set_interactive(false);
 	if (aside) {
 		handle(SIGINT, SIG_IGN);
 		handle(SIGQUIT, SIG_IGN);
 	}
-}
-
-void
-trap_exec(void)
-{
-	size_t i;
-
-	for (i = 0; interactive && i < sizeof(spared) / sizeof(spared[0]); i++)
-		if (!actions[spared[i]])
-			handle(spared[i], SIG_DFL);
 }
 
 /* Run an action, which leaves $? and what the shell was about alone. */
@@ -212,7 +210,7 @@ trap_set(int sig, const char *action)
 	free(actions[sig]);
 	actions[sig] = action ? xstrdup(action) : NULL;
 	if (!action)
-		handle_default(sig);
+		handle_untrapped(sig);
 	else
 		handle(sig, *action ? on_signal : SIG_IGN);
 }

@@ -1,0 +1,101 @@
+"""What the machine boots: building it, and an initrd for one run.
+
+Any number of runs share one checkout: they build in turns, and boot copies
+that no later build can change.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import io
+import os
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from typing import Iterator, Optional
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build"
+BLOCK = 512  # bytes in a block of a tar archive
+
+
+class BuildError(Exception):
+    """make failed; its output has been shown."""
+
+
+@contextlib.contextmanager
+def build_lock() -> Iterator[None]:
+    """Held by whoever runs make, or reads what it makes."""
+    BUILD.mkdir(exist_ok=True)
+    with open(BUILD / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def make(*arguments: str, verbose: bool = False) -> None:
+    """Run make, showing what it says on stderr if asked, or if it fails."""
+    command = ["make", "-C", str(ROOT), f"-j{os.cpu_count()}", *arguments]
+    # A make that called us must not share its jobs or options with this one.
+    inherited = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "BUILD")
+    environment = {k: v for k, v in os.environ.items() if k not in inherited}
+    result = subprocess.run(
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=sys.stderr if verbose else subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    if result.returncode:
+        sys.stderr.write((result.stdout or b"").decode(errors="replace"))
+        raise BuildError("the build failed")
+
+
+def overlay(extra: Path, verbose: bool = False) -> bytes:
+    """A user's own programs, as an archive. Call with the lock held."""
+    extra = extra.resolve()
+    if not extra.is_dir():
+        raise BuildError(f"no such folder: {extra}")
+    name = hashlib.sha256(os.fsencode(extra)).hexdigest()[:12]
+    archive = BUILD / f"overlay-{name}.tar"
+    make("overlay", f"EXTRA={extra}", f"OVERLAY={archive}", verbose=verbose)
+    return archive.read_bytes()
+
+
+def members(archive: bytes) -> bytes:
+    """An archive without the zeros at its end, so that others can follow."""
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        end = 0
+        for member in tar:
+            blocks = -(-member.size // BLOCK) if member.isfile() else 0
+            end = member.offset_data + blocks * BLOCK
+    return archive[:end]
+
+
+def file_archive(name: str, data: bytes) -> bytes:
+    """An archive of one file, the same every time."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        info = tarfile.TarInfo(name)
+        info.size = len(data)
+        info.mode = 0o644
+        tar.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def initrd(command: Optional[str], extra: bytes = b"") -> bytes:
+    """The built initrd with a user's programs and the command to run."""
+    base = (BUILD / "initrd.tar").read_bytes()
+    last = b"" if command is None else file_archive("etc/command", command.encode())
+    parts = [part for part in (base, extra, last) if part]
+    return b"".join(map(members, parts[:-1])) + parts[-1]
+
+
+def hold(data: bytes, name: str) -> int:
+    """A file descriptor to hand to QEMU; nothing to clean up afterwards."""
+    fd = os.memfd_create(name, 0)
+    with open(fd, "wb", closefd=False) as file:
+        file.write(data)
+    return fd

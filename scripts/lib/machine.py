@@ -1,0 +1,267 @@
+"""The machine: QEMU's command line, and one boot from power on to power off."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import os
+import re
+import selectors
+import shlex
+import shutil
+import subprocess
+import time
+from typing import Callable, Iterator, Optional
+
+import frames
+
+QEMU_OLDEST = (7, 2)
+STATUS_LIMIT = 124
+STATUS_PANIC = 125
+STATUS_SETUP = 126
+
+READ_SIZE = 1 << 16  # bytes
+PIPE_SIZE = 1 << 20  # bytes; what an unprivileged process may ask for
+F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", 1031)  # named since Python 3.10
+PANIC_GRACE = 10.0  # seconds that a panicking guest has to power off
+BANNER_SIZE = 256  # bytes of the firmware's first words
+
+# Each run sees the same date, so that virtual time is all the time there is.
+RTC_EPOCH = "2026-01-01T00:00:00"
+
+
+class SetupError(Exception):
+    """QEMU is missing or too old."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Machine:
+    """A machine to boot; the options of scripts/run by the same names."""
+
+    harts: int = 4
+    mem: str = "256M"
+    icount: Optional[int] = None
+    cpu: Optional[str] = None
+    limit: Optional[float] = None  # virtual seconds after boot
+    timeout: Optional[float] = None  # seconds of wall clock
+    gdb: Optional[int] = None  # port at which to wait for a debugger
+
+    def arguments(self, kernel: str, initrd: str, framed: bool) -> list[str]:
+        """QEMU's command line: a pipe for framed output, else a terminal."""
+        arguments = ["-machine", "virt", "-m", self.mem, "-smp", str(self.harts)]
+        if self.cpu is not None:
+            arguments += ["-cpu", f"rv64,{self.cpu}"]
+        if self.icount is not None:
+            arguments += ["-icount", f"shift={self.icount},sleep=off"]
+            arguments += ["-rtc", f"base={RTC_EPOCH},clock=vm"]
+        if framed:
+            arguments += ["-display", "none", "-serial", "stdio"]
+            arguments += ["-monitor", "none"]
+        else:
+            arguments += ["-nographic"]
+        if self.gdb is not None:
+            arguments += ["-gdb", f"tcp:127.0.0.1:{self.gdb}", "-S"]
+        arguments += ["-kernel", kernel, "-initrd", initrd]
+        append = self.bootargs(framed)
+        return arguments + (["-append", append] if append else [])
+
+    def bootargs(self, framed: bool) -> str:
+        words = ["framed"] if framed else []
+        if self.limit is not None:
+            words.append(f"limit={round(self.limit * 1000)}")  # milliseconds
+        return " ".join(words)
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """How a boot ended. `text` says why, unless the command just exited."""
+
+    status: int
+    reason: str  # exit, limit, timeout, panic or machine
+    text: str = ""
+
+
+def find_qemu() -> str:
+    """The QEMU to use: $QEMU or the one in PATH, and new enough."""
+    name = os.environ.get("QEMU") or "qemu-system-riscv64"
+    path = shutil.which(name)
+    if path is None:
+        raise SetupError(f"no {name}: scripts/setup installs it")
+    try:
+        said = subprocess.run([path, "--version"], capture_output=True, text=True)
+    except OSError as error:
+        raise SetupError(f"{name}: {error.strerror}") from error
+    version = re.search(r"version (\d+)\.(\d+)", said.stdout)
+    if not version:
+        raise SetupError(f"{name} does not tell its version")
+    if tuple(map(int, version.groups())) < QEMU_OLDEST:
+        raise SetupError(
+            f"{name} is {version[1]}.{version[2]}, older than 7.2: install a newer"
+            " one (Debian 12 and Ubuntu 24.04 have it), or name it in $QEMU"
+        )
+    return path
+
+
+def descriptor_path(fd: int) -> str:
+    """A name under which QEMU can open a descriptor that it inherits."""
+    return f"/proc/self/fd/{fd}"
+
+
+def interact(machine: Machine, qemu: str, kernel: int, initrd: int) -> Outcome:
+    """Boot with the terminal as console. QEMU's own status is the outcome."""
+    arguments = machine.arguments(
+        descriptor_path(kernel), descriptor_path(initrd), framed=False
+    )
+    process = subprocess.Popen([qemu, *arguments], pass_fds=(kernel, initrd))
+    try:
+        status = process.wait(machine.timeout)
+    except subprocess.TimeoutExpired:
+        return _timed_out(machine)
+    finally:
+        # Not kill: QEMU has the terminal's settings to put back.
+        process.terminate()
+        process.wait()
+    if status < 0:
+        return Outcome(STATUS_SETUP, "machine", f"QEMU died of signal {-status}")
+    return Outcome(status, "exit")
+
+
+class Boot:
+    """One boot with framed output."""
+
+    QEMU = "qemu"  # the channel of QEMU's own complaints
+
+    def __init__(
+        self, machine: Machine, qemu: str, kernel: int, initrd: int
+    ) -> None:
+        self.machine = machine
+        self.fds = (kernel, initrd)
+        self.command = [qemu] + machine.arguments(
+            descriptor_path(kernel), descriptor_path(initrd), framed=True
+        )
+        self.sink: Callable[[str, bytes], None]
+        self.frames = frames.Frames()
+        self.complaints = b""
+        self.heard = b""  # the line's last bytes, to know a restart by
+        self.banner: Optional[bytes] = None
+        self.deadline: Optional[float] = None
+
+    def command_line(self) -> str:
+        return shlex.join(self.command)
+
+    def run(self, sink: Callable[[str, bytes], None]) -> Outcome:
+        """Boot, and stay until the machine is off.
+
+        sink(channel, bytes) gets the channels of frames.py and QEMU. It must
+        not block: a serial line that has to wait for its reader would no
+        longer run the same way twice.
+        """
+        self.sink = sink
+        if self.machine.timeout is not None:
+            self.deadline = time.monotonic() + self.machine.timeout
+        with self._qemu() as process:
+            cut_short = self._listen(process)
+            if cut_short:
+                return cut_short
+            return self._outcome(process.wait())
+
+    @contextlib.contextmanager
+    def _qemu(self) -> Iterator[subprocess.Popen]:
+        # In a session of its own a Ctrl-C on our terminal reaches only us;
+        # QEMU would take it for a clean end.
+        process = subprocess.Popen(
+            self.command,
+            pass_fds=self.fds,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(process.stdout, F_SETPIPE_SZ, PIPE_SIZE)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+            process.stderr.close()
+
+    def _listen(self, process: subprocess.Popen) -> Optional[Outcome]:
+        """Pass on what is heard until both pipes end: None. Or give up."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ, self._serial)
+            selector.register(process.stderr, selectors.EVENT_READ, self._complain)
+            while selector.get_map():
+                ready = selector.select(self._time_left())
+                if self._time_left() == 0:
+                    return self._ended_by_text() or _timed_out(self.machine)
+                for key, _ in ready:
+                    data = os.read(key.fd, READ_SIZE)
+                    if not data:
+                        selector.unregister(key.fileobj)
+                    elif key.data(data):
+                        return Outcome(
+                            STATUS_SETUP, "machine", "the machine restarted"
+                        )
+        return None
+
+    def _time_left(self) -> Optional[float]:
+        if self.deadline is None:
+            return None
+        return max(0.0, self.deadline - time.monotonic())
+
+    def _serial(self, data: bytes) -> bool:
+        """Take bytes of the serial line; True if the machine restarted."""
+        final = self._ended_by_text()
+        for channel, piece in self.frames.feed(data):
+            self.sink(channel, piece)
+        if not final and self._ended_by_text():
+            grace = time.monotonic() + PANIC_GRACE
+            self.deadline = min(grace, self.deadline or grace)
+        return self._restarted(data)
+
+    def _restarted(self, data: bytes) -> bool:
+        """Did the firmware's first words come again?"""
+        self.heard += data
+        if self.banner is None:
+            if len(self.heard) < BANNER_SIZE:
+                return False
+            self.banner = self.heard[:BANNER_SIZE]
+            self.heard = self.heard[1:]
+        found = self.banner in self.heard
+        self.heard = self.heard[-(BANNER_SIZE - 1) :]
+        return found
+
+    def _complain(self, data: bytes) -> bool:
+        self.complaints += data
+        self.sink(self.QEMU, data)
+        return False
+
+    def _ended_by_text(self) -> Optional[Outcome]:
+        """The outcome, if the guest has begun its last words."""
+        if self.frames.channel == frames.PANIC:
+            return Outcome(STATUS_PANIC, "panic", "the kernel panicked")
+        if self.frames.channel == frames.LIMIT:
+            limit = f"{self.machine.limit:g} s" if self.machine.limit else "time"
+            return Outcome(STATUS_LIMIT, "limit", f"the limit of {limit} is over")
+        return None
+
+    def _outcome(self, status: int) -> Outcome:
+        """What it means that QEMU exited with status."""
+        complaint = self.complaints.decode(errors="replace").strip()
+        if status < 0:
+            return Outcome(STATUS_SETUP, "machine", f"QEMU died of signal {-status}")
+        if "terminating on signal" in complaint:
+            return Outcome(STATUS_SETUP, "machine", complaint.splitlines()[-1])
+        if not self.heard:
+            why = complaint.splitlines()[-1:] or ["QEMU said nothing"]
+            return Outcome(STATUS_SETUP, "machine", f"no boot: {why[0]}")
+        return self._ended_by_text() or Outcome(status, "exit")
+
+
+def _timed_out(machine: Machine) -> Outcome:
+    return Outcome(
+        STATUS_LIMIT, "timeout", f"not done after {machine.timeout:g} s, stopped"
+    )

@@ -1,0 +1,237 @@
+"""scripts/run: boot Tally for a command, or for a shell. See tally-run(1)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import NoReturn, Optional
+
+import frames
+import image
+from machine import (
+    STATUS_SETUP,
+    Boot,
+    Machine,
+    Outcome,
+    SetupError,
+    find_qemu,
+    interact,
+)
+
+STATUS_SIGNAL = 128  # and the signal's number, as a shell has it
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+FLUSH_GRACE = 5.0  # seconds that a reader has after the machine was stopped
+
+HINT = "Ctrl-A X ends QEMU, as poweroff does in the guest; help lists commands"
+
+
+class UsageError(Exception):
+    pass
+
+
+class Stopped(BaseException):
+    """A signal told us to stop."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+def positive(kind: type):
+    def convert(text: str):
+        value = kind(text)
+        if not 0 < value < float("inf"):
+            raise ValueError(text)
+        return value
+
+    convert.__name__ = "positive number"
+    return convert
+
+
+def parser() -> Parser:
+    p = Parser(prog="run", allow_abbrev=False, usage="%(prog)s [OPTIONS] [-- COMMAND]")
+    p.add_argument("--harts", type=positive(int), default=4, metavar="N")
+    p.add_argument("--mem", default="256M", metavar="SIZE", help="as QEMU's -m")
+    p.add_argument("--icount", type=int, metavar="SHIFT",
+                   help="an instruction takes 2^SHIFT ns, every run is the same")
+    p.add_argument("--cpu", metavar="OPTIONS", help="as in QEMU's -cpu rv64,OPTIONS")
+    p.add_argument("--extra", type=Path, metavar="DIR", help="programs of your own")
+    p.add_argument("--kernel", type=Path, metavar="FILE", help="another kernel")
+    p.add_argument("--limit", type=positive(float), metavar="S",
+                   help="virtual seconds after which the kernel stops")
+    p.add_argument("--timeout", type=positive(float), metavar="S",
+                   help="seconds after which QEMU is stopped")
+    p.add_argument("--report", type=Path, metavar="FILE", help="how it ended, as JSON")
+    p.add_argument("--gdb", type=positive(int), metavar="PORT",
+                   help="wait there for a debugger before the first instruction")
+    p.add_argument("-v", action="store_true", dest="verbose",
+                   help="show the build, the boot and QEMU's command line")
+    return p
+
+
+def parse(words: list[str]) -> tuple[argparse.Namespace, Optional[str]]:
+    """The options, and the command: all words after --, joined by spaces."""
+    command = None
+    if "--" in words:
+        at = words.index("--")
+        command = " ".join(words[at + 1 :])
+        words = words[:at]
+        if not command:
+            raise UsageError("no command after --")
+    return parser().parse_args(words), command
+
+
+def early_report(words: list[str]) -> Optional[Path]:
+    """The report's file, wanted even if the other options are wrong."""
+    finder = Parser(add_help=False, allow_abbrev=False)
+    finder.add_argument("--report", type=Path)
+    before = words[: words.index("--")] if "--" in words else words
+    try:
+        return finder.parse_known_args(before)[0].report
+    except UsageError:
+        return None
+
+
+class Output:
+    """Writes to stdout and stderr in order, from a thread of its own.
+
+    So a slow reader of ours never holds up the machine's serial line.
+    """
+
+    def __init__(self, verbose: bool) -> None:
+        self.lost = threading.Event()  # a reader has gone away
+        self._queue: queue.SimpleQueue = queue.SimpleQueue()
+        self._targets = {frames.STDOUT: 1, frames.STDERR: 2}
+        self._targets.update({frames.PANIC: 2, frames.LIMIT: 2})
+        if verbose:
+            self._targets.update({frames.BOOT: 2, Boot.QEMU: 2})
+        self._thread = threading.Thread(target=self._write_all, daemon=True)
+        self._thread.start()
+
+    def take(self, channel: str, data: bytes) -> None:
+        if self.lost.is_set():
+            raise BrokenPipeError
+        if channel not in self._targets:
+            return
+        if channel not in (frames.STDOUT, frames.STDERR):
+            data = data.replace(b"\r", b"")
+        self._queue.put((self._targets[channel], data))
+
+    def finish(self, patience: Optional[float] = None) -> None:
+        """Wait until everything is written, or for so many seconds."""
+        self._queue.put(None)
+        self._thread.join(patience)
+        if self.lost.is_set():
+            raise BrokenPipeError
+
+    def _write_all(self) -> None:
+        for fd, data in iter(self._queue.get, None):
+            try:
+                while data:
+                    data = data[os.write(fd, data) :]
+            except OSError:
+                self.lost.set()
+                return
+
+
+def build(options: argparse.Namespace, command: Optional[str]) -> tuple[int, int]:
+    """Descriptors of the kernel and the initrd to boot."""
+    with image.build_lock():
+        image.make(verbose=options.verbose)
+        extra = b""
+        if options.extra:
+            extra = image.overlay(options.extra, options.verbose)
+        initrd = image.initrd(command, extra)
+        kernel = (options.kernel or image.BUILD / "kernel.elf").read_bytes()
+    return image.hold(kernel, "kernel"), image.hold(initrd, "initrd")
+
+
+def boot(framed: Boot, verbose: bool) -> Outcome:
+    if verbose:
+        complain(framed.command_line())
+    output = Output(verbose)
+    try:
+        outcome = framed.run(output.take)
+    except BaseException:
+        output.finish(FLUSH_GRACE)
+        raise
+    output.finish(None if outcome.reason == "exit" else FLUSH_GRACE)
+    return outcome
+
+
+def run(options: argparse.Namespace, command: Optional[str]) -> Outcome:
+    machine = Machine(
+        options.harts, options.mem, options.icount, options.cpu,
+        options.limit, options.timeout, options.gdb,
+    )
+    qemu = find_qemu()
+    kernel, initrd = build(options, command)
+    if command is None:
+        complain(HINT)
+        return interact(machine, qemu, kernel, initrd)
+    return boot(Boot(machine, qemu, kernel, initrd), options.verbose)
+
+
+def attempt(words: list[str]) -> Outcome:
+    """Do what the words ask, and name whatever goes wrong."""
+    try:
+        return run(*parse(words))
+    except UsageError as error:
+        return Outcome(STATUS_SETUP, "usage", f"{error} (run --help lists options)")
+    except SetupError as error:
+        return Outcome(STATUS_SETUP, "setup", str(error))
+    except image.BuildError as error:
+        return Outcome(STATUS_SETUP, "build", str(error))
+    except BrokenPipeError:  # nobody reads our output any more
+        return Outcome(STATUS_SIGNAL + signal.SIGPIPE, "signal")
+    except OSError as error:
+        return Outcome(STATUS_SETUP, "setup", f"{error.filename}: {error.strerror}")
+    except Stopped as stop:
+        name = signal.Signals(stop.number).name
+        return Outcome(STATUS_SIGNAL + stop.number, "signal", f"stopped by {name}")
+
+
+def stop(number: int, _frame: object) -> NoReturn:
+    for each in STOP_SIGNALS:  # once is enough
+        signal.signal(each, signal.SIG_IGN)
+    raise Stopped(number)
+
+
+def write_report(file: Path, outcome: Outcome) -> None:
+    facts = {"status": outcome.status, "reason": outcome.reason}
+    file.write_text(json.dumps(facts) + "\n")
+
+
+def complain(text: str) -> None:
+    print(f"run: {text}", file=sys.stderr, flush=True)
+
+
+def main(words: list[str]) -> int:
+    for number in STOP_SIGNALS:
+        signal.signal(number, stop)
+    outcome = attempt(words)
+    if outcome.text:
+        complain(outcome.text)
+    report = early_report(words)
+    try:
+        if report:
+            write_report(report, outcome)
+    except OSError as error:
+        complain(f"no report: {error.filename}: {error.strerror}")
+        return STATUS_SETUP
+    return outcome.status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
