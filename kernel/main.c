@@ -86,6 +86,9 @@ boot_main(unsigned long hartid)
 	if (machine.memory_ignored)
 		kprintf("%lu MiB beyond the kernel's reach stay unused\n",
 			machine.memory_ignored >> 20);
+	if (machine.harts_ignored)
+		kprintf("%u more harts than the limit of %u stay off\n",
+			machine.harts_ignored, HART_MAX);
 	page_init(va_to_pa(kernel_end), machine.memory_end,
 		  machine.initrd_start, machine.initrd_end);
 	aspace_init();

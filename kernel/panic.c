@@ -22,7 +22,7 @@
 #define STATUS_PANIC 125
 
 #define DLE     '\x10'
-#define FRAMES  32  /* of a backtrace; a runaway recursion has more */
+#define FRAMES  20  /* of a backtrace; a runaway recursion has more */
 #define STOP_MS 100 /* how long to wait for the other harts */
 
 static struct hart *ending;  /* the hart that ends everything; atomic */
@@ -142,6 +142,25 @@ print_backtrace(unsigned long fp)
 		kprintf("  ...\n");
 }
 
+/*
+ * What a trap interrupted may have had no frame, or not yet: then its caller
+ * is only in ra. If it has called another, ra lies within itself.
+ */
+static void
+print_trapped(unsigned long pc, unsigned long ra)
+{
+	unsigned long offset;
+	const char *name = symbol_name(pc, &offset);
+	const char *caller = symbol_name(ra - 1, &offset);
+
+	kprintf("  ");
+	print_pc(pc, 0);
+	if (caller && caller != name) {
+		kprintf("  ");
+		print_pc(ra, 1);
+	}
+}
+
 /* Where the last sample found each hart. */
 static void
 print_harts(void)
@@ -185,7 +204,7 @@ panic(const char *fmt, ...)
 
 void
 panic_trap(const char *what, unsigned long sepc, unsigned long scause,
-	   unsigned long stval, unsigned long fp)
+	   unsigned long stval, unsigned long fp, unsigned long ra)
 {
 	bool first = begin_end('P');
 
@@ -194,8 +213,7 @@ panic_trap(const char *what, unsigned long sepc, unsigned long scause,
 		stval);
 	if (first) {
 		print_whereabouts();
-		kprintf("  ");
-		print_pc(sepc, 0);
+		print_trapped(sepc, ra);
 		print_backtrace(fp);
 		print_harts();
 	}

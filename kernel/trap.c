@@ -114,7 +114,7 @@ user_exception(struct trapframe *tf)
 
 	if (tf->sstatus & SSTATUS_SPP)
 		panic_trap(cause_name(tf->scause), tf->sepc, tf->scause,
-			   tf->stval, 0);
+			   tf->stval, 0, 0);
 	if (access && aspace_fault(current->proc->as, tf->stval, access) == 0)
 		return;
 	if (tf->scause == CAUSE_ILLEGAL && fp_first_use())
@@ -159,21 +159,21 @@ trap_kernel(struct ktrapframe *kf)
 
 	if (!access || !fixup || !current->proc || level_of(kf->sie) != 0)
 		panic_trap(cause_name(kf->scause), kf->sepc, kf->scause,
-			   kf->stval, kf->s0);
+			   kf->stval, kf->s0, kf->ra);
 	csr_set(sstatus, SSTATUS_SIE);
 	if (aspace_fault(current->proc->as, kf->stval, access) != 0)
 		kf->sepc = fixup;
 }
 
-/* trap.S found no room on the stack; sp as it was. On overflow_stacks. */
+/* trap.S found no room on the stack; sp as it was. On overflow_stacks, but s0
+ * is still that of what overflowed: it lies in this function's frame. */
 void
 trap_stack_overflow(unsigned long sp)
 {
-	unsigned long fp;
+	const unsigned long *fp = __builtin_frame_address(0);
 
-	asm volatile("mv %0, s0" : "=r"(fp));
 	panic_trap("kernel stack overflow", csr_read(sepc), csr_read(scause),
-		   sp, fp);
+		   sp, fp[-2], 0);
 }
 
 static bool

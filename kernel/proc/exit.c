@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <sys/wait.h>
 
+#include "../clock.h"
 #include "../machine.h"
 #include "../syscall.h"
 #include "proc.h"
@@ -206,8 +207,10 @@ free_zombie(struct proc *p)
 					proc_link);
 
 	while (__atomic_load_n(&t->state, __ATOMIC_ACQUIRE) != THREAD_DEAD ||
-	       __atomic_load_n(&t->on_cpu, __ATOMIC_ACQUIRE))
-		thread_yield();
+	       __atomic_load_n(&t->on_cpu, __ATOMIC_ACQUIRE)) {
+		thread_yield(); /* to it, if it is on this hart */
+		clock_nap();
+	}
 	proc_free(p);
 }
 

@@ -27,7 +27,7 @@
 #define COLUMNS_LEAST 16
 
 #define CONTROL(c) ((c)&0x1f)
-#define DEL     0x7f
+#define DEL        0x7f
 enum { /* keys that send more than one character */
        KEY_UP = 0x100,
        KEY_DOWN,

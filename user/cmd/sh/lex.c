@@ -5,9 +5,27 @@
  * p->here until the newline is read.
  */
 #include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "sh.h"
+
+void
+lex_error(struct parser *p, const char *format, ...)
+{
+	char message[128];
+	va_list args;
+
+	if (!p->failed && !p->in->interrupted) {
+		va_start(args, format);
+		vsnprintf(message, sizeof(message), format, args);
+		va_end(args);
+		sh.line = p->in->line;
+		shell_warn("line %d: syntax error: %s", sh.line, message);
+	}
+	p->failed = true;
+}
 
 /* The next character, not taken. */
 int
@@ -88,8 +106,8 @@ lex_here(struct parser *p, struct redirect *r)
 
 	for (;;) {
 		if (lex_peek_raw(p) == LEX_END) {
-			parse_error(p, "here-document without a line '%s'",
-				    r->delimiter);
+			lex_error(p, "here-document without a line '%s'",
+				  r->delimiter);
 			break;
 		}
 		s = p->in->p;
@@ -184,8 +202,8 @@ lex_scan(struct parser *p)
 	p->literal = NULL;
 	if (c == LEX_END) {
 		if (p->here)
-			parse_error(p, "here-document without a line '%s'",
-				    p->here->delimiter);
+			lex_error(p, "here-document without a line '%s'",
+				  p->here->delimiter);
 		return T_EOF;
 	}
 	if (c == '\n')

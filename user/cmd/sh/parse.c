@@ -3,8 +3,6 @@
  * grammar. After an error every token is T_EOF, at which all rules end, so
  * none of them checks for failure.
  */
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "sh.h"
@@ -23,24 +21,7 @@ static const char *const token_text[] = {
 static const char *const closers[] = {"then", "else", "elif", "fi",
 				      "do",   "done", "esac", "}"};
 
-static struct node *parse_and_or(struct parser *p);
 static struct node *parse_one(struct parser *p);
-
-void
-parse_error(struct parser *p, const char *format, ...)
-{
-	char message[128];
-	va_list args;
-
-	if (!p->failed && !p->in->interrupted) {
-		va_start(args, format);
-		vsnprintf(message, sizeof(message), format, args);
-		va_end(args);
-		sh.line = p->in->line;
-		shell_warn("line %d: syntax error: %s", sh.line, message);
-	}
-	p->failed = true;
-}
 
 static void
 unexpected(struct parser *p)
@@ -48,12 +29,12 @@ unexpected(struct parser *p)
 	enum token t = lex_token(p);
 
 	if (t == T_WORD && !p->literal)
-		parse_error(p, "unexpected word");
+		lex_error(p, "unexpected word");
 	else
-		parse_error(p, "unexpected %s",
-			    t == T_WORD        ? p->literal
-			    : t == T_IO_NUMBER ? "redirection"
-					       : token_text[t]);
+		lex_error(p, "unexpected %s",
+			  t == T_WORD        ? p->literal
+			  : t == T_IO_NUMBER ? "redirection"
+					     : token_text[t]);
 }
 
 static struct node *
@@ -122,7 +103,7 @@ parse_delimiter(struct parser *p, struct redirect *r, struct part *parts)
 
 	for (; parts; parts = parts->next) {
 		if (parts->kind != PART_TEXT) {
-			parse_error(p, "bad here-document delimiter");
+			lex_error(p, "bad here-document delimiter");
 			break;
 		}
 		r->literal |= parts->quoted;
@@ -194,7 +175,7 @@ parse_function(struct parser *p, const char *name)
 	n->arena = p->arena;
 	n->left = parse_one(p);
 	if (n->left->kind < NODE_SUBSHELL || n->left->kind == NODE_FUNCTION)
-		parse_error(p, "a function's body must be a compound command");
+		lex_error(p, "a function's body must be a compound command");
 	return n;
 }
 
@@ -213,6 +194,7 @@ parse_simple(struct parser *p)
 	struct assign **assign = &n->assigns;
 	struct word **word = &n->words;
 	struct redirect **redirect = &n->redirects;
+	const char *name;
 
 	for (;;) {
 		redirect = parse_redirects(p, redirect);
@@ -223,8 +205,7 @@ parse_simple(struct parser *p)
 			lex_take(p);
 			continue;
 		}
-		const char *name = n->words ? NULL : p->literal;
-
+		name = n->words ? NULL : p->literal;
 		*word = take_word(p);
 		word = &(*word)->next;
 		if (name && lex_token(p) == T_LPAREN && !n->assigns &&
@@ -356,25 +337,18 @@ parse_case(struct parser *p)
 	return n;
 }
 
+/* { list } or ( list ) */
 static struct node *
-parse_group(struct parser *p)
+parse_group(struct parser *p, enum node_kind kind)
 {
-	struct node *n = node_new(p, NODE_GROUP, NULL);
+	struct node *n = node_new(p, kind, NULL);
 
 	lex_take(p);
 	n->left = parse_body(p);
-	expect(p, "}");
-	return n;
-}
-
-static struct node *
-parse_subshell(struct parser *p)
-{
-	struct node *n = node_new(p, NODE_SUBSHELL, NULL);
-
-	lex_take(p);
-	n->left = parse_body(p);
-	expect_token(p, T_RPAREN);
+	if (kind == NODE_GROUP)
+		expect(p, "}");
+	else
+		expect_token(p, T_RPAREN);
 	return n;
 }
 
@@ -385,9 +359,9 @@ parse_one(struct parser *p)
 	struct node *n;
 
 	if (lex_token(p) == T_LPAREN)
-		n = parse_subshell(p);
+		n = parse_group(p, NODE_SUBSHELL);
 	else if (at(p, "{"))
-		n = parse_group(p);
+		n = parse_group(p, NODE_GROUP);
 	else if (at(p, "if"))
 		n = parse_if(p);
 	else if (at(p, "while"))

@@ -90,7 +90,7 @@ void shell_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same, and give up the whole command with a status. */
 void shell_abort(int status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-bool shell_is_option(const char *s);         /* -x or +x */
+bool shell_is_option(const char *s);     /* -x or +x */
 bool shell_option(char letter, bool on); /* false: there is no such option */
 
 /* ------------------------------------------------------------- mem.c */
@@ -275,6 +275,9 @@ struct parser {
 
 enum token lex_token(struct parser *p); /* look at the next */
 void lex_take(struct parser *p);        /* drop it */
+/* A syntax error, with its line; the first is reported. */
+void lex_error(struct parser *p, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Texts of here-documents that start on the next line: r and r->here... */
 void lex_expect_here(struct parser *p, struct redirect *r);
 
@@ -292,8 +295,6 @@ struct part *word_lex(struct parser *p); /* the word that starts here */
 /* Parts of a text whose quotes are plain: a here-document, a prompt. */
 struct part *word_text(struct parser *outer, const char *text);
 
-void parse_error(struct parser *p, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 struct node *parse_list(struct parser *p); /* to what can't be in one */
 enum parsed { PARSED, PARSED_NOTHING, PARSED_ERROR, PARSED_EOF };
 /* One complete command. The arena is the caller's to put, always. */

@@ -79,7 +79,7 @@ word_single_quotes(struct builder *b)
 
 	while ((c = lex_peek_raw(b->p)) != '\'') {
 		if (c == LEX_END) {
-			parse_error(b->p, "unterminated '");
+			lex_error(b->p, "unterminated '");
 			return;
 		}
 		text_put(b, c, true);
@@ -119,7 +119,7 @@ word_commands(struct parser *p, struct input *in, enum token end)
 	struct node *n = parse_list(&inner);
 
 	if (lex_token(&inner) != end)
-		parse_error(&inner, "unterminated command substitution");
+		lex_error(&inner, "unterminated command substitution");
 	p->failed |= inner.failed;
 	lex_expect_here(p, inner.here); /* after the outer line */
 	return n;
@@ -147,7 +147,7 @@ word_backquotes(struct builder *b, bool quoted)
 		buf_put(&text, c);
 	}
 	if (c == LEX_END) {
-		parse_error(p, "unterminated `");
+		lex_error(p, "unterminated `");
 	} else {
 		lex_skip(p);
 		input_string(&in, text.s ? text.s : "");
@@ -197,7 +197,7 @@ word_operator(struct parser *p, struct part *part, bool quoted)
 	c = lex_peek(p);
 	if (c == LEX_END || !strchr(OPERATORS, c) ||
 	    (part->colon && strchr("#%", c))) {
-		parse_error(p, "bad substitution");
+		lex_error(p, "bad substitution");
 		return;
 	}
 	lex_skip(p);
@@ -223,11 +223,11 @@ word_braces(struct builder *b, bool quoted)
 		part->text = word_name(p, true);
 	}
 	if (*part->text == '\0')
-		parse_error(p, "bad substitution");
+		lex_error(p, "bad substitution");
 	else if (lex_peek(p) != '}' && part->op == '\0')
 		word_operator(p, part, quoted);
 	if (!p->failed && !lex_follow(p, '}'))
-		parse_error(p, "bad substitution");
+		lex_error(p, "bad substitution");
 }
 
 static void
@@ -252,7 +252,7 @@ word_dollar(struct builder *b, bool quoted)
 		part_add(b, PART_ARITH, quoted)->operand = word_run(
 		    p, UNTIL_ARITH, true);
 		if (!lex_follow(p, ')') || !lex_follow(p, ')'))
-			parse_error(p, "unterminated $((");
+			lex_error(p, "unterminated $((");
 	}
 }
 
@@ -308,9 +308,9 @@ word_parts(struct builder *b, enum until until, bool quoted)
 		}
 	}
 	if (c == LEX_END && until != UNTIL_META && until != UNTIL_END)
-		parse_error(p, until == UNTIL_DQUOTE  ? "unterminated \""
-			       : until == UNTIL_BRACE ? "unterminated ${"
-						      : "unterminated $((");
+		lex_error(p, until == UNTIL_DQUOTE  ? "unterminated \""
+			     : until == UNTIL_BRACE ? "unterminated ${"
+						    : "unterminated $((");
 }
 
 struct part *
