@@ -1,12 +1,11 @@
 /* memcpy, memmove, memset: the string functions that move bulk data. */
 #include "bulk.h"
+#include "riscv.h"
 
 	.text
 
 /* void *memset(void *dst, int c, size_t n) */
-	.globl	memset
-	.type	memset, @function
-memset:
+FUNCTION memset
 	mv	a3, a0
 	beqz	a1, 1f
 	andi	a1, a1, 0xff
@@ -18,32 +17,24 @@ memset:
 	or	a1, a1, t0
 1:	BULK_FILL
 	ret
-	.size	memset, . - memset
 
 /* void *memmove(void *dst, const void *src, size_t n): unless dst starts
  * inside src, memcpy, which follows, will do. */
-	.globl	memmove
-	.type	memmove, @function
-memmove:
+FUNCTION memmove
 	sub	t0, a0, a1
 	bltu	t0, a2, move_down
-	.size	memmove, . - memmove
 
 /* void *memcpy(void *dst, const void *src, size_t n) */
-	.globl	memcpy
-	.type	memcpy, @function
-memcpy:
+FUNCTION memcpy
 	mv	a3, a0
 	BULK_COPY
 	ret
-	.size	memcpy, . - memcpy
 
 /*
  * memmove, from the end downwards. Like BULK_COPY, but what can't be aligned
  * together goes by bytes.
  */
-	.type	move_down, @function
-move_down:
+FUNCTION move_down
 	add	a1, a1, a2
 	add	a3, a0, a2
 	xor	t0, a1, a3
@@ -87,4 +78,3 @@ move_down:
 	sb	t1, 0(a3)
 	j	5b
 9:	ret
-	.size	move_down, . - move_down

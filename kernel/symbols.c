@@ -46,7 +46,6 @@ struct elf_symbol {
 };
 
 #define ST_TYPE(info) ((info)&0xf)
-#define STT_NOTYPE    0 /* labels in assembly */
 #define STT_FUNC      2
 
 struct symbol {
@@ -65,17 +64,14 @@ read_exactly(struct vnode *v, void *buf, size_t n, uint64_t offset)
 	return vnode_read(v, buf, n, offset) == (ssize_t)n;
 }
 
-/* Is s a name in the text that someone would want to read? */
+/* Is s a function in the text? Labels in assembly are only marks. */
 static bool
 is_wanted(const struct elf_symbol *s)
 {
-	unsigned int type = ST_TYPE(s->st_info);
-
-	return (type == STT_FUNC || type == STT_NOTYPE) &&
+	return ST_TYPE(s->st_info) == STT_FUNC &&
 	       s->st_value >= (unsigned long)text_start &&
 	       s->st_value < (unsigned long)text_end &&
-	       s->st_name < strings_size && strings[s->st_name] != '.' &&
-	       strings[s->st_name] != '$' && strings[s->st_name] != '\0';
+	       s->st_name < strings_size && strings[s->st_name] != '\0';
 }
 
 /* Pass over the symbols in the file: add those wanted to the table if there

@@ -1,16 +1,15 @@
 /*
  * Pipes: a ring of pages between two open files.
  *
- * Positions count bytes since the pipe was empty; position p lies in page
- * p / PAGE_SIZE of the ring. Pages are found as writing reaches them and kept
- * until the pipe goes, and an empty pipe starts again at position 0: one that
- * is read as fast as it's written stays on its first page.
+ * Positions count bytes; position p lies in the ring's page p / PAGE_SIZE.
+ * Pages are found as writing reaches them, and kept until the pipe goes. An
+ * empty pipe starts again at position 0, so one that is read as fast as it's
+ * written stays on its first page.
  *
  * One reader and one writer at a time move bytes, without the spinlock, for
- * that may fault and sleep: the writer between tail and the bytes it has
- * reserved by being the writer, the reader between head and tail. `busy` says
- * that an end is taken; a wait for it can be interrupted, as no wait for a
- * mutex can. A write of at most PIPE_BUF bytes waits for room for all of them,
+ * that may fault and sleep: the reader from head up, the writer from tail up.
+ * `busy` says that an end is taken: unlike a mutex, it can be waited for until
+ * a signal comes. A write of at most PIPE_BUF bytes waits for room for all of them,
  * and publishes them at once.
  */
 #include <errno.h>

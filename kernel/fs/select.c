@@ -9,7 +9,6 @@
  * the thread sleeps, while it still asks other files, isn't lost.
  */
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <sys/select.h>
 
@@ -18,6 +17,8 @@
 #include "../proc/proc.h"
 #include "../syscall.h"
 #include "vfs.h"
+
+#define US_PER_S 1000000
 
 /* One file of interest. */
 struct watch {
@@ -167,7 +168,7 @@ deadline_after(uint64_t seconds, uint64_t us)
 		return WAIT_FOREVER;
 	/* Rounded up: never early. */
 	return now + seconds * machine.timebase +
-	       (us * machine.timebase + 999999) / 1000000;
+	       (us * machine.timebase + US_PER_S - 1) / US_PER_S;
 }
 
 /* poll's list becomes watches; an entry whose descriptor is bad is ready. */
@@ -204,6 +205,7 @@ sys_poll(const unsigned long *arg)
 {
 	unsigned long n = arg[1];
 	int ms = arg[2];
+	unsigned long deadline = WAIT_FOREVER;
 	struct pollfd *fds;
 	long r;
 
@@ -212,12 +214,11 @@ sys_poll(const unsigned long *arg)
 	fds = kmalloc((n + 1) * sizeof *fds); /* n may be 0: a plain sleep */
 	if (fds == NULL)
 		return -ENOMEM;
+	if (ms >= 0)
+		deadline = deadline_after(ms / 1000, ms % 1000 * 1000);
 	r = copy_in(fds, arg[0], n * sizeof *fds);
 	if (r == 0)
-		r = poll_fds(fds, n,
-			     ms < 0
-				 ? WAIT_FOREVER
-				 : deadline_after(ms / 1000, ms % 1000 * 1000));
+		r = poll_fds(fds, n, deadline);
 	if (r >= 0 && copy_out(arg[0], fds, n * sizeof *fds) < 0)
 		r = -EFAULT;
 	kfree(fds);
@@ -300,7 +301,7 @@ copy_in_deadline(uintptr_t user, unsigned long *deadline)
 		return 0;
 	if (copy_in(&tv, user, sizeof tv) < 0)
 		return -EFAULT;
-	if (tv.tv_sec < 0 || tv.tv_usec < 0 || tv.tv_usec >= 1000000)
+	if (tv.tv_sec < 0 || tv.tv_usec < 0 || tv.tv_usec >= US_PER_S)
 		return -EINVAL;
 	*deadline = deadline_after(tv.tv_sec, tv.tv_usec);
 	return 0;

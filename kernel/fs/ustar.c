@@ -150,49 +150,56 @@ unpack_one(const struct header *h, char *path, size_t size)
 	}
 }
 
-/* What is wrong with h, of which left bytes remain; NULL: nothing. */
-static const char *
-complaint(const struct header *h, size_t left, size_t size)
+/* Is h, block number block, a header whose file fits in left bytes? If not,
+ * say so. */
+static bool
+check(const struct header *h, size_t block, size_t left)
 {
+	const char *wrong = NULL;
+
 	if (memcmp(h->magic, "ustar", sizeof "ustar" - 1) != 0)
-		return "isn't a ustar header";
-	if (octal(h->checksum, sizeof h->checksum) != checksum(h))
-		return "has a wrong checksum";
-	if (size > left - BLOCK)
-		return "is longer than the archive";
-	return NULL;
+		wrong = "isn't a ustar header";
+	else if (octal(h->checksum, sizeof h->checksum) != checksum(h))
+		wrong = "has a wrong checksum";
+	else if (octal(h->size, sizeof h->size) > left)
+		wrong = "has a file longer than the archive";
+	if (wrong != NULL)
+		kprintf("ustar: block %zu %s\n", block, wrong);
+	return wrong == NULL;
 }
 
-/* 0, or the first error; what was unpacked before it stays. */
+/*
+ * What can't be made is reported and left out; a damaged header ends it all,
+ * for who knows where the next one is. 0, or the first error.
+ */
 int
 ustar_unpack(const void *archive, size_t size)
 {
-	const char *p = archive, *end = p + size;
+	const struct header *blocks = archive;
+	size_t count = size / BLOCK, i = 0;
 	char *path = kmalloc(PATH_MAX_LEN);
-	int r = path != NULL ? 0 : -ENOMEM;
+	int first = 0;
 
-	while (r == 0 && end - p >= BLOCK) {
-		const struct header *h = (const struct header *)p;
+	if (path == NULL)
+		return -ENOMEM;
+	while (i < count) {
+		const struct header *h = &blocks[i++];
 		size_t n = octal(h->size, sizeof h->size);
-		const char *wrong;
+		int r = -EINVAL;
 
-		p += BLOCK;
 		if (is_zero(h))
 			continue;
-		wrong = complaint(h, end - (const char *)h, n);
-		if (wrong != NULL) {
-			kprintf("ustar: block %zu %s\n",
-				((const char *)h - (const char *)archive) /
-				    BLOCK,
-				wrong);
-			r = -EINVAL;
-			break;
+		if (!check(h, i - 1, (count - i) * BLOCK)) {
+			i = count;
+		} else {
+			i += (n + BLOCK - 1) / BLOCK;
+			r = unpack_one(h, path, n);
+			if (r < 0)
+				kprintf("ustar: %s: error %d\n", path, -r);
 		}
-		p += (n + BLOCK - 1) / BLOCK * BLOCK;
-		r = unpack_one(h, path, n);
-		if (r < 0)
-			kprintf("ustar: %s: error %d\n", path, -r);
+		if (first == 0)
+			first = r;
 	}
 	kfree(path);
-	return r;
+	return first;
 }

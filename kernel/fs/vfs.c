@@ -42,8 +42,8 @@ vnode_read(struct vnode *v, void *buf, size_t n, off_t offset)
 	    .kernel = true,
 	};
 
-	if (v->type == S_IFDIR)
-		return -EISDIR;
+	if (v->type != S_IFREG)
+		return -EINVAL;
 	return v->ops->read(v, NULL, &u);
 }
 
@@ -313,7 +313,8 @@ vfs_init(void)
 	if (size != 0)
 		r = ustar_unpack(pa_to_va(machine.initrd_start), size);
 	if (r < 0)
-		kprintf("initrd: unpacking ends early, error %d\n", -r);
+		kprintf("initrd: not all of it could be unpacked\n");
+	page_add(machine.initrd_start, machine.initrd_end);
 	r = devfs_init();
 	if (r < 0)
 		panic("no /dev: error %d", -r);

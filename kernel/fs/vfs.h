@@ -119,7 +119,7 @@ void vfs_init(void); /* mount / and /dev, unpack the initrd */
 void vnode_init(struct vnode *v, const struct vnode_ops *ops, mode_t type);
 void vnode_ref(struct vnode *v);
 void vnode_put(struct vnode *v);
-/* From kernel memory, at an offset: for exec and symbols.c. */
+/* A regular file into kernel memory, at an offset: for exec, symbols.c. */
 ssize_t vnode_read(struct vnode *v, void *buf, size_t n, off_t offset);
 int vnode_stat(struct vnode *v, struct stat *st);
 

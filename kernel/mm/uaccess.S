@@ -39,17 +39,12 @@
 	.text
 
 /* int copy_in(void *dst, uintptr_t user_src, size_t n) */
-	.globl	copy_in
-	.type	copy_in, @function
-copy_in:
+FUNCTION copy_in
 	CHECK_RANGE a1, a2
 	j	copy
-	.size	copy_in, . - copy_in
 
 /* int copy_out(uintptr_t user_dst, const void *src, size_t n) */
-	.globl	copy_out
-	.type	copy_out, @function
-copy_out:
+FUNCTION copy_out
 	CHECK_RANGE a0, a2
 copy:
 	mv	a3, a0
@@ -58,12 +53,9 @@ copy:
 	ACCESS_END
 	li	a0, 0
 	ret
-	.size	copy_out, . - copy_out
 
 /* int zero_out(uintptr_t user_dst, size_t n) */
-	.globl	zero_out
-	.type	zero_out, @function
-zero_out:
+FUNCTION zero_out
 	CHECK_RANGE a0, a1
 	mv	a3, a0
 	mv	a2, a1
@@ -73,7 +65,6 @@ zero_out:
 	ACCESS_END
 	li	a0, 0
 	ret
-	.size	zero_out, . - zero_out
 
 /*
  * ssize_t copy_in_str(char *dst, uintptr_t user_src, size_t size)
@@ -91,9 +82,7 @@ zero_out:
  * 6: Copy; the length is how far the copy has come.
  * 7: No NUL: has the search reached the end of dst, or that of user memory?
  */
-	.globl	copy_in_str
-	.type	copy_in_str, @function
-copy_in_str:
+FUNCTION copy_in_str
 	/* 1 */
 	CHECK_RANGE a1, zero
 	sub	t0, t0, a1
@@ -150,7 +139,6 @@ no_nul:
 	bne	a2, t4, bad
 	li	a0, -ENAMETOOLONG
 	ret
-	.size	copy_in_str, . - copy_in_str
 
 /* What an access that can't be made comes to. */
 fault:

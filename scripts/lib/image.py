@@ -11,6 +11,7 @@ import fcntl
 import hashlib
 import io
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -58,6 +59,8 @@ def overlay(extra: Path, verbose: bool = False) -> bytes:
     extra = extra.resolve()
     if not extra.is_dir():
         raise BuildError(f"no such folder: {extra}")
+    if re.search(r"[\s$#:%]", str(extra)):
+        raise BuildError(f"make can't work in a folder of that name: {extra}")
     name = hashlib.sha256(os.fsencode(extra)).hexdigest()[:12]
     archive = BUILD / f"overlay-{name}.tar"
     make("overlay", f"EXTRA={extra}", f"OVERLAY={archive}", verbose=verbose)
@@ -99,3 +102,13 @@ def hold(data: bytes, name: str) -> int:
     with open(fd, "wb", closefd=False) as file:
         file.write(data)
     return fd
+
+
+@contextlib.contextmanager
+def held(data: bytes, name: str) -> Iterator[int]:
+    """The same for a while."""
+    fd = hold(data, name)
+    try:
+        yield fd
+    finally:
+        os.close(fd)

@@ -11,7 +11,6 @@
 #include "cmd.h"
 #include "elfsym.h"
 
-enum { RANK_NONE, RANK_LABEL, RANK_FUNCTION };
 
 /* The tables that matter, checked. */
 struct tables {
@@ -84,23 +83,14 @@ symbol_name(const struct tables *t, const Elf64_Sym *s)
 	return s->st_name < t->names_size ? t->names + s->st_name : "";
 }
 
-/* How good a name for code a symbol is. */
-static unsigned char
-symbol_rank(const struct tables *t, const Elf64_Sym *s)
+/* Is s a function? Labels in assembly, `$x` and the like are only marks. */
+static bool
+is_function(const struct tables *t, const Elf64_Sym *s)
 {
-	const char *name = symbol_name(t, s);
-	bool in_code = s->st_shndx < t->sections_count &&
-		       (t->sections[s->st_shndx].sh_flags & SHF_EXECINSTR);
-
-	/* `$x` marks instructions among data, and is no place of its own. */
-	if (!in_code || *name == '\0' || *name == '$' || *name == '.')
-		return RANK_NONE;
-	if (ELF64_ST_TYPE(s->st_info) == STT_FUNC)
-		return RANK_FUNCTION;
-	if (ELF64_ST_TYPE(s->st_info) == STT_NOTYPE &&
-	    ELF64_ST_BIND(s->st_info) == STB_GLOBAL)
-		return RANK_LABEL;
-	return RANK_NONE;
+	return ELF64_ST_TYPE(s->st_info) == STT_FUNC &&
+	       s->st_shndx < t->sections_count &&
+	       (t->sections[s->st_shndx].sh_flags & SHF_EXECINSTR) &&
+	       *symbol_name(t, s) != '\0';
 }
 
 static int
@@ -110,8 +100,6 @@ by_address(const void *left, const void *right)
 
 	if (a->value != b->value)
 		return a->value < b->value ? -1 : 1;
-	if (a->rank != b->rank)
-		return b->rank - a->rank;
 	return strcmp(a->name, b->name);
 }
 
@@ -122,9 +110,8 @@ collect(struct elfsyms *syms, const struct tables *t)
 
 	for (size_t i = 0; i < t->symbols_count; i++) {
 		const Elf64_Sym *s = &t->symbols[i];
-		unsigned char rank = symbol_rank(t, s);
 
-		if (rank == RANK_NONE)
+		if (!is_function(t, s))
 			continue;
 		if (syms->count == room)
 			syms->text = cmd_grow(syms->text, &room,
@@ -132,7 +119,6 @@ collect(struct elfsyms *syms, const struct tables *t)
 		syms->text[syms->count++] = (struct elfsym){
 		    .value = s->st_value,
 		    .name = symbol_name(t, s),
-		    .rank = rank,
 		};
 	}
 	qsort(syms->text, syms->count, sizeof(*syms->text), by_address);

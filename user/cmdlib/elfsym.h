@@ -12,7 +12,6 @@
 struct elfsym {
 	uint64_t value;
 	const char *name;
-	unsigned char rank; /* of two at one address the greater is kept */
 };
 
 struct elfsyms {

@@ -352,8 +352,11 @@ fileno(FILE *f)
 	return s->fd;
 }
 
+/* The first destructors are those without a number, then the highest. */
+#define LAST_OF_ALL 101
+
 /* Write what all streams hold; at exit too. */
-static __attribute__((destructor)) int
+static __attribute__((destructor(LAST_OF_ALL))) int
 stream_flush_all(void)
 {
 	int result = 0;

@@ -28,17 +28,9 @@
 
 #define CONTROL(c) ((c)&0x1f)
 #define DEL        0x7f
-enum { /* keys that send more than one character */
-       KEY_UP = 0x100,
-       KEY_DOWN,
-       KEY_LEFT,
-       KEY_RIGHT,
-       KEY_HOME,
-       KEY_END,
-       KEY_DELETE,
-       KEY_OTHER,
-       KEY_EOF
-};
+#define KEY_DELETE 0x100 /* these are no characters */
+#define KEY_OTHER  0x101
+#define KEY_EOF    0x102
 
 struct editor {
 	struct buf *line;
@@ -234,7 +226,8 @@ read_byte(void)
 	return n == 1 ? c : KEY_EOF;
 }
 
-/* What follows ESC: [ or O, perhaps numbers, and a letter or ~. */
+/* What follows ESC: [ or O, perhaps numbers, and a letter or ~. Most of these
+ * keys do what a control character does. */
 static int
 read_escape(void)
 {
@@ -242,9 +235,11 @@ read_escape(void)
 		char end, number;
 		short key;
 	} keys[] = {
-	    {'A', 0, KEY_UP},     {'B', 0, KEY_DOWN},     {'C', 0, KEY_RIGHT},
-	    {'D', 0, KEY_LEFT},   {'H', 0, KEY_HOME},     {'F', 0, KEY_END},
-	    {'~', '1', KEY_HOME}, {'~', '3', KEY_DELETE}, {'~', '4', KEY_END},
+	    {'A', 0, CONTROL('P')},   {'B', 0, CONTROL('N')},
+	    {'C', 0, CONTROL('F')},   {'D', 0, CONTROL('B')},
+	    {'H', 0, CONTROL('A')},   {'F', 0, CONTROL('E')},
+	    {'~', '1', CONTROL('A')}, {'~', '4', CONTROL('E')},
+	    {'~', '3', KEY_DELETE},
 	};
 	int c = read_byte(), number = 0;
 	size_t i;
@@ -268,69 +263,64 @@ move(struct editor *e, size_t pos)
 	}
 }
 
-/* Act on a key that leaves the line open. */
 static void
-edit_key(struct editor *e, int key)
+clear_screen(struct editor *e)
 {
-	char c = key;
+	out_str("\033[H\033[2J");
+	out_str(e->prompt);
+	redraw(e);
+}
 
+/* Keys that move the cursor or choose a line; false: it isn't one. */
+static bool
+move_key(struct editor *e, int key)
+{
 	switch (key) {
 	case CONTROL('A'):
-	case KEY_HOME:
 		move(e, 0);
-		break;
+		return true;
 	case CONTROL('E'):
-	case KEY_END:
 		move(e, e->line->len);
-		break;
+		return true;
 	case CONTROL('B'):
-	case KEY_LEFT:
 		move(e, e->pos - 1);
-		break;
+		return true;
 	case CONTROL('F'):
-	case KEY_RIGHT:
 		move(e, e->pos + 1);
-		break;
+		return true;
 	case CONTROL('P'):
-	case KEY_UP:
 		recall(e, e->back + 1);
-		break;
+		return true;
 	case CONTROL('N'):
-	case KEY_DOWN:
 		recall(e, e->back - 1);
-		break;
-	case CONTROL('H'):
-	case DEL:
-		if (e->pos > 0)
-			erase(e, e->pos - 1, e->pos);
-		break;
-	case CONTROL('D'):
-	case KEY_DELETE:
-		if (e->pos < e->line->len)
-			erase(e, e->pos, e->pos + 1);
-		break;
-	case CONTROL('W'):
-		erase(e, word_start(e), e->pos);
-		break;
-	case CONTROL('U'):
-		erase(e, 0, e->pos);
-		break;
-	case CONTROL('K'):
-		erase(e, e->pos, e->line->len);
-		break;
-	case CONTROL('L'):
-		out_str("\033[H\033[2J");
-		out_str(e->prompt);
-		redraw(e);
-		break;
-	case '\t':
-		complete(e);
-		break;
-	default:
-		if (key < KEY_UP && (isprint(key) || key > DEL))
-			insert(e, &c, 1);
-		break;
+		return true;
 	}
+	return false;
+}
+
+/* Keys that change the line. */
+static void
+change_key(struct editor *e, int key)
+{
+	size_t pos = e->pos, len = e->line->len;
+	char c = key;
+
+	if ((key == CONTROL('H') || key == DEL) && pos > 0)
+		erase(e, pos - 1, pos);
+	else if ((key == CONTROL('D') || key == KEY_DELETE) && pos < len)
+		erase(e, pos, pos + 1);
+	else if (key == CONTROL('W'))
+		erase(e, word_start(e), pos);
+	else if (key == CONTROL('U'))
+		erase(e, 0, pos);
+	else if (key == CONTROL('K'))
+		erase(e, pos, len);
+	else if (key == CONTROL('L'))
+		clear_screen(e);
+	else if (key == '\t')
+		complete(e);
+	else if (key < KEY_DELETE && (isprint(key) || key > DEL))
+		insert(e, &c, 1);
 }
 
 /* Keys until one ends the line. */
@@ -350,7 +340,8 @@ edit_keys(struct editor *e)
 		}
 		if (key == KEY_EOF || (key == CONTROL('D') && !e->line->len))
 			return EDIT_EOF;
-		edit_key(e, key);
+		if (!move_key(e, key))
+			change_key(e, key);
 	}
 }
 

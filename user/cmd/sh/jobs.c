@@ -14,30 +14,12 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "sh.h"
+#include "jobs.h"
 
 #define JOBS_KEPT 64 /* finished ones whose status a script may ask for */
 
-enum state { RUNNING, STOPPED, DONE };
-
-struct process {
-	pid_t pid;
-	int status; /* as waitpid gave it */
-	enum state state;
-};
-
-struct job {
-	struct job *next;
-	int id;          /* as in %1; 0: it has no number */
-	pid_t pgrp;      /* 0: the shell's */
-	char *text;      /* NULL: unknown */
-	enum state told; /* the state its user knows of */
-	int n;
-	struct process p[];
-};
-
 bool job_control;
-static struct job *jobs; /* the oldest first */
+struct job *jobs;
 static int terminal = -1;
 static pid_t shell_pgrp, outer_pgrp;
 
@@ -62,6 +44,12 @@ job_leave(void)
 		tcsetpgrp(terminal, outer_pgrp);
 }
 
+void
+job_foreground(struct job *j)
+{
+	tcsetpgrp(terminal, j->pgrp);
+}
+
 struct job *
 job_new(int processes, const char *text)
 {
@@ -75,7 +63,7 @@ job_new(int processes, const char *text)
 	return j;
 }
 
-static void
+void
 job_free(struct job *j)
 {
 	struct job **link = &jobs;
@@ -87,7 +75,7 @@ job_free(struct job *j)
 	free(j);
 }
 
-static enum state
+enum state
 job_state(struct job *j)
 {
 	enum state state = DONE;
@@ -102,7 +90,7 @@ job_state(struct job *j)
 	return state;
 }
 
-static int
+int
 job_status(struct job *j)
 {
 	int status = j->n > 0 ? j->p[j->n - 1].status : 0;
@@ -114,7 +102,7 @@ job_status(struct job *j)
 	return j->n > 0 ? WEXITSTATUS(status) : STATUS_ERROR;
 }
 
-static struct job *
+struct job *
 job_of(pid_t pid, struct process **p)
 {
 	struct job *j;
@@ -143,9 +131,8 @@ all_gone(void)
 			j->p[i].state = DONE;
 }
 
-/* Learn of a child's change. false: none was to be had. */
-static bool
-reap(int options)
+bool
+job_reap(int options)
 {
 	struct process *p;
 	int status;
@@ -171,7 +158,7 @@ job_group(struct job *j, pid_t pid, bool foreground)
 		j->pgrp = pid ? pid : getpid();
 	setpgid(pid, j->pgrp);
 	if (foreground && j->n == 0)
-		tcsetpgrp(terminal, j->pgrp);
+		job_foreground(j);
 }
 
 pid_t
@@ -259,7 +246,7 @@ job_wait(struct job *j)
 	int status;
 
 	while (job_state(j) == RUNNING)
-		reap(0);
+		job_reap(0);
 	if (job_control && j->pgrp != 0)
 		tcsetpgrp(terminal, shell_pgrp);
 	status = job_status(j);
@@ -276,7 +263,7 @@ job_prune(void)
 	struct job *j, *next;
 	int done = 0;
 
-	while (reap(WNOHANG))
+	while (job_reap(WNOHANG))
 		;
 	for (j = jobs; j; j = j->next)
 		done += job_state(j) == DONE;
@@ -305,13 +292,12 @@ job_background(struct job *j)
 	}
 }
 
-/* Print the jobs with numbers, all or those with news; forget the done. */
-static void
+void
 job_list(bool all)
 {
 	struct job *j, *next;
 
-	while (reap(WNOHANG))
+	while (job_reap(WNOHANG))
 		;
 	for (j = jobs; j; j = next) {
 		enum state state = job_state(j);
@@ -332,178 +318,4 @@ job_report(void)
 {
 	job_list(false);
 	out_flush();
-}
-
-/* The job that %1, %%, %+, %-, %name or a pid means; NULL: none. */
-static struct job *
-job_find(const char *name)
-{
-	struct job *j, *current = NULL, *previous = NULL, *found = NULL;
-	struct process *p;
-	long n;
-
-	if (number_parse(name, &n))
-		return job_of(n, &p);
-	if (*name++ != '%')
-		return NULL;
-	for (j = jobs; j; j = j->next) {
-		if (j->id == 0)
-			continue;
-		previous = current;
-		current = j;
-		if (number_parse(name, &n)
-			? j->id == n
-			: j->text && *name &&
-			      strncmp(j->text, name, strlen(name)) == 0)
-			found = j;
-	}
-	if (*name == '\0' || strcmp(name, "%") == 0 || strcmp(name, "+") == 0)
-		return current;
-	return strcmp(name, "-") == 0 ? previous : found;
-}
-
-int
-builtin_jobs(int argc, char **argv)
-{
-	(void)argc, (void)argv;
-	job_list(true);
-	return 0;
-}
-
-/* fg and bg. */
-static int
-job_continue(int argc, char **argv, bool foreground)
-{
-	struct job *j = job_find(argc > 1 ? argv[1] : "%");
-	int i;
-
-	if (!j || !job_control || job_state(j) == DONE) {
-		shell_warn("%s: %s", argv[0],
-			   job_control ? "no such job" : "no job control");
-		return STATUS_ERROR;
-	}
-	for (i = 0; i < j->n; i++)
-		if (j->p[i].state == STOPPED)
-			j->p[i].state = RUNNING;
-	j->told = RUNNING;
-	out_format("[%d] %s\n", j->id, j->text ? j->text : "");
-	out_flush();
-	if (foreground)
-		tcsetpgrp(terminal, j->pgrp);
-	kill(-j->pgrp, SIGCONT);
-	return foreground ? job_wait(j) : 0;
-}
-
-int
-builtin_fg(int argc, char **argv)
-{
-	return job_continue(argc, argv, true);
-}
-
-int
-builtin_bg(int argc, char **argv)
-{
-	return job_continue(argc, argv, false);
-}
-
-/* Wait for one background job; a signal that has come ends it. */
-static int
-wait_for(struct job *j)
-{
-	int status;
-
-	while (job_state(j) == RUNNING)
-		if (!reap(0) && trap_caught)
-			return STATUS_SIGNAL + trap_signal();
-	status = job_status(j);
-	if (job_state(j) == DONE)
-		job_free(j);
-	return status;
-}
-
-int
-builtin_wait(int argc, char **argv)
-{
-	int i, status = 0;
-	struct job *j;
-
-	for (i = 1; i < argc; i++) {
-		j = job_find(argv[i]);
-		status = j ? wait_for(j) : STATUS_NOT_FOUND;
-		if (trap_caught)
-			return status;
-	}
-	if (argc > 1)
-		return status;
-	for (j = jobs; j; j = jobs) {
-		while (j && job_state(j) == STOPPED)
-			j = j->next;
-		if (!j)
-			break;
-		status = wait_for(j);
-		if (trap_caught)
-			return status;
-	}
-	return 0;
-}
-
-/* Send a signal to a job, or to a process or group by number. */
-static int
-kill_one(const char *name, int sig)
-{
-	struct job *j = *name == '%' ? job_find(name) : NULL;
-	int i, failed = 0;
-	long pid;
-
-	if (j && j->pgrp != 0) {
-		failed = kill(-j->pgrp, sig);
-	} else if (j) {
-		for (i = 0; i < j->n; i++)
-			failed |= kill(j->p[i].pid, sig);
-	} else if (number_parse(name, &pid)) {
-		failed = kill(pid, sig);
-	} else {
-		shell_warn("kill: %s: no such job or process", name);
-		return STATUS_ERROR;
-	}
-	if (failed)
-		shell_warn("kill: %s: %s", name, strerror(errno));
-	return failed ? STATUS_ERROR : 0;
-}
-
-static int
-kill_list(void)
-{
-	int sig;
-
-	for (sig = 1; sig < NSIG; sig++)
-		if (*signal_name(sig) != '?')
-			out_format("%d %s\n", sig, signal_name(sig));
-	return 0;
-}
-
-int
-builtin_kill(int argc, char **argv)
-{
-	int sig = SIGTERM, i = 1, status = 0;
-
-	if (argc > 1 && strcmp(argv[1], "-l") == 0)
-		return kill_list();
-	if (argc > 2 && strcmp(argv[1], "-s") == 0) {
-		sig = signal_number(argv[2]);
-		i = 3;
-	} else if (argc > 1 && argv[1][0] == '-' && argv[1][1] != '-') {
-		sig = signal_number(argv[1] + 1);
-		i = 2;
-	}
-	if (i < argc && strcmp(argv[i], "--") == 0)
-		i++;
-	if (sig < 0 || i >= argc) {
-		shell_warn(sig < 0 ? "kill: no such signal"
-				   : "kill: usage: kill [-SIGNAL] PID...");
-		return STATUS_USAGE;
-	}
-	for (; i < argc; i++)
-		status |= kill_one(argv[i], sig);
-	return status;
 }

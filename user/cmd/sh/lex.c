@@ -95,6 +95,25 @@ lex_expect_here(struct parser *p, struct redirect *r)
 	*tail = r;
 }
 
+void
+lex_delimiter(struct parser *p, struct redirect *r)
+{
+	struct part *part;
+	struct buf text = {0};
+
+	for (part = r->target; part; part = part->next) {
+		if (part->kind != PART_TEXT) {
+			lex_error(p, "bad here-document delimiter");
+			break;
+		}
+		r->literal |= part->quoted;
+		buf_add(&text, part->text, strlen(part->text));
+	}
+	r->delimiter = buf_take(&text, p->arena);
+	buf_free(&text);
+	lex_expect_here(p, r);
+}
+
 /* The text of one here-document: the lines up to the delimiter. */
 static void
 lex_here(struct parser *p, struct redirect *r)

@@ -14,7 +14,7 @@ static const char *const token_text[] = {
     [T_LESS] = "<",          [T_LESSAND] = "<&", [T_LESSGREAT] = "<>",
     [T_HERE] = "<<",         [T_GREAT] = ">",    [T_HERE_STRIP] = "<<-",
     [T_GREATAND] = ">&",     [T_APPEND] = ">>",  [T_CLOBBER] = ">|",
-    [T_EOF] = "end of file",
+    [T_EOF] = "end of file", [T_WORD] = "word",  [T_IO_NUMBER] = "number",
 };
 
 /* Words that end a list where a command could stand. */
@@ -28,13 +28,8 @@ unexpected(struct parser *p)
 {
 	enum token t = lex_token(p);
 
-	if (t == T_WORD && !p->literal)
-		lex_error(p, "unexpected word");
-	else
-		lex_error(p, "unexpected %s",
-			  t == T_WORD        ? p->literal
-			  : t == T_IO_NUMBER ? "redirection"
-					     : token_text[t]);
+	lex_error(p, "unexpected %s",
+		  t == T_WORD && p->literal ? p->literal : token_text[t]);
 }
 
 static struct node *
@@ -86,32 +81,10 @@ take_word(struct parser *p)
 {
 	struct word *w = arena_alloc(p->arena, sizeof(*w));
 
-	if (lex_token(p) != T_WORD) {
-		unexpected(p);
-		return w;
-	}
-	w->parts = p->parts;
-	lex_take(p);
+	if (lex_token(p) == T_WORD)
+		w->parts = p->parts;
+	expect_token(p, T_WORD);
 	return w;
-}
-
-/* A here-document's delimiter: its word without the quotes. */
-static void
-parse_delimiter(struct parser *p, struct redirect *r, struct part *parts)
-{
-	struct buf text = {0};
-
-	for (; parts; parts = parts->next) {
-		if (parts->kind != PART_TEXT) {
-			lex_error(p, "bad here-document delimiter");
-			break;
-		}
-		r->literal |= parts->quoted;
-		buf_add(&text, parts->text, strlen(parts->text));
-	}
-	r->delimiter = buf_take(&text, p->arena);
-	buf_free(&text);
-	lex_expect_here(p, r);
 }
 
 /* Redirections, as many as follow, added at tail; gives the new tail. */
@@ -134,7 +107,7 @@ parse_redirects(struct parser *p, struct redirect **tail)
 		lex_take(p);
 		r->target = take_word(p)->parts;
 		if (r->op == T_HERE || r->op == T_HERE_STRIP)
-			parse_delimiter(p, r, r->target);
+			lex_delimiter(p, r);
 		*tail = r;
 		tail = &r->next;
 	}

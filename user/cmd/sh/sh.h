@@ -5,12 +5,13 @@
  *	lex.c    characters to tokens
  *	word.c   the inside of a word: "$x", $(ls), text
  *	parse.c  tokens to trees of struct node
- *	exec.c   runs a tree; redirect.c and jobs.c see to files, processes
+ *	exec.c   runs a tree, call.c its simple commands; redirect.c and
+ *	         jobs.c see to files and processes
  *	expand.c words to fields: $x, $(ls), splitting, file names (glob.c)
  *	arith.c  $(( ))
  *	var.c    variables, and their local values in functions
  *	trap.c   signals
- *	builtin.c, control.c, echo.c, test.c     commands of the shell's own
+ *	builtin.c, control.c, echo.c, jobcmd.c, test.c  the shell's commands
  *	edit.c, complete.c    a line typed at the terminal
  *	main.c   options, the loops over commands, errors
  *	mem.c    arenas, strings that grow, output
@@ -33,12 +34,13 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-enum { /* exit statuses that POSIX names */
-       STATUS_ERROR = 1,
-       STATUS_USAGE = 2, /* also syntax errors and failed expansions */
-       STATUS_NOT_EXECUTABLE = 126,
-       STATUS_NOT_FOUND = 127,
-       STATUS_SIGNAL = 128, /* and the signal's number */
+/* Exit statuses that POSIX names. */
+enum {
+	STATUS_ERROR = 1,
+	STATUS_USAGE = 2, /* also syntax errors and failed expansions */
+	STATUS_NOT_EXECUTABLE = 126,
+	STATUS_NOT_FOUND = 127,
+	STATUS_SIGNAL = 128, /* and the signal's number */
 };
 
 /* ------------------------------------------------------------ main.c */
@@ -278,6 +280,8 @@ void lex_take(struct parser *p);        /* drop it */
 /* A syntax error, with its line; the first is reported. */
 void lex_error(struct parser *p, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* A here-document, whose target is its delimiter until the text is read. */
+void lex_delimiter(struct parser *p, struct redirect *r);
 /* Texts of here-documents that start on the next line: r and r->here... */
 void lex_expect_here(struct parser *p, struct redirect *r);
 

@@ -1,0 +1,62 @@
+"""Fixtures. A test boots with `guest`, types with `console`.
+
+Both are on 4 harts under icount, unless @pytest.mark.machines names others:
+then the test runs on each (see harness/guest.py).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Callable, Iterator
+
+import pytest
+
+from harness import checks
+from harness.console import Console
+from harness.guest import MACHINES, Guest, Images
+from machine import Machine
+
+GUEST_PROGRAMS = Path(__file__).parent / "guest"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-expected",
+        action="store_true",
+        help="write tests/expected anew from what the tests see",
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "machine" in metafunc.fixturenames:
+        marker = metafunc.definition.get_closest_marker("machines")
+        names = marker.args if marker else ("4",)
+        machines = [MACHINES[name] for name in names]
+        metafunc.parametrize("machine", machines, ids=names, scope="module")
+
+
+@pytest.fixture(scope="session")
+def images() -> Images:
+    """The kernel, the initrd and the guest test programs, built."""
+    return Images(GUEST_PROGRAMS)
+
+
+@pytest.fixture(scope="module")
+def guest(images: Images, machine: Machine) -> Guest:
+    """Boots commands: guest("echo hello").out"""
+    return Guest(images, machine)
+
+
+@pytest.fixture
+def console(images: Images, machine: Machine) -> Iterator[Console]:
+    """A shell at a prompt."""
+    shell = Console(machine)
+    yield shell
+    shell.close()
+
+
+@pytest.fixture
+def expected(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """expected(NAME, text) asserts that tests/expected/NAME holds the text."""
+    update = request.config.getoption("--update-expected")
+    return lambda name, text: checks.assert_expected(name, text, update)

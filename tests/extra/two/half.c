@@ -1,0 +1,7 @@
+int half(int n);
+
+int
+half(int n)
+{
+	return n / 2;
+}

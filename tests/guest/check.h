@@ -1,0 +1,60 @@
+/*
+ * Checks of a guest test program: one line each, and `done N` at the end, as
+ * tests/harness/checks.py reads them.
+ */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int checks_made, checks_failed;
+
+/* CHECK(condition, format, ...): the rest is the check's name, as printf has
+ * it. Lines are whole even where several processes check. */
+#define CHECK(good, ...) check_line((good), __LINE__, #good, errno, __VA_ARGS__)
+
+/* CHECK_ERRNO(call, errno, format, ...): it fails with just that. */
+#define CHECK_ERRNO(call, wanted, ...) \
+	CHECK((errno = 0, (long)(call) == -1 && errno == (wanted)), __VA_ARGS__)
+
+static inline __attribute__((format(printf, 5, 6))) bool
+check_line(bool good, int line, const char *what, int err, const char *name,
+	   ...)
+{
+	char text[256];
+	size_t n = good ? 0 : snprintf(text, sizeof(text), "not ");
+	va_list args;
+
+	checks_made++;
+	checks_failed += !good;
+	n += snprintf(text + n, sizeof(text) - n, "ok ");
+	va_start(args, name);
+	n += vsnprintf(text + n, sizeof(text) / 2, name, args);
+	va_end(args);
+	if (!good)
+		n += snprintf(text + n, sizeof(text) - n,
+			      ": line %d: %.60s: errno %d, %s", line, what, err,
+			      strerror(err));
+	if (n > sizeof(text) - 2)
+		n = sizeof(text) - 2;
+	text[n++] = '\n';
+	fflush(stdout);
+	if (write(STDOUT_FILENO, text, n) != (ssize_t)n)
+		_exit(1);
+	return good;
+}
+
+/* return check_done(); ends main. */
+static inline int
+check_done(void)
+{
+	printf("done %d\n", checks_made);
+	return checks_failed ? 1 : 0;
+}
+
+#endif

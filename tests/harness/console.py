@@ -1,0 +1,63 @@
+"""A shell at the guest's console, typed at as a person would."""
+
+from __future__ import annotations
+
+import pexpect
+
+import image
+from machine import Machine
+
+PROMPT = r"\ntally\$ $"
+DEADLINE = 60.0  # seconds to wait for anything
+
+
+class Console:
+    """Start with the first prompt. Nothing is typed before one is seen."""
+
+    def __init__(self, machine: Machine) -> None:
+        options = ["--harts", str(machine.harts), "--mem", machine.mem]
+        if machine.icount is not None:
+            options += ["--icount", str(machine.icount)]
+        if machine.cpu is not None:
+            options += ["--cpu", machine.cpu]
+        self.tty = pexpect.spawn(
+            str(image.ROOT / "scripts" / "run"), options, timeout=DEADLINE
+        )
+        self.boot = self.wait()
+        assert self.boot.count("OpenSBI v") == 1, self.boot
+
+    def wait(self) -> str:
+        """Wait for a prompt; what was shown before it, without returns."""
+        self.tty.expect(PROMPT)
+        return _text(self.tty.before)
+
+    def expect(self, pattern: str) -> str:
+        """Wait for something else; what was shown before it."""
+        self.tty.expect(pattern)
+        return _text(self.tty.before)
+
+    def send(self, keys: str) -> None:
+        self.tty.send(keys)
+
+    def control(self, letter: str) -> None:
+        self.tty.sendcontrol(letter)
+
+    def run(self, command: str) -> str:
+        """Type a command line at the prompt; what it showed."""
+        self.tty.send(command + "\r")
+        shown = self.wait()
+        return shown.partition("\n")[2]  # without the echo of what was typed
+
+    def poweroff(self, command: str = "poweroff") -> int:
+        """End the machine from the prompt; its exit status."""
+        self.tty.send(command + "\r")
+        self.tty.expect(pexpect.EOF)
+        self.tty.close()
+        return self.tty.exitstatus
+
+    def close(self) -> None:
+        self.tty.close(force=True)
+
+
+def _text(data: bytes) -> str:
+    return data.decode(errors="replace").replace("\r", "")

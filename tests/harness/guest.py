@@ -1,0 +1,175 @@
+"""Commands run in a freshly booted guest.
+
+Every boot checks that the firmware and the kernel came up once, that the
+kernel did not panic, and that the guest powered itself off, before a
+deadline that fails. Where a test wants one of these to go wrong it says so.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+import secrets
+import shlex
+from pathlib import Path
+from typing import Iterable, Optional
+
+import frames
+import image
+from machine import Boot, Machine, Outcome, find_qemu
+
+FIRMWARE = b"OpenSBI v"
+KERNEL = b"Tally on "
+
+# Deadlines that a sound guest never meets: for one that waits for ever, which
+# virtual time soon shows, and for one that does not even get that far.
+_SAFE = {"limit": 120.0, "timeout": 300.0}
+
+#: The machines that tests boot, by the names that their marker gives.
+MACHINES = {
+    "1": Machine(harts=1, icount=6, **_SAFE),
+    "2": Machine(harts=2, icount=6, **_SAFE),
+    "4": Machine(harts=4, icount=6, **_SAFE),
+    "8": Machine(harts=8, icount=6, **_SAFE),
+    "free": Machine(harts=4, **_SAFE),
+    "no-sstc": Machine(harts=4, icount=6, cpu="sstc=off", **_SAFE),
+    "32M": Machine(harts=4, icount=6, mem="32M", **_SAFE),
+    "2G": Machine(harts=4, icount=6, mem="2G", **_SAFE),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """What one command did."""
+
+    command: str
+    stdout: bytes
+    stderr: bytes
+    status: int
+
+    @property
+    def out(self) -> str:
+        return self.stdout.decode()
+
+    @property
+    def err(self) -> str:
+        return self.stderr.decode()
+
+
+@dataclasses.dataclass(frozen=True)
+class BootResult(Result):
+    """And how the boot went that was made for it."""
+
+    outcome: Outcome
+    boot: bytes  # the firmware's and the kernel's messages
+    last_words: bytes  # of a panic, or at the time limit
+    qemu: bytes  # what QEMU complained of
+
+    def check(self, reason: str = "exit") -> None:
+        """Assert that the boot went as it should, and ended for `reason`."""
+        assert self.outcome.reason == reason, self._story()
+        assert self.boot.count(FIRMWARE) == 1, self._story()
+        assert self.boot.count(KERNEL) == 1, self._story()
+
+    def _story(self) -> str:
+        parts = [f"{self.command!r}: {self.outcome}"]
+        for name in ("boot", "stdout", "stderr", "last_words", "qemu"):
+            text = getattr(self, name).decode(errors="replace").replace("\r", "")
+            parts.append(f"--- {name}\n{text[-4000:]}")
+        return "\n".join(parts)
+
+
+class Images:
+    """What all guests boot: built once, and held."""
+
+    def __init__(self, programs: Optional[Path] = None) -> None:
+        """programs: a folder of guest programs, as scripts/run's --extra."""
+        with image.build_lock():
+            image.make()
+            self.programs = image.overlay(programs) if programs else b""
+            self.kernel = image.hold((image.BUILD / "kernel.elf").read_bytes(), "k")
+        self.qemu = find_qemu()
+
+    @functools.lru_cache(maxsize=None)
+    def extra(self, folder: Path) -> bytes:
+        with image.build_lock():
+            return image.overlay(folder)
+
+    def initrd(self, command: Optional[str], extra: Optional[Path] = None) -> bytes:
+        archives = [self.programs, self.extra(extra) if extra else b""]
+        parts = [a for a in archives if a]
+        joined = b"".join(map(image.members, parts))
+        return image.initrd(command, joined)
+
+
+class Guest:
+    """Boots commands on one machine."""
+
+    def __init__(self, images: Images, machine: Machine) -> None:
+        self.images = images
+        self.machine = machine
+
+    def __call__(
+        self,
+        command: str,
+        reason: str = "exit",
+        extra: Optional[Path] = None,
+        **changes: object,
+    ) -> BootResult:
+        """Boot for the command; changes are of the machine's fields."""
+        machine = dataclasses.replace(self.machine, **changes)
+        result = self._boot(command, machine, self.images.initrd(command, extra))
+        result.check(reason)
+        return result
+
+    def batch(self, commands: Iterable[str], **changes: object) -> list[Result]:
+        """Run many commands in one boot, each in a shell of its own.
+
+        Their output is apart, but a command that harms the others' files or
+        kills the shell spoils the batch.
+        """
+        mark = secrets.token_hex(8) if self.machine.icount is None else "tally-batch"
+        commands = list(commands)
+        boot = self("\n".join(_batch_line(c, mark) for c in commands), **changes)
+        pieces = re.split(rf"<{mark} (\w+)>\n".encode(), boot.stdout)
+        assert len(pieces) == 4 * len(commands) + 1, boot.out
+        results = []
+        for i, command in enumerate(commands):
+            stdout, status, stderr, _ = pieces[4 * i : 4 * i + 4]
+            results.append(Result(command, stdout, stderr, int(status)))
+        return results
+
+    def _boot(self, command: str, machine: Machine, initrd: bytes) -> BootResult:
+        heard = {name: bytearray() for name in _CHANNELS}
+        with image.held(initrd, "initrd") as fd:
+            boot = Boot(machine, self.images.qemu, self.images.kernel, fd)
+            outcome = boot.run(lambda channel, data: heard[channel].extend(data))
+        return BootResult(
+            command=command,
+            stdout=bytes(heard[frames.STDOUT]),
+            stderr=bytes(heard[frames.STDERR]),
+            status=outcome.status,
+            outcome=outcome,
+            boot=bytes(heard[frames.BOOT]),
+            last_words=bytes(heard[frames.PANIC] + heard[frames.LIMIT]),
+            qemu=bytes(heard[Boot.QEMU]),
+        )
+
+
+_CHANNELS = (
+    frames.STDOUT,
+    frames.STDERR,
+    frames.BOOT,
+    frames.PANIC,
+    frames.LIMIT,
+    Boot.QEMU,
+)
+
+
+def _batch_line(command: str, mark: str) -> str:
+    """stdout, <mark STATUS>, stderr, <mark end>."""
+    return (
+        f"sh -c {shlex.quote(command)} 2>/tmp/batch.err; "
+        f'echo "<{mark} $?>"; cat /tmp/batch.err; echo "<{mark} end>"'
+    )
