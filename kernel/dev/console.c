@@ -389,6 +389,7 @@ static const struct devfile files[] = {
 const struct device console_device = {
     .name = "console",
     .files = files,
+    .stream = true,
     .read = console_read,
     .write = console_write,
     .ioctl = console_ioctl,

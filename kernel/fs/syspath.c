@@ -165,8 +165,8 @@ sys_chdir(const unsigned long *arg)
 		return -ENOTDIR;
 	}
 	spin_lock(&p->lock);
-	old = p->cwd.vnode;
-	p->cwd.vnode = v;
+	old = p->cwd;
+	p->cwd = v;
 	spin_unlock(&p->lock);
 	vnode_put(old);
 	return 0;

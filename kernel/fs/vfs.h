@@ -180,12 +180,6 @@ int fd_dup2(struct file *f, int fd); /* fd, or -EBUSY */
 bool fd_cloexec(int fd);
 void fd_set_cloexec(int fd, bool cloexec);
 
-/* The working directory of a process: guarded by the process's lock. */
-struct cwd {
-	struct vnode *vnode;
-	char *path; /* absolute, normalised, kmalloc'ed */
-};
-
 /* Two open files on a new pipe: end[0] reads, end[1] writes. */
 int pipe_create(struct file *end[2]);
 

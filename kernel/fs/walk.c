@@ -27,8 +27,8 @@ walk_start(const char *path)
 		return v;
 	}
 	spin_lock(&p->lock);
-	if (p->cwd.vnode != NULL)
-		v = p->cwd.vnode;
+	if (p->cwd != NULL)
+		v = p->cwd;
 	vnode_ref(v);
 	spin_unlock(&p->lock);
 	return v;

@@ -29,26 +29,6 @@ fork_thread(struct proc *child)
 	return t;
 }
 
-/* The parent's directory, for the child too. 0 or -ENOMEM. */
-static int
-fork_cwd(struct proc *child, struct proc *parent)
-{
-	struct cwd *cwd = &child->cwd;
-	size_t size;
-
-	/* Under the lock, so that path and vnode belong together. */
-	spin_lock(&parent->lock);
-	size = strlen(parent->cwd.path) + 1;
-	cwd->path = kmalloc(size);
-	if (cwd->path != NULL) {
-		memcpy(cwd->path, parent->cwd.path, size);
-		cwd->vnode = parent->cwd.vnode;
-		vnode_ref(cwd->vnode);
-	}
-	spin_unlock(&parent->lock);
-	return cwd->path != NULL ? 0 : -ENOMEM;
-}
-
 /* What else a child has of its parent, and can be had without failing.
  * Pending signals, times and the alarm are not inherited. */
 static void
@@ -58,6 +38,8 @@ fork_attributes(struct proc *child, struct proc *parent)
 	memcpy(child->action, parent->action, sizeof child->action);
 	child->sigrestorer = parent->sigrestorer;
 	child->umask = parent->umask;
+	child->cwd = parent->cwd;
+	vnode_ref(child->cwd);
 	memcpy(child->name, parent->name, sizeof child->name);
 	spin_unlock(&parent->lock);
 }
@@ -74,7 +56,7 @@ sys_fork(const unsigned long *arg)
 	if (child == NULL)
 		return -ENOMEM;
 	child->as = aspace_fork(parent->as);
-	if (child->as == NULL || fork_cwd(child, parent) < 0)
+	if (child->as == NULL)
 		goto no_memory;
 	t = fork_thread(child);
 	if (t == NULL)

@@ -156,9 +156,8 @@ proc_free(struct proc *p)
 	}
 	if (p->as != NULL)
 		aspace_free(p->as);
-	if (p->cwd.vnode != NULL)
-		vnode_put(p->cwd.vnode);
-	kfree(p->cwd.path);
+	if (p->cwd != NULL)
+		vnode_put(p->cwd);
 	kfree(p->fds);
 	kfree(p);
 }
@@ -176,15 +175,14 @@ void
 proc_close_files(void)
 {
 	struct proc *p = current->proc;
-	struct cwd cwd;
+	struct vnode *cwd;
 
 	fdtable_close_all(p->fds);
 	spin_lock(&p->lock);
 	cwd = p->cwd;
-	p->cwd = (struct cwd){.vnode = NULL, .path = NULL};
+	p->cwd = NULL;
 	spin_unlock(&p->lock);
-	vnode_put(cwd.vnode);
-	kfree(cwd.path);
+	vnode_put(cwd);
 }
 
 struct aspace *
@@ -205,14 +203,10 @@ proc_set_aspace(struct aspace *as)
 static void
 init_start(void)
 {
-	static const char root[] = "/";
-	struct cwd *cwd = &current->proc->cwd;
-	int r = vfs_lookup(root, &cwd->vnode);
+	int r = vfs_lookup("/", &current->proc->cwd);
 
-	cwd->path = kmalloc(sizeof root);
-	if (r < 0 || cwd->path == NULL)
+	if (r < 0)
 		panic("process 1 has no root directory: error %d", -r);
-	memcpy(cwd->path, root, sizeof root);
 	r = exec_kernel("/bin/init", "init");
 	if (r < 0)
 		panic("can't run /bin/init: error %d", -r);

@@ -52,7 +52,7 @@ struct proc {
 	struct sigaction action[NSIG];
 	uintptr_t sigrestorer;    /* user code that handlers return to */
 	unsigned long sigpending; /* for any thread; read without the lock */
-	struct cwd cwd;
+	struct vnode *cwd;
 	mode_t umask;
 	char name[NAME_LEN]; /* the last part of what exec ran */
 

@@ -15,7 +15,7 @@
 static int checks_made, checks_failed;
 
 /* CHECK(condition, format, ...): the rest is the check's name, as printf has
- * it. Lines are whole even where several processes check. */
+ * it. For one process only: a child tells its parent by its exit status. */
 #define CHECK(good, ...) check_line((good), __LINE__, #good, errno, __VA_ARGS__)
 
 /* CHECK_ERRNO(call, errno, format, ...): it fails with just that. */
@@ -26,26 +26,18 @@ static inline __attribute__((format(printf, 5, 6))) bool
 check_line(bool good, int line, const char *what, int err, const char *name,
 	   ...)
 {
-	char text[256];
-	size_t n = good ? 0 : snprintf(text, sizeof(text), "not ");
 	va_list args;
 
 	checks_made++;
 	checks_failed += !good;
-	n += snprintf(text + n, sizeof(text) - n, "ok ");
+	fputs(good ? "ok " : "not ok ", stdout);
 	va_start(args, name);
-	n += vsnprintf(text + n, sizeof(text) / 2, name, args);
+	vprintf(name, args);
 	va_end(args);
 	if (!good)
-		n += snprintf(text + n, sizeof(text) - n,
-			      ": line %d: %.60s: errno %d, %s", line, what, err,
-			      strerror(err));
-	if (n > sizeof(text) - 2)
-		n = sizeof(text) - 2;
-	text[n++] = '\n';
-	fflush(stdout);
-	if (write(STDOUT_FILENO, text, n) != (ssize_t)n)
-		_exit(1);
+		printf(": line %d: %s: %s", line, what, strerror(err));
+	putchar('\n');
+	fflush(stdout); /* a child must not inherit it */
 	return good;
 }
 

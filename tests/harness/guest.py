@@ -8,9 +8,7 @@ deadline that fails. Where a test wants one of these to go wrong it says so.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import re
-import secrets
 import shlex
 from pathlib import Path
 from typing import Iterable, Optional
@@ -21,6 +19,7 @@ from machine import Boot, Machine, Outcome, find_qemu
 
 FIRMWARE = b"OpenSBI v"
 KERNEL = b"Tally on "
+MARK = "tally-batch"  # stands between the commands of one boot
 
 # Deadlines that a sound guest never meets: for one that waits for ever, which
 # virtual time soon shows, and for one that does not even get that far.
@@ -90,11 +89,13 @@ class Images:
             self.programs = image.overlay(programs) if programs else b""
             self.kernel = image.hold((image.BUILD / "kernel.elf").read_bytes(), "k")
         self.qemu = find_qemu()
+        self._extras: dict[Path, bytes] = {}
 
-    @functools.lru_cache(maxsize=None)
     def extra(self, folder: Path) -> bytes:
-        with image.build_lock():
-            return image.overlay(folder)
+        if folder not in self._extras:
+            with image.build_lock():
+                self._extras[folder] = image.overlay(folder)
+        return self._extras[folder]
 
     def initrd(self, command: Optional[str], extra: Optional[Path] = None) -> bytes:
         archives = [self.programs, self.extra(extra) if extra else b""]
@@ -129,10 +130,9 @@ class Guest:
         Their output is apart, but a command that harms the others' files or
         kills the shell spoils the batch.
         """
-        mark = secrets.token_hex(8) if self.machine.icount is None else "tally-batch"
         commands = list(commands)
-        boot = self("\n".join(_batch_line(c, mark) for c in commands), **changes)
-        pieces = re.split(rf"<{mark} (\w+)>\n".encode(), boot.stdout)
+        boot = self("\n".join(_batch_line(c) for c in commands), **changes)
+        pieces = re.split(rf"<{MARK} (\w+)>\n".encode(), boot.stdout)
         assert len(pieces) == 4 * len(commands) + 1, boot.out
         results = []
         for i, command in enumerate(commands):
@@ -167,9 +167,9 @@ _CHANNELS = (
 )
 
 
-def _batch_line(command: str, mark: str) -> str:
-    """stdout, <mark STATUS>, stderr, <mark end>."""
+def _batch_line(command: str) -> str:
+    """stdout, <MARK STATUS>, stderr, <MARK end>."""
     return (
         f"sh -c {shlex.quote(command)} 2>/tmp/batch.err; "
-        f'echo "<{mark} $?>"; cat /tmp/batch.err; echo "<{mark} end>"'
+        f'echo "<{MARK} $?>"; cat /tmp/batch.err; echo "<{MARK} end>"'
     )

@@ -125,7 +125,7 @@ char *cmd_slurp(int fd, const char *name, size_t *size);
 extern struct out {
 	int fd; /* standard output, until sort -o says otherwise */
 	size_t used;
-	char buf[CMD_BUFFER];
+	char *buf; /* CMD_BUFFER bytes */
 } out;
 
 void out_flush(void);

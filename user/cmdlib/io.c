@@ -12,7 +12,8 @@
 
 #define PRINTF_MAX 1024 /* what one out_printf may write */
 
-struct out out = {.fd = STDOUT_FILENO};
+static char out_buffer[CMD_BUFFER];
+struct out out = {.fd = STDOUT_FILENO, .buf = out_buffer};
 
 bool
 out_direct(int fd, const void *bytes, size_t size)
@@ -44,9 +45,9 @@ out_flush(void)
 void
 out_bytes(const void *bytes, size_t size)
 {
-	if (size > sizeof(out.buf) - out.used)
+	if (size > CMD_BUFFER - out.used)
 		out_flush();
-	if (size > sizeof(out.buf)) {
+	if (size > CMD_BUFFER) {
 		if (!out_direct(out.fd, bytes, size))
 			cmd_die("write error");
 		return;
@@ -67,7 +68,7 @@ out_printf(const char *format, ...)
 	va_list args;
 	int n;
 
-	if (sizeof(out.buf) - out.used < PRINTF_MAX)
+	if (CMD_BUFFER - out.used < PRINTF_MAX)
 		out_flush();
 	va_start(args, format);
 	n = vsnprintf(out.buf + out.used, PRINTF_MAX, format, args);
@@ -108,7 +109,7 @@ out_copy(int fd, const char *name)
 	ssize_t n;
 
 	out_flush();
-	while ((n = cmd_read(fd, out.buf, sizeof(out.buf), name)) > 0) {
+	while ((n = cmd_read(fd, out.buf, CMD_BUFFER, name)) > 0) {
 		out.used = n;
 		out_flush();
 	}

@@ -1,0 +1,178 @@
+"""scripts/run with a real guest: what its manual promises."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import image
+from harness.console import Console
+from harness.guest import Guest, Images
+
+RUN = str(image.ROOT / "scripts" / "run")
+EXTRA = Path(__file__).parent / "extra"
+QUICK = ["--icount", "6", "--timeout", "300"]
+
+pytestmark = pytest.mark.usefixtures("images")  # built once, not in a test
+
+
+def run(command: str, *options: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [RUN, *QUICK, *options, "--", command],
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+# --- Output and status -------------------------------------------------------
+
+
+def test_hello() -> None:
+    result = run("echo hello; exit 3")
+    assert (result.stdout, result.stderr) == (b"hello\n", b"")
+    assert result.returncode == 3
+
+
+def test_every_byte_comes_through(tmp_path: Path) -> None:
+    data = bytes(range(256)) + b"\x10\x10\x10o\x10e\x10k\x10P\x10L\r\n\n" * 3
+    data += random.Random(2).randbytes(100_000) + b"\x10"
+    (tmp_path / "data").write_bytes(data)
+    result = run("cat /extra/data; cat /extra/data >&2", "--extra", str(tmp_path))
+    assert result.stdout == data
+    assert result.stderr == data
+    assert result.returncode == 0
+
+
+def test_words_are_joined() -> None:
+    result = subprocess.run(
+        [RUN, *QUICK, "--", "echo", "a", "b", "|", "cat"], capture_output=True
+    )
+    assert (result.stdout, result.returncode) == (b"a b\n", 0)
+
+
+@pytest.mark.parametrize("status", [0, 1, 124, 125, 126, 127, 255])
+def test_status_is_the_commands(tmp_path: Path, status: int) -> None:
+    report = tmp_path / "report.json"
+    result = run(f"exit {status}", "--report", str(report))
+    assert (result.returncode, result.stderr) == (status, b"")
+    assert json.loads(report.read_text()) == {"status": status, "reason": "exit"}
+
+
+def test_no_input() -> None:
+    assert run("cat; echo end").stdout == b"end\n"
+
+
+def test_verbose_shows_the_boot() -> None:
+    result = run("echo out; echo err >&2", "-v")
+    assert result.stdout == b"out\n"
+    for text in (b"-machine virt", b"OpenSBI v", b"Tally on 4 harts", b"err\n"):
+        assert text in result.stderr
+
+
+# --- Other ends --------------------------------------------------------------
+
+
+def test_limit() -> None:
+    result = run("echo before; sleep 1000", "--limit", "2")
+    assert (result.stdout, result.returncode) == (b"before\n", 124)
+    for hart in range(4):
+        assert f"hart {hart}: ".encode() in result.stderr
+    assert result.stderr.splitlines()[-1] == b"run: the limit of 2 s is over"
+    again = run("echo before; sleep 1000", "--limit", "2")
+    assert again.stderr == result.stderr
+
+
+def test_limit_is_not_reached() -> None:
+    result = run("sleep 1", "--limit", "5")
+    assert (result.stderr, result.returncode) == (b"", 0)
+
+
+def test_timeout() -> None:
+    result = run("while :; do :; done", "--timeout", "3")
+    assert result.returncode == 124
+    assert result.stderr == b"run: not done after 3 s, stopped\n"
+
+
+def test_panic() -> None:
+    result = run("echo before; echo panic on purpose >/dev/ktest")
+    assert (result.stdout, result.returncode) == (b"before\n", 125)
+    assert b"on purpose" in result.stderr
+    assert b"run_panic+" in result.stderr  # the backtrace, by name
+    assert result.stderr.splitlines()[-1] == b"run: the kernel panicked"
+
+
+# --- The machine -------------------------------------------------------------
+
+
+@pytest.mark.machines("1", "2", "4", "8", "free", "no-sstc", "32M", "2G")
+def test_machines(guest: Guest) -> None:
+    result = guest("echo booted")
+    assert (result.stdout, result.status) == (b"booted\n", 0)
+    assert f"Tally on {guest.machine.harts} hart".encode() in result.boot
+
+
+def test_two_at_once() -> None:
+    processes = [
+        subprocess.Popen([RUN, *QUICK, "--", f"echo {i}"], stdout=subprocess.PIPE)
+        for i in range(3)
+    ]
+    outputs = [process.communicate()[0] for process in processes]
+    assert outputs == [b"0\n", b"1\n", b"2\n"]
+    assert [process.returncode for process in processes] == [0, 0, 0]
+
+
+@pytest.mark.machines("4", "8")
+def test_same_twice(guest: Guest) -> None:
+    command = "ps; date; free; sort /etc/command | wc; sleep 1; ls -l /bin | tail"
+    first, second = guest(command), guest(command)
+    assert (first.boot, first.stdout) == (second.boot, second.stdout)
+
+
+# --- Programs of the user's own ----------------------------------------------
+
+
+def test_extra() -> None:
+    result = run("two a b; echo $?; single; cat /extra/note.txt", "--extra", str(EXTRA))
+    assert result.stdout == b"two 3 21\n5\nsingle\na file of the user\n"
+    assert (result.stderr, result.returncode) == (b"", 0)
+
+
+def test_extra_that_does_not_compile(tmp_path: Path) -> None:
+    (tmp_path / "bad.c").write_text("int main(void) { return nonsense; }\n")
+    result = run("bad", "--extra", str(tmp_path))
+    assert (result.stdout, result.returncode) == (b"", 126)
+    assert b"nonsense" in result.stderr
+    assert result.stderr.splitlines()[-1] == b"run: the build failed"
+
+
+# --- A shell, and the harness ------------------------------------------------
+
+
+def test_interactive(console: Console) -> None:
+    assert "Tally on 4 harts" in console.boot
+    assert console.run("echo hello") == "hello"
+    assert console.poweroff("poweroff 5") == 5
+
+
+def test_batch(guest: Guest) -> None:
+    commands = ["echo one", "printf 'no newline'; echo e >&2; exit 3", "false"]
+    results = guest.batch(commands)
+    assert [(r.out, r.err, r.status) for r in results] == [
+        ("one\n", "", 0),
+        ("no newline", "e\n", 3),
+        ("", "", 1),
+    ]
+
+
+def test_a_panic_is_noticed(guest: Guest) -> None:
+    with pytest.raises(AssertionError, match="the kernel panicked"):
+        guest("echo panic >/dev/ktest")
+
+
+def test_a_limit_is_noticed(guest: Guest, images: Images) -> None:
+    with pytest.raises(AssertionError, match="limit"):
+        guest("sleep 100", limit=1.0)
