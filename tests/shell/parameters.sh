@@ -22,4 +22,3 @@ echo "12 $?"
 echo "13 $?"
 set -- a b c d e f g h i j k
 echo "14 $1 ${10} $10 ${11} $#"
-echo "15 $- " | grep -c x

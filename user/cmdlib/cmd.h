@@ -141,7 +141,7 @@ bool out_direct(int fd, const void *bytes, size_t size);
 static inline void
 out_char(char c)
 {
-	if (out.used == sizeof(out.buf))
+	if (out.used == CMD_BUFFER)
 		out_flush();
 	out.buf[out.used++] = c;
 }

@@ -38,8 +38,7 @@ enum op {
 	OP_SUB,
 	OP_MUL,
 	OP_DIV,
-	OP_MOD,
-	OP_COUNT
+	OP_MOD
 };
 
 /* In the order to look for them: a longer one before its beginning. */

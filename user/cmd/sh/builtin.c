@@ -52,10 +52,12 @@ builtin_cd(int argc, char **argv)
 
 	if (back)
 		to = var_get("OLDPWD");
-	if (!to || chdir(to) < 0) {
-		shell_warn("cd: %s", to     ? to
-				     : back ? "OLDPWD isn't set"
-					    : "HOME isn't set");
+	if (!to) {
+		shell_warn("cd: %s isn't set", back ? "OLDPWD" : "HOME");
+		return STATUS_ERROR;
+	}
+	if (chdir(to) < 0) {
+		shell_warn("cd: %s: %s", to, strerror(errno));
 		return STATUS_ERROR;
 	}
 	if (var_get("PWD") && !var_set("OLDPWD", var_get("PWD")))

@@ -186,7 +186,6 @@ job_fork(struct job *j, enum fork_mode mode)
 	} else {
 		jobs = NULL;
 		job_control = false;
-		sh.subshell = true;
 		sh.interactive = false;
 		sh.loops = 0;
 	}

@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -130,7 +131,7 @@ run_prompts(struct input *in)
 		if (sh.flow == FLOW_NONE && in->at_eof)
 			return;
 		if (in->interrupted)
-			sh.status = STATUS_SIGNAL + 2;
+			sh.status = STATUS_SIGNAL + SIGINT;
 		sh.flow = FLOW_NONE;
 		sh.loops = sh.tested = 0;
 		in->at_eof = in->interrupted = false;

@@ -68,7 +68,6 @@ struct shell {
 	int tested; /* > 0: set -e is off, a condition is being evaluated */
 	int calls;  /* of functions and ".", nested */
 	int line;   /* of the simple command that runs, from 1 */
-	bool subshell;
 	bool interactive;   /* there is a prompt to go back to */
 	bool script;        /* reads a file: errors say which line */
 	bool opt_errexit;   /* -e */

@@ -3,7 +3,6 @@
  * between two commands. Ctrl-C without a trap ends what an interactive
  * shell does, but not the shell.
  */
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
