@@ -104,11 +104,16 @@ sample_restart(struct hart *h)
 	h->random = (profclock.seed + h->id) * 0x9e3779b97f4a7c15 | 1;
 }
 
-static void
-arm(struct hart *h)
+static uint64_t
+next_due(const struct hart *h)
 {
-	set_timer(h->next_tick < h->next_sample ? h->next_tick
-						: h->next_sample);
+	return h->next_tick < h->next_sample ? h->next_tick : h->next_sample;
+}
+
+static void
+arm(const struct hart *h)
+{
+	set_timer(next_due(h));
 }
 
 /*
@@ -167,42 +172,81 @@ next_deadline(uint64_t deadline, uint64_t interval, uint64_t now,
 	return now + interval;
 }
 
-bool
-clock_interrupt(const struct sample *where)
+/*
+ * Have QEMU go on with the next hart. Under -icount QEMU 7.2 lets the harts
+ * take turns that end when any timer's deadline comes, and passes over the
+ * hart whose turn is next: with staggered ticks the same harts may be left
+ * out for good. So a hart ends its turn itself, too: it sleeps for an
+ * interrupt that is pending already, which on any other machine takes no time.
+ * (A software interrupt that comes from elsewhere meanwhile may be cleared: it
+ * asks for no more than what every interrupt does before it returns.)
+ */
+static void
+pass_turn(void)
 {
-	struct hart *h = this_hart();
-	uint64_t now = rdtime();
-	bool tick = now >= h->next_tick;
+	unsigned long sie = csr_read(sie);
 
-	h->last_pc = where->pc;
+	csr_set(sip, SIE_SOFT);
+	csr_set(sie, SIE_SOFT);
+	asm volatile("wfi" ::: "memory");
+	csr_clear(sip, SIE_SOFT);
+	csr_write(sie, sie);
+}
+
+/* Do what is due by now: a sample of where, and one more tick to be owed. */
+static void
+take_due(struct hart *h, const struct sample *where, uint64_t now)
+{
 	if (now >= h->next_sample) {
 		if (!profclock.hold)
 			sample(where);
 		h->next_sample = next_deadline(
 		    h->next_sample, sample_interval(h), now, &h->late_samples);
 	}
-	if (tick)
+	if (now >= h->next_tick) {
+		h->owed++;
 		h->next_tick = next_deadline(h->next_tick,
 					     period(HZ, &h->tick_carry), now,
 					     &h->late_ticks);
+	}
 	if (h->profclock_seen != profclock.generation)
 		sample_restart(h);
-	arm(h);
-	return tick;
 }
 
+/*
+ * A deadline that comes while this runs is this interrupt's too. That is no
+ * rare case under -icount: setting a timer makes QEMU go on with another hart,
+ * and a whole period may pass before the next instruction here. It is no time
+ * of the handler's, and must not be charged to it.
+ */
+void
+clock_interrupt(const struct sample *where)
+{
+	struct hart *h = this_hart();
+
+	h->last_pc = where->pc;
+	do {
+		take_due(h, where, rdtime());
+		arm(h);
+		pass_turn();
+	} while (rdtime() >= next_due(h));
+}
+
+/* The ticks that are owed; user: the first interrupted user mode. */
 void
 clock_tick(bool user)
 {
+	struct hart *h = this_hart();
+	unsigned int n = __atomic_exchange_n(&h->owed, 0, __ATOMIC_RELAXED);
 	uint64_t now = rdtime();
 	struct proc *p = current->proc;
 
-	this_hart()->ticks++;
+	h->ticks += n;
 	if (p)
-		__atomic_add_fetch(user ? &p->utime : &p->stime, 1,
+		__atomic_add_fetch(user ? &p->utime : &p->stime, n,
 				   __ATOMIC_RELAXED);
 	time_tick(now);
-	sched_tick();
+	sched_tick(n);
 	if (limit && now >= limit)
 		limit_reached();
 }

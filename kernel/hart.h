@@ -17,7 +17,7 @@ struct hart {
 	unsigned int hartid; /* the hardware's, which SBI and the PLIC want */
 	struct thread *idle;
 
-	unsigned int pending;  /* work left for the lowering: HART_TICK */
+	unsigned int owed;     /* ticks whose work is still to be done */
 	unsigned int depth;    /* interrupt handlers in progress */
 	unsigned long last_pc; /* what the last sample interrupted; any hart */
 
@@ -41,9 +41,6 @@ struct hart {
 	struct thread *fp_owner; /* whose floating-point registers these are */
 };
 
-/* hart.pending */
-#define HART_TICK 0x1 /* a scheduling tick is owed */
-
 extern struct hart harts[HART_MAX];
 extern unsigned int nharts; /* of those the machine has, how many run */
 
@@ -60,15 +57,15 @@ this_hart(void)
 	return h;
 }
 
-/* Do what the timer handler left (level.c). Level 0. */
+/* Do the work of the ticks that are owed (level.c). Level 0. */
 void level_pending(void);
 
-/* Lower to a sie that level_raise gave: first sie, then the pending work. */
+/* Lower to a sie that level_raise gave: first sie, then the work owed. */
 static inline void
 level_lower(unsigned long sie)
 {
 	csr_write(sie, sie);
-	if ((sie & SIE_SOFT) && this_hart()->pending)
+	if ((sie & SIE_SOFT) && this_hart()->owed)
 		level_pending();
 }
 

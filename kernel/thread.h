@@ -99,7 +99,7 @@ bool thread_wake(struct thread *t, bool signal);
 void sched(void);
 void thread_yield(void);
 void thread_exit(void) __attribute__((noreturn));
-void sched_tick(void);
+void sched_tick(unsigned int ticks);
 void sched_idle(void) __attribute__((noreturn));
 /* Set bits of t->work; if t runs on another hart, make it look. */
 void thread_notify(struct thread *t, unsigned long work);

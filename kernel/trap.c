@@ -219,7 +219,7 @@ soft_interrupt(void)
 }
 
 /*
- * The timer: the sample is taken, whatever was interrupted. The tick's other
+ * The timer: the sample is taken, whatever was interrupted. A tick's other
  * work waits for the level to be lowered if that was raised.
  */
 static void
@@ -242,22 +242,39 @@ timer_interrupt(enum trap_origin origin, unsigned long pc, unsigned long sie)
 	else if (in_idle(pc))
 		s.mode = SAMPLE_IDLE;
 	panic_stop_if_asked();
-	if (!clock_interrupt(&s))
-		return;
-	if (level_of(sie) == 0)
+	clock_interrupt(&s);
+	if (h->owed && level_of(sie) == 0)
 		handle(origin == FROM_USER ? tick_in_user : tick_in_kernel,
 		       LEVEL5_MASK);
-	else
-		h->pending |= HART_TICK;
+}
+
+/*
+ * On the way back to level 0: the ticks that came while the handler ran, and
+ * in the kernel perhaps another thread's turn. (User mode has exit_work.)
+ * All at level 5: an interrupt that comes now may add to what is owed, but
+ * doesn't get here itself; so they can't nest without end.
+ */
+static void
+before_level0(bool to_kernel)
+{
+	csr_clear(sie, LEVEL5_MASK);
+	for (;;) {
+		bool yield = to_kernel && (current->work & WORK_RESCHED);
+
+		if (!this_hart()->owed && !yield)
+			break;
+		csr_set(sstatus, SSTATUS_SIE);
+		clock_tick(false);
+		if (yield)
+			thread_yield();
+		csr_clear(sstatus, SSTATUS_SIE);
+	}
 }
 
 /*
  * An interrupt, with SIE=0 until the handler runs, and again on return.
- * kf: what it interrupted, if that was the kernel, else NULL.
- *
- * On the way back to level 0 of the kernel: what came up while the handler
- * ran, then perhaps another thread's turn; and the idle loop starts again
- * from its test.
+ * kf: what it interrupted, if that was the kernel, else NULL. The idle loop
+ * starts again from its test.
  */
 void
 trap_interrupt(unsigned long cause, enum trap_origin origin, unsigned long pc,
@@ -282,11 +299,7 @@ trap_interrupt(unsigned long cause, enum trap_origin origin, unsigned long pc,
 	}
 	if (kf && in_idle(pc))
 		kf->sepc = (unsigned long)idle_wait;
+	if (level_of(sie) == 0)
+		before_level0(kf != NULL);
 	csr_write(sie, sie);
-	if (level_of(sie) == 0 &&
-	    (this_hart()->pending || (kf && (current->work & WORK_RESCHED)))) {
-		csr_set(sstatus, SSTATUS_SIE);
-		level_pending();
-		csr_clear(sstatus, SSTATUS_SIE);
-	}
 }

@@ -258,6 +258,14 @@ def test_reader_gone(fake_qemu: FakeQemu) -> None:
         assert process.wait(30) == 128 + signal.SIGPIPE
 
 
+def test_no_room_for_output(fake_qemu: FakeQemu) -> None:
+    fake_qemu(f"printf '{BANNER}\\020ohello'; sleep 1; exit 0")
+    with open("/dev/full", "wb") as full:
+        result = subprocess.run([RUN, "--", "x"], stdout=full, stderr=subprocess.PIPE)
+    assert result.returncode == 126
+    assert result.stderr == b"run: output: No space left on device\n"
+
+
 # --- The harness itself ------------------------------------------------------
 
 

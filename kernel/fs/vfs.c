@@ -106,7 +106,7 @@ check_open(const struct vnode *v, int flags)
 	bool write = (flags & O_ACCMODE) != O_RDONLY;
 
 	if (v->type == S_IFDIR)
-		return write ? -EISDIR : 0;
+		return write || flags & O_CREAT ? -EISDIR : 0;
 	if (flags & O_DIRECTORY)
 		return -ENOTDIR;
 	if (write && __atomic_load_n(&v->texts, __ATOMIC_RELAXED) != 0)

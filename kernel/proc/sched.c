@@ -235,11 +235,11 @@ thread_exit(void)
 }
 
 /*
- * From the tick: the running thread has used up a tick of its turn; an idle
+ * From the tick: the running thread has used up ticks of its turn; an idle
  * hart sees whether another has more than it can run.
  */
 void
-sched_tick(void)
+sched_tick(unsigned int ticks)
 {
 	struct hart *h = this_hart();
 
@@ -252,8 +252,7 @@ sched_tick(void)
 	}
 	if (!h->nrunnable)
 		return;
-	if (current->slice)
-		current->slice--;
+	current->slice -= ticks < current->slice ? ticks : current->slice;
 	if (!current->slice)
 		__atomic_or_fetch(&current->work, WORK_RESCHED,
 				  __ATOMIC_RELAXED);

@@ -8,7 +8,6 @@ import fcntl
 import os
 import re
 import selectors
-import shlex
 import shutil
 import subprocess
 import time
@@ -66,6 +65,11 @@ class Machine:
         append = self.bootargs(framed)
         return arguments + (["-append", append] if append else [])
 
+    def command(self, qemu: str, kernel: int, initrd: int, framed: bool) -> list[str]:
+        """The same for descriptors that QEMU inherits."""
+        names = [f"/proc/self/fd/{fd}" for fd in (kernel, initrd)]
+        return [qemu, *self.arguments(*names, framed)]
+
     def bootargs(self, framed: bool) -> str:
         words = ["framed"] if framed else []
         if self.limit is not None:
@@ -103,17 +107,10 @@ def find_qemu() -> str:
     return path
 
 
-def descriptor_path(fd: int) -> str:
-    """A name under which QEMU can open a descriptor that it inherits."""
-    return f"/proc/self/fd/{fd}"
-
-
 def interact(machine: Machine, qemu: str, kernel: int, initrd: int) -> Outcome:
     """Boot with the terminal as console. QEMU's own status is the outcome."""
-    arguments = machine.arguments(
-        descriptor_path(kernel), descriptor_path(initrd), framed=False
-    )
-    process = subprocess.Popen([qemu, *arguments], pass_fds=(kernel, initrd))
+    command = machine.command(qemu, kernel, initrd, framed=False)
+    process = subprocess.Popen(command, pass_fds=(kernel, initrd))
     try:
         status = process.wait(machine.timeout)
     except subprocess.TimeoutExpired:
@@ -132,23 +129,16 @@ class Boot:
 
     QEMU = "qemu"  # the channel of QEMU's own complaints
 
-    def __init__(
-        self, machine: Machine, qemu: str, kernel: int, initrd: int
-    ) -> None:
+    def __init__(self, machine: Machine, qemu: str, kernel: int, initrd: int) -> None:
         self.machine = machine
         self.fds = (kernel, initrd)
-        self.command = [qemu] + machine.arguments(
-            descriptor_path(kernel), descriptor_path(initrd), framed=True
-        )
+        self.command = machine.command(qemu, kernel, initrd, framed=True)
         self.sink: Callable[[str, bytes], None]
         self.frames = frames.Frames()
         self.complaints = b""
         self.heard = b""  # the line's last bytes, to know a restart by
         self.banner: Optional[bytes] = None
         self.deadline: Optional[float] = None
-
-    def command_line(self) -> str:
-        return shlex.join(self.command)
 
     def run(self, sink: Callable[[str, bytes], None]) -> Outcome:
         """Boot, and stay until the machine is off.

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import queue
+import shlex
 import signal
 import sys
 import threading
@@ -28,7 +29,7 @@ STATUS_SIGNAL = 128  # and the signal's number, as a shell has it
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 FLUSH_GRACE = 5.0  # seconds that a reader has after the machine was stopped
 
-HINT = "Ctrl-A X ends QEMU, as poweroff does in the guest; help lists commands"
+HINT = "Ctrl-A X ends QEMU at once"
 
 
 class UsageError(Exception):
@@ -110,7 +111,7 @@ class Output:
     """
 
     def __init__(self, verbose: bool) -> None:
-        self.lost = threading.Event()  # a reader has gone away
+        self.error: Optional[OSError] = None  # why nothing more is written
         self._queue: queue.SimpleQueue = queue.SimpleQueue()
         self._targets = {frames.STDOUT: 1, frames.STDERR: 2}
         self._targets.update({frames.PANIC: 2, frames.LIMIT: 2})
@@ -120,8 +121,8 @@ class Output:
         self._thread.start()
 
     def take(self, channel: str, data: bytes) -> None:
-        if self.lost.is_set():
-            raise BrokenPipeError
+        if self.error:
+            raise self.error
         if channel not in self._targets:
             return
         if channel not in (frames.STDOUT, frames.STDERR):
@@ -132,16 +133,16 @@ class Output:
         """Wait until everything is written, or for so many seconds."""
         self._queue.put(None)
         self._thread.join(patience)
-        if self.lost.is_set():
-            raise BrokenPipeError
+        if self.error:
+            raise self.error
 
     def _write_all(self) -> None:
         for fd, data in iter(self._queue.get, None):
             try:
                 while data:
                     data = data[os.write(fd, data) :]
-            except OSError:
-                self.lost.set()
+            except OSError as error:
+                self.error = error
                 return
 
 
@@ -157,12 +158,11 @@ def build(options: argparse.Namespace, command: Optional[str]) -> tuple[int, int
     return image.hold(kernel, "kernel"), image.hold(initrd, "initrd")
 
 
-def boot(framed: Boot, verbose: bool) -> Outcome:
-    if verbose:
-        complain(framed.command_line())
+def boot(machine: Boot, verbose: bool) -> Outcome:
+    """Boot, with the guest's output on ours."""
     output = Output(verbose)
     try:
-        outcome = framed.run(output.take)
+        outcome = machine.run(output.take)
     except BaseException:
         output.finish(FLUSH_GRACE)
         raise
@@ -177,6 +177,9 @@ def run(options: argparse.Namespace, command: Optional[str]) -> Outcome:
     )
     qemu = find_qemu()
     kernel, initrd = build(options, command)
+    if options.verbose:
+        line = machine.command(qemu, kernel, initrd, framed=command is not None)
+        complain(shlex.join(line))
     if command is None:
         complain(HINT)
         return interact(machine, qemu, kernel, initrd)
@@ -188,7 +191,8 @@ def attempt(words: list[str]) -> Outcome:
     try:
         return run(*parse(words))
     except UsageError as error:
-        return Outcome(STATUS_SETUP, "usage", f"{error} (run --help lists options)")
+        text = f"{error} (run --help lists the options)"
+        return Outcome(STATUS_SETUP, "usage", text)
     except SetupError as error:
         return Outcome(STATUS_SETUP, "setup", str(error))
     except image.BuildError as error:
@@ -196,7 +200,8 @@ def attempt(words: list[str]) -> Outcome:
     except BrokenPipeError:  # nobody reads our output any more
         return Outcome(STATUS_SIGNAL + signal.SIGPIPE, "signal")
     except OSError as error:
-        return Outcome(STATUS_SETUP, "setup", f"{error.filename}: {error.strerror}")
+        where = error.filename or "output"
+        return Outcome(STATUS_SETUP, "setup", f"{where}: {error.strerror}")
     except Stopped as stop:
         name = signal.Signals(stop.number).name
         return Outcome(STATUS_SIGNAL + stop.number, "signal", f"stopped by {name}")

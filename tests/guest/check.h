@@ -16,7 +16,11 @@ static int checks_made, checks_failed;
 
 /* CHECK(condition, format, ...): the rest is the check's name, as printf has
  * it. For one process only: a child tells its parent by its exit status. */
-#define CHECK(good, ...) check_line((good), __LINE__, #good, errno, __VA_ARGS__)
+#define CHECK(good, ...)                                                \
+	({                                                              \
+		bool good_ = (good); /* before errno is looked at */    \
+		check_line(good_, __LINE__, #good, errno, __VA_ARGS__); \
+	})
 
 /* CHECK_ERRNO(call, errno, format, ...): it fails with just that. */
 #define CHECK_ERRNO(call, wanted, ...) \

@@ -65,12 +65,25 @@ stream_of(FILE *f)
 	return f->put == stream_put ? (struct stream *)f : NULL;
 }
 
+/* How many bytes were read ahead; one that was pushed back is among them. */
+static off_t
+stream_ahead(struct stream *s)
+{
+	struct __file *f = &s->ext.cfile.file;
+
+	if (f->unget != 0 && s->pos > 0) {
+		s->buf[--s->pos] = f->unget;
+		f->unget = 0;
+	}
+	return s->len - s->pos;
+}
+
 /* Give back to the file what was read ahead. A pipe doesn't take it: then it
  * stays, to be read. */
 static void
 stream_stop_reading(struct stream *s)
 {
-	off_t ahead = s->len - s->pos;
+	off_t ahead = stream_ahead(s);
 
 	if (ahead > 0 && lseek(s->fd, -ahead, SEEK_CUR) < 0)
 		return;
@@ -177,10 +190,16 @@ stream_get(FILE *f)
 static __off_t
 stream_seek(FILE *f, __off_t offset, int whence)
 {
+	struct stream *s = (struct stream *)f;
+
+	if (!s->writing && offset == 0 && whence == SEEK_CUR) {
+		off_t at = lseek(s->fd, 0, SEEK_CUR);
+		return at < 0 ? at : at - stream_ahead(s);
+	}
 	/* What was read ahead is given back: then the offsets agree. */
 	if (stream_flush(f) < 0)
 		return -1;
-	return lseek(((struct stream *)f)->fd, offset, whence);
+	return lseek(s->fd, offset, whence);
 }
 
 static int

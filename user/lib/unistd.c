@@ -46,6 +46,14 @@ truncate(const char *path, off_t size)
 	return result;
 }
 
+/* The C library's doesn't remove directories. */
+int
+remove(const char *path)
+{
+	int result = unlink(path);
+	return result < 0 && errno == EPERM ? rmdir(path) : result;
+}
+
 /* Everything is in memory, or with the host already. */
 int
 fsync(int fd)
