@@ -14,6 +14,7 @@
 	_Static_assert((offset) == offsetof(struct type, field), #field)
 CHECK(T_RA, thread, tf.ra);
 CHECK(T_SP, thread, tf.sp);
+CHECK(T_GP, thread, tf.gp);
 CHECK(T_TP, thread, tf.tp);
 CHECK(T_REG(31), thread, tf.t6);
 CHECK(T_SEPC, thread, tf.sepc);

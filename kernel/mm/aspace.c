@@ -12,6 +12,7 @@
 
 #include <errno.h>
 
+#include "../clock.h"
 #include "../fs/vfs.h"
 #include "../print.h"
 #include "../thread.h"
@@ -242,7 +243,7 @@ aspace_unload(struct aspace *as)
 	level_lower(sie);
 	/* Another hart may just be about to leave its last thread. */
 	while (__atomic_load_n(&as->harts, __ATOMIC_ACQUIRE) != 0)
-		;
+		clock_nap();
 }
 
 void

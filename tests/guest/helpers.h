@@ -100,10 +100,8 @@ struct bad_address {
 	void *address;
 };
 
-int main(void);
-
 static const struct bad_address bad_addresses[] = {
-    {"read-only", (void *)main},
+    {"read-only", (void *)scratch_enter},
     {"null", NULL},
     {"unmapped", (void *)0x70000000},
     {"kernel", (void *)0xffffffff80200000},

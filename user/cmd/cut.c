@@ -49,7 +49,7 @@ parse_list(char *text)
 	size_t kept = 0;
 	char *word;
 
-	while ((word = strsep(&text, ", "))) {
+	while ((word = cmd_piece(&text, ", "))) {
 		if (ranges_count == ranges_room)
 			ranges = cmd_grow(ranges, &ranges_room,
 					  sizeof(*ranges));

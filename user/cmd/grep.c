@@ -93,7 +93,7 @@ patterns_add(char *text)
 {
 	char *line;
 
-	while ((line = strsep(&text, "\n"))) {
+	while ((line = cmd_piece(&text, "\n"))) {
 		if (patterns_count == patterns_room)
 			patterns = cmd_grow(patterns, &patterns_room,
 					    sizeof(*patterns));

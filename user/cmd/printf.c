@@ -9,7 +9,7 @@
 
 #include "../cmdlib/cmd.h"
 
-#define OCTAL    3  /* digits */
+#define OCTAL    3  /* digits; 4 in an argument, if the first is a 0 */
 #define SPEC_MAX 32 /* of a conversion, with the length we add */
 
 static char **arguments;
@@ -43,13 +43,13 @@ next_number(void)
 /* Write the escape at text, behind its backslash; gives what follows. At \c
  * the output ends. */
 static const char *
-print_escape(const char *text)
+print_escape(const char *text, int digits)
 {
 	int c;
 
 	if (*text == 'c')
 		exit(cmd_done());
-	c = cmd_escape(&text, OCTAL);
+	c = cmd_escape(&text, digits);
 	out_char(c < 0 ? '\\' : c);
 	return text;
 }
@@ -58,10 +58,12 @@ static void
 print_with_escapes(const char *text)
 {
 	while (*text) {
-		if (*text == '\\')
-			text = print_escape(text + 1);
+		char c = *text++;
+
+		if (c == '\\')
+			text = print_escape(text, OCTAL + (*text == '0'));
 		else
-			out_char(*text++);
+			out_char(c);
 	}
 }
 
@@ -120,7 +122,7 @@ print(const char *format)
 {
 	while (*format) {
 		if (*format == '\\')
-			format = print_escape(format + 1);
+			format = print_escape(format + 1, OCTAL);
 		else if (*format == '%')
 			format = print_conversion(format + 1);
 		else

@@ -144,24 +144,25 @@ main(int argc, char **argv)
 	static unsigned char map[CHARACTERS];
 	static bool deleted[CHARACTERS], squeezed[CHARACTERS];
 	struct set one = {0}, two = {0};
-	bool delete, squeeze;
+	bool deleting, squeezing;
 
 	cmd_start(argc, argv, "tr", "[-cds] SET [SET]");
 	cmd_flags("cCds");
-	delete = cmd_given['d'];
-	squeeze = cmd_given['s'];
-	cmd_operands(delete != squeeze ? 1 : 2, delete &&!squeeze ? 1 : 2);
+	deleting = cmd_given['d'];
+	squeezing = cmd_given['s'];
+	cmd_operands(deleting != squeezing ? 1 : 2,
+		     deleting && !squeezing ? 1 : 2);
 	parse_set(&one, cmd_argv[0]);
 	if (cmd_argc > 1)
 		parse_set(&two, cmd_argv[1]);
 	if (cmd_given['c'] || cmd_given['C'])
 		set_complement(&one);
-	if (!delete &&cmd_argc > 1 && two.count == 0)
+	if (!deleting && cmd_argc > 1 && two.count == 0)
 		cmd_usage("the second set is empty");
-	make_map(map, &one, delete ? &(struct set){0} : &two);
-	if (delete)
+	make_map(map, &one, deleting ? &(struct set){0} : &two);
+	if (deleting)
 		mark(deleted, &one);
-	if (squeeze)
+	if (squeezing)
 		mark(squeezed, cmd_argc > 1 ? &two : &one);
 	translate(map, deleted, squeezed);
 	return cmd_done();

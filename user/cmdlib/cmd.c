@@ -101,7 +101,8 @@ cmd_usage(const char *format, ...)
 	va_start(args, format);
 	message(0, format, args);
 	va_end(args);
-	dprintf(STDERR_FILENO, "usage: %s %s\n", cmd_name, cmd_synopsis);
+	dprintf(STDERR_FILENO, "usage: %s%s%s\n", cmd_name,
+		*cmd_synopsis ? " " : "", cmd_synopsis);
 	exit(CMD_USAGE);
 }
 
@@ -230,6 +231,19 @@ cmd_escape(const char **text, int digits)
 		return -1;
 	*text = c;
 	return (unsigned char)value;
+}
+
+char *
+cmd_piece(char **rest, const char *separators)
+{
+	char *piece = *rest;
+	size_t length = piece ? strcspn(piece, separators) : 0;
+
+	if (!piece)
+		return NULL;
+	*rest = piece[length] ? piece + length + 1 : NULL;
+	piece[length] = '\0';
+	return piece;
 }
 
 void *

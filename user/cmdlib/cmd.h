@@ -73,6 +73,13 @@ unsigned long cmd_number(const char *text, const char *what);
  */
 int cmd_escape(const char **text, int digits);
 
+/*
+ * Cut the first piece off *rest, which moves behind the separator; NULL when
+ * all have been given. As strsep(3) should be: the C library's loses a last
+ * piece that is empty.
+ */
+char *cmd_piece(char **rest, const char *separators);
+
 /* Memory, or the end of the command. */
 void *cmd_alloc(size_t size);
 void *cmd_realloc(void *old, size_t size);

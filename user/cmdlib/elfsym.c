@@ -11,7 +11,6 @@
 #include "cmd.h"
 #include "elfsym.h"
 
-
 /* The tables that matter, checked. */
 struct tables {
 	const Elf64_Shdr *sections;

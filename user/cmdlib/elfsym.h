@@ -15,8 +15,8 @@ struct elfsym {
 };
 
 struct elfsyms {
-	/* What a profile can be charged to: functions, and the global labels
-	 * of assembly, by address, one at each. */
+	/* What a profile can be charged to: functions, by address, one at
+	 * each. */
 	struct elfsym *text;
 	size_t count;
 	/* The file, which the names point into. */

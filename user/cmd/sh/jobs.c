@@ -16,12 +16,25 @@
 
 #include "jobs.h"
 
-#define JOBS_KEPT 64 /* finished ones whose status a script may ask for */
+#define JOBS_KEPT   64 /* finished ones whose status a script may ask for */
+#define SUSPEND_KEY ('Z' & 0x1f)
 
 bool job_control;
 struct job *jobs;
 static int terminal = -1;
 static pid_t shell_pgrp, outer_pgrp;
+
+/* A key may stop a job here, where someone can continue it. */
+static void
+suspend_key_init(void)
+{
+	struct termios t;
+
+	if (tcgetattr(terminal, &t) == 0 && t.c_cc[VSUSP] == 0) {
+		t.c_cc[VSUSP] = SUSPEND_KEY;
+		tcsetattr(terminal, TCSADRAIN, &t);
+	}
+}
 
 void
 job_init(void)
@@ -35,6 +48,8 @@ job_init(void)
 	if (getpgrp() != shell_pgrp && setpgid(0, shell_pgrp) < 0)
 		return;
 	job_control = tcsetpgrp(terminal, shell_pgrp) == 0;
+	if (job_control)
+		suspend_key_init();
 }
 
 void
@@ -224,7 +239,6 @@ job_came_back(struct job *j, int status)
 	if (job_state(j) == STOPPED) {
 		job_number(j);
 		j->told = STOPPED;
-		out_char('\n');
 		job_print(j, STOPPED);
 		out_flush();
 		return;
@@ -232,7 +246,6 @@ job_came_back(struct job *j, int status)
 	if (j->n == 0 || !WIFSIGNALED(j->p[j->n - 1].status))
 		return;
 	if (sig == SIGINT && sh.interactive) {
-		out_error("\n", 1);
 		sh.flow = FLOW_ABORT;
 	} else if (sig != SIGINT && sig != SIGPIPE) {
 		shell_warn("killed by SIG%s", signal_name(sig));

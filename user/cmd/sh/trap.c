@@ -164,7 +164,6 @@ trap_run(void)
 		if (actions[sig]) {
 			run_action(actions[sig]);
 		} else if (sig == SIGINT && interactive) {
-			out_error("\n", 1);
 			sh.status = STATUS_SIGNAL + SIGINT;
 			sh.flow = FLOW_ABORT;
 		}

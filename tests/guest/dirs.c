@@ -1,0 +1,416 @@
+/* Directories: making and removing them, renaming, reading, being in one. */
+#include <dirent.h>
+#include <limits.h>
+
+#include "helpers.h"
+
+#define MANY 1000 /* entries */
+
+long __getcwd(char *buf, size_t size); /* the system call itself */
+
+static bool
+exists(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+static ino_t
+inode_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? st.st_ino : 0;
+}
+
+/* Is path a directory, and dot, a path that ends in . or .., the same one? */
+static bool
+same_dir(const char *path, const char *dot)
+{
+	struct stat a, b;
+
+	return stat(path, &a) == 0 && stat(dot, &b) == 0 &&
+	       S_ISDIR(a.st_mode) && a.st_ino == b.st_ino &&
+	       a.st_dev == b.st_dev;
+}
+
+static void
+test_mkdir(void)
+{
+	CHECK(mkdir("d", 0777) == 0 && mkdir("d/e/", 0777) == 0, "mkdir");
+	CHECK(same_dir("d", "d/.") && same_dir("d", "d/e/.."), "has . and ..");
+	file_make("f", "text");
+	CHECK_ERRNO(mkdir("d", 0777), EEXIST, "mkdir, and it's there");
+	CHECK_ERRNO(mkdir("f", 0777), EEXIST, "mkdir, and it's a file");
+	CHECK_ERRNO(mkdir("/", 0777), EEXIST, "mkdir of the root");
+	CHECK_ERRNO(mkdir(".", 0777), EEXIST, "mkdir of .");
+	CHECK_ERRNO(mkdir("d/..", 0777), EEXIST, "mkdir of ..");
+	CHECK_ERRNO(mkdir("/dev/d", 0777), EROFS, "mkdir in /dev");
+	CHECK_ERRNO(unlink("d"), EPERM, "unlink of a directory");
+	CHECK_ERRNO(unlink("d/"), EPERM, "with a slash");
+	CHECK_ERRNO(unlink("d/."), EPERM, "and of its .");
+	CHECK_ERRNO(unlink("none"), ENOENT, "unlink of nothing");
+	CHECK_ERRNO(rmdir("d"), ENOTEMPTY, "rmdir of one that isn't empty");
+	CHECK_ERRNO(rmdir("f"), ENOTDIR, "rmdir of a file");
+	CHECK_ERRNO(rmdir("none"), ENOENT, "rmdir of nothing");
+	CHECK_ERRNO(rmdir("d/e/."), EINVAL, "rmdir of a .");
+	CHECK_ERRNO(rmdir("d/e/.."), ENOTEMPTY, "rmdir of a ..");
+	CHECK_ERRNO(rmdir("/"), EBUSY, "rmdir of the root");
+	CHECK_ERRNO(rmdir("/dev"), EBUSY, "rmdir of a mount point");
+	CHECK(rmdir("d/e/") == 0 && rmdir("d") == 0, "rmdir");
+	CHECK_ERRNO(rmdir("d"), ENOENT, "once");
+	unlink("f");
+}
+
+static void
+test_rename_files(void)
+{
+	ino_t inode;
+	int fd;
+
+	file_make("a", "a");
+	mkdir("d", 0777);
+	inode = inode_of("a");
+	CHECK(rename("a", "b") == 0 && !exists("a") && inode_of("b") == inode,
+	      "rename keeps the file");
+	CHECK(rename("b", "d/c") == 0 && inode_of("d/c") == inode,
+	      "into another folder");
+	CHECK(rename("d/c", "./a") == 0 && file_holds("a", "a"), "and back");
+	file_make("b", "b");
+	fd = open("b", O_RDONLY);
+	CHECK(rename("a", "b") == 0 && !exists("a") && file_holds("b", "a"),
+	      "onto another, which is gone");
+	CHECK(read(fd, (char[1]){0}, 1) == 1, "but for who has it open");
+	close(fd);
+	CHECK(rename("b", "b") == 0 && file_holds("b", "a"), "onto itself");
+	CHECK(rename("b", "d/../b") == 0 && file_holds("b", "a"),
+	      "however that is put");
+	CHECK_ERRNO(rename("none", "x"), ENOENT, "rename nothing");
+	CHECK_ERRNO(rename("none", "b"), ENOENT, "onto a file");
+	CHECK(file_holds("b", "a"), "which stays");
+	CHECK_ERRNO(rename("b", "d"), EISDIR, "a file onto a directory");
+	CHECK_ERRNO(rename("b", "x/"), ENOTDIR, "a file to a name with slash");
+	CHECK_ERRNO(rename("b/", "x"), ENOTDIR, "or from one");
+	CHECK_ERRNO(rename("b", "none/x"), ENOENT, "into no folder");
+	CHECK_ERRNO(rename("b", "/dev/x"), EXDEV, "to another file system");
+	CHECK_ERRNO(rename("/dev/null", "x"), EXDEV, "or from one");
+	CHECK_ERRNO(rename("/dev/null", "/dev/x"), EROFS, "within /dev");
+	CHECK_ERRNO(unlink("/dev/null"), EROFS, "unlink in /dev");
+	CHECK(file_holds("b", "a") && !exists("x"), "no harm was done");
+	unlink("b");
+	rmdir("d");
+}
+
+static void
+test_rename_dirs(void)
+{
+	struct stat st;
+
+	mkdir("a", 0777);
+	mkdir("a/sub", 0777);
+	mkdir("b", 0777);
+	file_make("f", "text");
+	CHECK(rename("a", "c/") == 0 && exists("c/sub") && !exists("a"),
+	      "rename takes along what is inside");
+	CHECK(rename("c", "b/c") == 0 && same_dir("b", "b/c/.."),
+	      ".. is the new parent");
+	CHECK(stat("b", &st) == 0 && st.st_nlink == 3, "which it links to");
+	CHECK_ERRNO(rename("b", "b/c/x"), EINVAL, "a folder into itself");
+	CHECK_ERRNO(rename("b", "b/x"), EINVAL, "a folder right into itself");
+	CHECK_ERRNO(rename("f", "b/c/sub"), EISDIR, "a file onto a folder");
+	CHECK_ERRNO(rename("b", "f"), ENOTDIR, "a folder onto a file");
+	mkdir("full", 0777);
+	file_make("full/f", "text");
+	CHECK_ERRNO(rename("b", "full"), ENOTEMPTY, "onto one that's full");
+	CHECK_ERRNO(rename("b/c", "b"), ENOTEMPTY, "onto its own parent");
+	CHECK_ERRNO(rename("b", "b/."), EINVAL, "to a .");
+	CHECK_ERRNO(rename("b/c/..", "x"), EINVAL, "from a ..");
+	CHECK_ERRNO(rename("/", "x"), EBUSY, "the root");
+	CHECK_ERRNO(rename("/dev", "/x"), EBUSY, "a mount point");
+	CHECK_ERRNO(rename("b", "/dev"), EBUSY, "or onto one");
+	mkdir("empty", 0777);
+	CHECK(rename("b", "empty") == 0 && exists("empty/c/sub"),
+	      "onto one that's empty");
+	CHECK(unlink("f") == 0 && rmdir("empty/c/sub") == 0 &&
+		  rmdir("empty/c") == 0 && rmdir("empty") == 0 &&
+		  unlink("full/f") == 0 && rmdir("full") == 0,
+	      "the tree is what it should be");
+}
+
+static bool
+cwd_is(const char *path)
+{
+	char buf[256];
+
+	return getcwd(buf, sizeof(buf)) == buf && strcmp(buf, path) == 0;
+}
+
+static void
+test_cwd(void)
+{
+	char buf[256];
+
+	mkdir("a", 0777);
+	mkdir("a/b", 0777);
+	file_make("f", "text");
+	CHECK(cwd_is("/tmp/dirs.d"), "getcwd");
+	CHECK(chdir("a/./b/") == 0 && cwd_is("/tmp/dirs.d/a/b"), "chdir");
+	CHECK(chdir("..") == 0 && cwd_is("/tmp/dirs.d/a"), "to ..");
+	CHECK(rename("../a", "../z") == 0 && cwd_is("/tmp/dirs.d/z"),
+	      "getcwd knows what a folder is called now");
+	CHECK(exists("b") && exists("../f"), "paths start there");
+	CHECK_ERRNO(chdir("none"), ENOENT, "chdir to nothing");
+	CHECK_ERRNO(chdir("../f"), ENOTDIR, "chdir to a file");
+	CHECK_ERRNO(chdir("/dev/null"), ENOTDIR, "chdir to a device");
+	CHECK(cwd_is("/tmp/dirs.d/z"), "one stays then");
+	CHECK(chdir("/dev/../..") == 0 && cwd_is("/"), "the root");
+	CHECK(chdir("dev") == 0 && cwd_is("/dev"), "where a disk is mounted");
+	CHECK(same_dir(".", "/dev/.") && same_dir("..", "/"), "and its ..");
+	chdir("/tmp/dirs.d");
+	errno = 0;
+	CHECK(getcwd(buf, 4) == NULL && errno == ERANGE, "too little room");
+	CHECK(getcwd(buf, sizeof("/tmp/dirs.d") - 1) == NULL, "by one byte");
+	CHECK(getcwd(buf, sizeof("/tmp/dirs.d")) == buf, "just enough");
+	CHECK(getcwd(buf, 0) == NULL && errno == EINVAL, "no room");
+	CHECK_FAULTS_OUT("getcwd", __getcwd(bad, sizeof(buf)));
+	rmdir("z/b");
+	rmdir("z");
+	unlink("f");
+}
+
+/* To be in a folder that is gone. */
+static void
+test_removed_cwd(void)
+{
+	char buf[256];
+	struct dirent de[4];
+	int fd;
+
+	mkdir("gone", 0777);
+	chdir("gone");
+	fd = open(".", O_RDONLY);
+	CHECK(rmdir("../gone") == 0, "rmdir of the working directory");
+	errno = 0;
+	CHECK(getcwd(buf, sizeof(buf)) == NULL && errno == ENOENT,
+	      "getcwd is ENOENT then");
+	CHECK_ERRNO(open("f", O_WRONLY | O_CREAT, 0666), ENOENT, "open");
+	CHECK_ERRNO(mkdir("d", 0777), ENOENT, "mkdir");
+	CHECK_ERRNO(chdir(".."), ENOENT, "chdir to ..");
+	CHECK_ERRNO(rename("/tmp/dirs.d", "d"), ENOENT, "rename into it");
+	CHECK(getdents(fd, de, sizeof(de)) <= (ssize_t)sizeof(de[0]),
+	      "it has no entries");
+	close(fd);
+	CHECK(chdir("/tmp/dirs.d") == 0, "one can leave it");
+}
+
+/* Names a000..a999 */
+static const char *
+entry_name(int i)
+{
+	static char name[sizeof("d/a999")];
+
+	sprintf(name, "d/a%03d", i);
+	return name;
+}
+
+/* Count the entries that readdir gives, each seen at most once; . and .. too.
+ * remove, if it isn't NULL, is called for each. -1: one came twice. */
+static int
+count_entries(const char *path, void (*remove)(int i))
+{
+	static bool seen[MANY];
+	DIR *dir = opendir(path);
+	struct dirent *de;
+	int n = 0;
+
+	memset(seen, 0, sizeof(seen));
+	while ((de = readdir(dir)) != NULL) {
+		int i = atoi(de->d_name + 1);
+
+		n++;
+		if (de->d_name[0] == '.')
+			continue;
+		if (i < 0 || i >= MANY || seen[i])
+			return -1;
+		seen[i] = true;
+		if (remove != NULL)
+			remove(i);
+	}
+	closedir(dir);
+	return n;
+}
+
+static void
+remove_this(int i)
+{
+	unlink(entry_name(i));
+}
+
+/* And the two after it, which may be read ahead or not. */
+static void
+remove_three(int i)
+{
+	for (int k = 0; k < 3 && i + k < MANY; k++)
+		unlink(entry_name(i + k));
+}
+
+static bool
+make_many(void)
+{
+	for (int i = 0; i < MANY; i++)
+		if (file_make(entry_name(i), "") < 0)
+			return false;
+	return true;
+}
+
+static void
+test_many(void)
+{
+	mkdir("d", 0777);
+	CHECK(make_many(), "1000 entries");
+	CHECK(count_entries("d", NULL) == MANY + 2, "readdir gives each once");
+	CHECK(exists(entry_name(0)) && exists(entry_name(MANY - 1)) &&
+		  !exists("d/a1000"),
+	      "each is found");
+	CHECK_ERRNO(rmdir("d"), ENOTEMPTY, "rmdir doesn't remove them");
+	CHECK(count_entries("d", remove_this) == MANY + 2,
+	      "removing each as it's read skips none");
+	CHECK(count_entries("d", NULL) == 2, "then it's empty");
+	make_many();
+	CHECK(count_entries("d", remove_three) > 0,
+	      "removing those to come gives none twice");
+	CHECK(count_entries("d", NULL) == 2, "and is done all the same");
+	CHECK(rmdir("d") == 0, "rmdir");
+}
+
+/* What readdir says of name in the open directory: DT_*, or -1: not there. */
+static int
+type_of(DIR *dir, const char *name, ino_t inode)
+{
+	struct dirent *de;
+
+	rewinddir(dir);
+	while ((de = readdir(dir)) != NULL)
+		if (strcmp(de->d_name, name) == 0)
+			return de->d_ino == inode ? de->d_type : -1;
+	return -1;
+}
+
+static void
+test_getdents(void)
+{
+	struct dirent de[8];
+	DIR *dir;
+	int fd;
+
+	mkdir("d", 0777);
+	mkdir("d/sub", 0777);
+	file_make("d/f", "text");
+	dir = opendir("d");
+	CHECK(type_of(dir, ".", inode_of("d")) == DT_DIR &&
+		  type_of(dir, "..", inode_of(".")) == DT_DIR,
+	      "there are . and .., with their inodes");
+	CHECK(type_of(dir, "f", inode_of("d/f")) == DT_REG &&
+		  type_of(dir, "sub", inode_of("d/sub")) == DT_DIR,
+	      "and what was made, with type and inode");
+	file_make("d/new", "");
+	CHECK(type_of(dir, "new", inode_of("d/new")) == DT_REG,
+	      "one that came since, after rewinddir");
+	closedir(dir);
+	fd = open("d", O_RDONLY);
+	CHECK(getdents(fd, de, 2 * sizeof(de[0]) + 1) == 2 * sizeof(de[0]),
+	      "whole entries that fit");
+	CHECK(getdents(fd, de, sizeof(de)) == 3 * sizeof(de[0]), "the rest");
+	CHECK(getdents(fd, de, sizeof(de)) == 0, "and then 0");
+	CHECK_ERRNO(getdents(fd, de, sizeof(de[0]) - 1), EINVAL,
+		    "room for no entry is EINVAL");
+	lseek(fd, 0, SEEK_SET);
+	CHECK_FAULTS_OUT("getdents", getdents(fd, bad, sizeof(de)));
+	CHECK(getdents(fd, de, sizeof(de)) == 5 * sizeof(de[0]),
+	      "a fault loses no entry");
+	close(fd);
+	fd = open("d/f", O_RDONLY);
+	CHECK_ERRNO(getdents(fd, de, sizeof(de)), ENOTDIR, "of a file");
+	close(fd);
+	errno = 0;
+	CHECK(opendir("d/f") == NULL && errno == ENOTDIR, "opendir, too");
+	CHECK(opendir("d/x") == NULL && errno == ENOENT, "opendir of none");
+	unlink("d/new");
+	unlink("d/f");
+	rmdir("d/sub");
+	rmdir("d");
+}
+
+static void
+test_scandir(void)
+{
+	struct dirent **list;
+	int n;
+
+	file_make("b", "");
+	file_make("a", "");
+	file_make("c", "");
+	n = scandir(".", &list, NULL, alphasort);
+	CHECK(n == 5 && strcmp(list[2]->d_name, "a") == 0 &&
+		  strcmp(list[3]->d_name, "b") == 0 &&
+		  strcmp(list[4]->d_name, "c") == 0,
+	      "scandir sorts");
+	while (n > 0)
+		free(list[--n]);
+	free(list);
+	unlink("a");
+	unlink("b");
+	unlink("c");
+}
+
+#define ROUNDS 200
+
+/* Exchange the file for another, again and again. */
+static int
+replace_often(void)
+{
+	for (int i = 0; i < ROUNDS; i++)
+		if (file_make("new", i % 2 ? "odd" : "even") < 0 ||
+		    rename("new", "f") < 0)
+			return 1;
+	return file_make("stop", "");
+}
+
+/* Whoever opens it meanwhile finds one or the other, whole. */
+static void
+test_rename_is_atomic(void)
+{
+	int wrong = 0;
+	pid_t child;
+
+	file_make("f", "odd");
+	child = child_start(replace_often);
+	while (!exists("stop")) {
+		char buf[8] = "";
+		int fd = open("f", O_RDONLY);
+
+		read(fd, buf, sizeof(buf));
+		wrong += strcmp(buf, "odd") != 0 && strcmp(buf, "even") != 0;
+		close(fd);
+	}
+	CHECK(child_wait(child) == 0, "200 times rename onto a file");
+	CHECK(wrong == 0, "meanwhile there always is one");
+	unlink("stop");
+	unlink("f");
+}
+
+int
+main(void)
+{
+	scratch_enter("dirs.d");
+	test_mkdir();
+	test_rename_files();
+	test_rename_dirs();
+	test_cwd();
+	test_removed_cwd();
+	test_many();
+	test_getdents();
+	test_scandir();
+	test_rename_is_atomic();
+	scratch_leave("dirs.d");
+	return check_done();
+}

@@ -1,0 +1,139 @@
+/*
+ * Two processes for each hart, all of which only compute, get equal shares of
+ * the time; and one that mostly sleeps, or waits for another, isn't kept from
+ * its work by them for longer than their turns.
+ */
+#include <signal.h>
+#include <sys/times.h>
+#include <sys/wait.h>
+
+#include "profiling.h"
+
+#define SECOND     1000000 /* us */
+#define TURN_US    40000
+#define MAX_RIVALS (2 * HARTS)
+
+static size_t rivals;
+
+static uint64_t
+own_ticks(void)
+{
+	struct tms t;
+
+	times(&t);
+	return t.tms_utime + t.tms_stime;
+}
+
+/* Compute from one time to another, and tell how many ticks it was. */
+static void
+compete(uint64_t start, uint64_t end, int out)
+{
+	uint64_t ticks;
+
+	while (now_us() < start)
+		burn_us(1000);
+	ticks = own_ticks();
+	while (now_us() < end)
+		burn_us(1000);
+	ticks = own_ticks() - ticks;
+	write(out, &ticks, sizeof(ticks));
+	_exit(0);
+}
+
+/* All start a while after they were made, so that they have found their
+ * harts, and compute for three seconds. */
+static void
+check_shares(void)
+{
+	uint64_t start = now_us() + SECOND, ticks[MAX_RIVALS], mean = 0;
+	int fds[2];
+
+	pipe(fds);
+	for (size_t i = 0; i < rivals; i++)
+		if (fork() == 0)
+			compete(start, start + 3 * SECOND, fds[1]);
+	for (size_t i = 0; i < rivals; i++) {
+		read(fds[0], &ticks[i], sizeof(ticks[i]));
+		mean += ticks[i] / rivals;
+		wait(NULL);
+	}
+	for (size_t i = 0; i < rivals; i++)
+		CHECK(ticks[i] * 5 >= mean * 4 && ticks[i] * 5 <= mean * 6,
+		      "process %zu has its share of the time", i);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+/* How late one wakes who sleeps for a tick: the most of 20 times. */
+static uint64_t
+worst_sleep(void)
+{
+	struct timespec tick = {.tv_nsec = 10 * 1000 * 1000};
+	uint64_t worst = 0;
+
+	for (int i = 0; i < 20; i++) {
+		uint64_t start = now_us(), took;
+
+		nanosleep(&tick, NULL);
+		took = now_us() - start;
+		worst = took > worst ? took : worst;
+	}
+	return worst;
+}
+
+/* How long it takes until another answers: the most of 20 times. */
+static uint64_t
+worst_answer(void)
+{
+	uint64_t worst = 0;
+	int to[2], from[2];
+	char c = 'x';
+	pid_t pid;
+
+	pipe(to);
+	pipe(from);
+	pid = fork();
+	while (pid == 0)
+		if (read(to[0], &c, 1) != 1 || write(from[1], &c, 1) != 1)
+			_exit(1);
+	for (int i = 0; i < 20; i++) {
+		uint64_t start = now_us(), took;
+
+		write(to[1], &c, 1);
+		read(from[0], &c, 1);
+		took = now_us() - start;
+		worst = took > worst ? took : worst;
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return worst;
+}
+
+/* Whoever becomes runnable waits for two others, or three; and those who talk
+ * wait twice. */
+static void
+check_response(void)
+{
+	pid_t pids[MAX_RIVALS];
+
+	for (size_t i = 0; i < rivals; i++) {
+		pids[i] = fork();
+		while (pids[i] == 0)
+			;
+	}
+	CHECK(worst_sleep() <= 4 * TURN_US, "a sleeper wakes in time");
+	CHECK(worst_answer() <= 8 * TURN_US, "two who talk aren't kept apart");
+	for (size_t i = 0; i < rivals; i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+}
+
+int
+main(void)
+{
+	rivals = 2 * system_now().harts;
+	check_shares();
+	check_response();
+	return check_done();
+}

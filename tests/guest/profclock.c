@@ -1,0 +1,112 @@
+/*
+ * /dev/profclock: the sampling clock keeps the rate it is given, with jitter
+ * too, and takes no samples on hold. kprof's total counts them.
+ */
+#include "profiling.h"
+
+#define SECOND  1000000 /* us */
+#define TICK_US 10000
+
+static void
+nap_us(uint64_t us)
+{
+	struct timespec nap = {us / SECOND, us % SECOND * 1000};
+
+	nanosleep(&nap, NULL);
+}
+
+/* Samples that came late, on all harts: others may be missing for them. */
+static uint64_t
+late_samples(void)
+{
+	struct sysinfo info = system_now();
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < info.harts; i++)
+		sum += info.late[i];
+	return sum;
+}
+
+/*
+ * Count samples for a while, with the clock as it is set: is it hz of them a
+ * second, on each hart, give or take slack? The harts follow a new setting at
+ * their next tick.
+ */
+static bool
+keeps_rate(unsigned int hz, uint64_t us, uint64_t slack)
+{
+	size_t harts = system_now().harts;
+	uint64_t started[2], stopped[2], late, least, most;
+
+	nap_us(3 * TICK_US);
+	late = late_samples();
+	started[0] = now_us();
+	ctl(KPCTL, "startclr");
+	started[1] = now_us();
+	nap_us(us);
+	stopped[0] = now_us();
+	ctl(KPCTL, "stop");
+	stopped[1] = now_us();
+	late = late_samples() - late;
+	least = harts * ((stopped[0] - started[1]) * hz / SECOND);
+	most = harts * ((stopped[1] - started[0]) * hz / SECOND + 1);
+	return kpdata(TOTAL) <= most + slack &&
+	       (late || kpdata(TOTAL) + slack >= least);
+}
+
+static void
+check_rates(void)
+{
+	static const struct {
+		unsigned int hz;
+		uint64_t us;
+	} rates[] = {
+	    {100, SECOND},     {1000, SECOND / 2}, {7, 2 * SECOND},
+	    {999, SECOND / 2}, {1, 3 * SECOND},    {100, SECOND},
+	};
+
+	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+		ctl(PROFCLOCK, "hz %u", rates[i].hz);
+		CHECK(keeps_rate(rates[i].hz, rates[i].us, 0),
+		      "%zu: hz %u: so many samples a second", i, rates[i].hz);
+	}
+}
+
+/* 400 intervals on each hart of which each is off by a quarter at most: their
+ * sum is off by 400 / 4 / sqrt(400) = 5 or so, rarely more than twice that. */
+static void
+check_jitter(void)
+{
+	size_t harts = system_now().harts;
+
+	ctl(PROFCLOCK, "jitter on");
+	ctl(PROFCLOCK, "hz 400");
+	CHECK(keeps_rate(400, SECOND, 10 * harts),
+	      "jitter keeps the mean interval");
+	ctl(PROFCLOCK, "jitter off");
+	ctl(PROFCLOCK, "hz 100");
+}
+
+static void
+check_hold(void)
+{
+	ctl(PROFCLOCK, "hold on");
+	ctl(KPCTL, "startclr");
+	nap_us(20 * TICK_US);
+	CHECK(kpdata(TOTAL) == 0, "on hold no sample is taken");
+	ctl(PROFCLOCK, "sample user 0 3");
+	CHECK(kpdata(TOTAL) == 3, "but made-up ones are counted");
+	ctl(PROFCLOCK, "hold off");
+	nap_us(20 * TICK_US);
+	CHECK(kpdata(TOTAL) > 10, "off hold they come again");
+	ctl(KPCTL, "stop");
+}
+
+int
+main(void)
+{
+	check_rates();
+	check_jitter();
+	check_hold();
+	return check_done();
+}

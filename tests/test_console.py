@@ -1,0 +1,411 @@
+"""The shell at the console: what someone sees who sits there and types.
+
+Nothing here waits for time to pass: under icount an idle guest's clock runs
+ahead. A command is known to run when it has shown something that the echo of
+what was typed doesn't, and to be over at the next prompt.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator
+
+import pexpect
+import pytest
+
+from harness.console import Console
+from harness.guest import Images
+from machine import Machine
+
+LEFT, RIGHT, UP, DOWN = "\x1b[D", "\x1b[C", "\x1b[A", "\x1b[B"
+DELETE, BACKSPACE, ESCAPE = "\x1b[3~", "\x7f", "\x1b"
+HOME, END = "\x1b[H", "\x1b[F"
+
+NO_MORE = r"\x1b\[Ktally\$ $"  # more's own prompt is gone, the shell's is there
+
+
+def control(letters: str) -> str:
+    """^X for each letter."""
+    return "".join(chr(ord(letter) & 0x1F) for letter in letters)
+
+
+@pytest.fixture(scope="module")
+def shell(images: Images, machine: Machine) -> Iterator[Console]:
+    """One that several tests share, each of which ends at a prompt."""
+    shared = Console(machine)
+    yield shared
+    shared.close()
+
+
+def start_cat(console: Console) -> None:
+    """Start a command that waits for input, and see it run."""
+    console.send("cat\r")
+    console.send("line\r")
+    console.expect(r"\nline\s+line\s")
+
+
+# --- Greeting, leaving -------------------------------------------------------
+
+
+def test_greeting(console: Console) -> None:
+    assert "Tally 0.1: 4 harts, " in console.boot
+    assert "Type help for help. To leave: poweroff" in console.boot
+    assert console.run("echo $HOME $PATH $0") == "/ /bin:/extra sh"
+
+
+def test_poweroff(console: Console) -> None:
+    assert console.run("poweroff x").startswith("poweroff: not a status: x\n")
+    assert console.poweroff("poweroff 42") == 42
+
+
+def test_exit(console: Console) -> None:
+    assert console.poweroff("exit 3") == 3
+
+
+def test_end_of_input_leaves(console: Console) -> None:
+    assert console.run("false") == ""
+    console.control("d")
+    console.expect(pexpect.EOF)
+    console.close()
+    assert console.tty.exitstatus == 1
+
+
+# --- Help --------------------------------------------------------------------
+
+
+def test_help(console: Console) -> None:
+    text = console.run("help")
+    assert "  cd [DIR | -]\n" in text
+    assert "man NAME explains" in text
+    assert console.run("help cd") == "cd [DIR | -]"
+    assert console.run("help ls") == "sh: help: ls: not a builtin; try man ls"
+
+
+def test_manual(console: Console) -> None:
+    """By the screen, and with bold letters."""
+    console.send("man kprof\r")
+    page = console.expect("--More--")
+    assert "K\bKP\bPR\bRO\bOF\bF(1)" in page or "KPROF(1)" in page
+    assert "print a kernel profile" in page
+    console.send("q")
+    console.expect(NO_MORE)
+
+
+def test_ls_has_columns(console: Console) -> None:
+    rows = console.run("ls /bin").splitlines()
+    assert rows[0].split()[:2] == ["basename", "cut"]
+    assert max(map(len, rows)) <= 80
+
+
+# --- Editing the line --------------------------------------------------------
+
+EDITS = [
+    ("echo ac" + LEFT + "b", "abc"),
+    ("echo abc" + LEFT * 2 + RIGHT + "X", "abXc"),
+    ("echo ac" + control("B") + "b" + control("F") + "d", "abcd"),
+    ("cho abc" + HOME + "e", "abc"),
+    ("cho abc" + ESCAPE + "OH" + "e", "abc"),
+    ("cho abc" + ESCAPE + "[1~" + "e", "abc"),
+    ("cho abc" + control("A") + "e" + control("E") + "d", "abcd"),
+    ("cho abc" + HOME + "e" + END + "d", "abcd"),
+    ("echo abc def" + LEFT * 4 + control("K"), "abc"),
+    ("nonsense" + control("U") + "echo abc", "abc"),
+    ("echo no; echo abc" + LEFT * 8 + control("U"), "abc"),
+    ("echo one two" + control("W") + "three", "one three"),
+    ("echo one two  " + control("WW") + "three", "three"),
+    ("echo abX" + BACKSPACE + "c", "abc"),
+    ("echo abX" + control("H") + "c", "abc"),
+    ("echo aXbc" + LEFT * 3 + DELETE, "abc"),
+    ("echo aXbc" + LEFT * 3 + control("D"), "abc"),
+    # Nothing lies beyond the ends.
+    ("echo abc" + RIGHT * 3 + DELETE + control("K") + "d", "abcd"),
+    ("cho abc" + LEFT * 20 + BACKSPACE + control("U") + "e", "abc"),
+    # Keys without a meaning have none.
+    ("echo abc" + ESCAPE + "[5~" + ESCAPE + "[1;5P" + control("GX"), "abc"),
+    ("echo \u00e4\u00f6\u00fc\u20ac", "\u00e4\u00f6\u00fc\u20ac"),
+]
+
+
+@pytest.mark.parametrize("keys, output", EDITS, ids=[repr(e[0]) for e in EDITS])
+def test_edit(shell: Console, keys: str, output: str) -> None:
+    assert shell.run(keys) == output
+
+
+def test_history(console: Console) -> None:
+    for word in ("one", "two", "three"):
+        assert console.run(f"echo {word}") == word
+    assert console.run(UP) == "three"
+    assert console.run(UP * 3) == "one"
+    assert console.run(UP * 4 + DOWN) == "two"
+    assert console.run(control("PP")) == "one"
+    assert console.run(control("PPPN")) == "two"
+    # A line found there can be changed; the one being typed is kept.
+    assert console.run(UP + " more") == "two more"
+    assert console.run("echo new" + UP * 2 + DOWN * 2) == "new"
+    # Blank lines, and one that was the last already, aren't remembered.
+    assert console.run("echo same") == console.run("echo same") == "same"
+    assert console.run("  ") == ""
+    assert console.run(UP * 2) == "new"
+    rows = [row.split(None, 1)[1] for row in console.run("history").splitlines()]
+    assert rows[-3:] == ["echo same", "echo new", "history"]
+    # There is nothing before the first.
+    assert console.run(UP * 200 + control("U") + "echo abc") == "abc"
+
+
+def test_long_line(console: Console) -> None:
+    """It scrolls sideways, and can be edited where it isn't seen."""
+    text = "".join(f"{i:03}" for i in range(150))
+    assert console.run("echo " + text) == text
+    assert console.run("cho " + text + HOME + "e") == text
+    assert console.run("echo " + text + LEFT * 300 + "X") == text[:150] + "X" + text[150:]
+
+
+def test_clear_screen(console: Console) -> None:
+    console.send("echo abc" + control("L"))
+    console.expect(r"\x1b\[H\x1b\[2Jtally\$ ")
+    assert console.run("").splitlines()[-1] == "abc"
+
+
+def test_more_lines(console: Console) -> None:
+    """A command that isn't complete gets another prompt."""
+    console.send("for i in 1 2; do\r")
+    console.expect(r"\n> $")
+    console.send("echo $i\r")
+    console.expect(r"\n> $")
+    assert console.run("done") == "1\n2"
+    console.send("echo 'a\r")
+    console.expect(r"\n> $")
+    assert console.run("b'") == "a\nb"
+    console.send("if true; then\r")
+    console.expect(r"\n> $")
+    console.control("c")
+    console.wait()
+    assert console.run("echo $?") == "130"
+
+
+# --- Completion --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "keys, output",
+    [
+        ("unam\t -s", "Tally"),  # a program
+        ("expor\tA=1; echo $A", "1"),  # a builtin
+        ("true && unam\t-s", "Tally"),  # not only the first of the line
+        ("basename /usr/sh\two\t", "words"),
+        ("cd /usr; basename sha\t; cd /", "share"),  # without its slash
+        ("echo /no\tne", "/none"),  # nothing to find
+    ],
+)
+def test_completion(shell: Console, keys: str, output: str) -> None:
+    assert shell.run(keys) == output
+
+
+def test_completion_shows_choices(console: Console) -> None:
+    console.send("basename /usr/s\t")
+    assert console.expect(r"tally\$ ").endswith("\n/usr/share/  /usr/src/\n")
+    assert console.run("r\t").splitlines()[-1] == "src"
+
+
+def test_completion_of_what_is_common(console: Console) -> None:
+    assert console.run("mkdir /tmp/c; cd /tmp/c; touch longname1 longname2") == ""
+    assert console.run("echo lo\t1") == "longname1"
+    assert console.run("cd /; rm -r /tmp/c") == ""
+
+
+# --- Keys that signal --------------------------------------------------------
+
+
+def test_interrupt_at_the_prompt(console: Console) -> None:
+    console.send("echo not this")
+    console.control("c")
+    assert console.wait().endswith("not this^C")
+    assert console.run("echo $?") == "130"
+
+
+def test_interrupt_of_a_command(console: Console) -> None:
+    start_cat(console)
+    console.control("c")
+    assert console.wait().endswith("^C")
+    assert console.run("echo $?") == "130"
+
+
+@pytest.mark.parametrize("body", [":", "/bin/true", "(:)", "true | true"])
+def test_interrupt_of_a_loop(console: Console, body: str) -> None:
+    console.send(f"echo star''ted; while :; do {body}; done; echo not this\r")
+    console.expect(r"\nstarted")
+    console.control("c")
+    assert console.wait().strip() == "^C"
+    assert console.run("echo $?") == "130"
+
+
+def test_interrupt_of_a_pipeline(console: Console) -> None:
+    """All of it ends; the shell and what is in the background go on."""
+    assert console.run("yes >/dev/null &").startswith("[1] ")
+    console.send("(echo star''ted >&2; exec yes) | cat | cat >/dev/null\r")
+    console.expect(r"\nstarted")
+    console.control("c")
+    console.wait()
+    assert console.run("echo $?") == "130"
+    names = [line.split()[-1] for line in console.run("ps").splitlines()[1:]]
+    assert names == ["init", "sh", "yes", "ps"]
+    assert console.run("jobs") == "[1] Running yes >/dev/null"
+    assert console.run("kill %1; wait") == ""
+
+
+def test_interrupt_forgets_what_was_typed(console: Console) -> None:
+    start_cat(console)
+    console.send("echo not this")
+    console.control("c")
+    console.wait()
+    assert console.run("echo this") == "this"
+
+
+def test_quit(console: Console) -> None:
+    start_cat(console)
+    console.control("\\")
+    assert console.wait().endswith("sh: killed by SIGQUIT")
+    assert console.run("echo $?") == "131"
+
+
+def test_time_of_an_interrupted_command(console: Console) -> None:
+    console.send("/bin/time cat\r")
+    console.send("line\r")
+    console.expect(r"\nline\s+line\s")
+    console.control("c")
+    assert [line[:4] for line in console.wait().split("^C\n")[1].splitlines()] == [
+        "real",
+        "user",
+        "sys ",
+    ]
+
+
+# --- Jobs --------------------------------------------------------------------
+
+
+def test_background(console: Console) -> None:
+    assert console.run("echo behind >/tmp/f &").startswith("[1] ")
+    assert console.run("wait; cat /tmp/f; rm /tmp/f").endswith("behind")
+
+
+def test_background_job_is_reported(console: Console) -> None:
+    """Before a prompt after it has ended."""
+    console.run("yes >/dev/null &")
+    assert console.run("jobs") == "[1] Running yes >/dev/null"
+    shown = console.run("kill %1")
+    for _ in range(100):
+        if shown:
+            break
+        shown = console.run("")
+    assert shown == "[1] Done    yes >/dev/null"
+    assert console.run("jobs") == ""
+
+
+def test_group_in_the_background(console: Console) -> None:
+    """Each job is a process group, which a negative number names."""
+    console.run("yes | cat >/dev/null &")
+    console.run("set -- $(ps | grep ' yes$'); /bin/kill -- -$3; wait")
+    assert console.run("ps | grep -cE ' (yes|cat)$'") == "0"
+
+
+def test_stop_and_continue(console: Console) -> None:
+    start_cat(console)
+    console.control("z")
+    assert console.wait().endswith("^Z\n[1] Stopped cat")
+    assert console.run("echo $?") == "148"
+    assert console.run("ps | grep -c ' T .* cat$'") == "1"
+    console.send("fg\r")
+    console.send("again\r")
+    console.expect(r"\nagain\s+again\s")
+    console.control("d")
+    console.wait()
+    assert console.run("jobs") == ""
+
+
+def test_stop_and_kill(console: Console) -> None:
+    start_cat(console)
+    console.control("z")
+    console.wait()
+    assert console.run("kill -9 %1; wait; jobs") == ""
+
+
+# --- Input -------------------------------------------------------------------
+
+
+def test_end_of_file(console: Console) -> None:
+    start_cat(console)
+    console.control("d")
+    assert console.wait() == ""
+    assert console.run("echo $?") == "0"
+
+
+def test_end_of_file_in_a_line(console: Console) -> None:
+    """The first ^D hands over what was typed, the second is the end."""
+    console.send("wc -c\r")
+    console.send("ab" + control("DD"))
+    assert console.wait().endswith("2")
+
+
+def test_kernel_edits_lines_too(console: Console) -> None:
+    start_cat(console)
+    console.send("no" + control("U") + "abX" + BACKSPACE + "c de fg" + control("W") + "h\r")
+    console.expect(r"\nabc de h\s")
+    console.control("d")
+    console.wait()
+
+
+def test_type_ahead(console: Console) -> None:
+    """What is typed while a command runs is for the next."""
+    console.send("echo star''ted; i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done\r")
+    console.expect(r"\nstarted")
+    console.send("echo on''e\recho tw''o\r")
+    console.expect(r"\none\s[^\n]*tw''o\s+two\s")
+    console.wait()
+
+
+def test_read_from_the_terminal(console: Console) -> None:
+    console.send("read a b; echo \"<$a> <$b>\"\r")
+    console.send("some words here\r")
+    assert console.wait().endswith("<some> <words here>")
+
+
+def test_remove_asks(console: Console) -> None:
+    console.send("touch /tmp/f; rm -i /tmp/f\r")
+    console.expect(r"remove /tmp/f\? $")
+    assert console.run("y") == ""
+    assert console.run("ls /tmp/f") == "ls: /tmp/f: No such file or directory"
+
+
+# --- more --------------------------------------------------------------------
+
+
+def test_more(console: Console) -> None:
+    """A space shows a screen, Return a line, q ends."""
+    console.send("seq 60 | more\r")
+    pages = [console.expect("--More--")]
+    for key in " \r":
+        console.send(key)
+        pages.append(console.expect("--More--"))
+    console.send("q")
+    console.expect(NO_MORE)
+    shown = [re.findall(r"^(?:\x1b.*K)?(\d+)$", page, re.M) for page in pages]
+    numbers = [str(i) for i in range(1, 48)]
+    assert shown == [numbers[:23], numbers[23:46], numbers[46:]]
+
+
+def test_more_ends_by_itself(console: Console) -> None:
+    console.send("seq 30 | more\r")
+    console.expect("--More--")
+    console.send(" ")
+    assert console.wait().splitlines()[-1] == "30"
+
+
+def test_more_is_interrupted(console: Console) -> None:
+    """And leaves the terminal as it was."""
+    console.send("seq 60 | more\r")
+    console.expect("--More--")
+    console.control("c")
+    console.expect(NO_MORE)
+    start_cat(console)
+    console.control("d")
+    console.wait()

@@ -1,0 +1,60 @@
+"""Every program of tests/guest, on the machines where what it checks matters.
+
+They are found by listing the folder: a new one runs on four harts, unless the
+table says more.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.checks import assert_checks
+from harness.guest import MACHINES, Guest, Images
+
+FOLDER = Path(__file__).parent / "guest"
+PROGRAMS = sorted(
+    {file.stem for file in FOLDER.glob("*.c")}
+    | {file.parent.name for file in FOLDER.glob("*/*.c")}
+)
+
+EVERYWHERE = ("1", "2", "4", "8", "free")
+TABLE = {
+    # What depends on the number of harts, or on what they do at once.
+    "descriptors": EVERYWHERE,
+    "dirs": EVERYWHERE,
+    "exec": EVERYWHERE,
+    "float": EVERYWHERE,
+    "kprof_ticks": EVERYWHERE,
+    "levels": EVERYWHERE,
+    "memory": EVERYWHERE,
+    "paths": EVERYWHERE,
+    "pipes": EVERYWHERE,
+    "process": EVERYWHERE,
+    "profclock": EVERYWHERE,
+    "select": EVERYWHERE,
+    "signal": EVERYWHERE,
+    "t_cow": EVERYWHERE,
+    "time": EVERYWHERE,
+    # Free-running harts share the host's processors as the host has it; on two,
+    # QEMU 7.2 may run only one.
+    "fairness": ("1", "4", "8"),
+    # Where only one's own interrupts take time away.
+    "jitter": ("1",),
+    # The less memory there is, the sooner it is used up.
+    "space": ("32M",),
+}
+
+
+@pytest.mark.parametrize(
+    "program, name",
+    [(program, name) for program in PROGRAMS for name in TABLE.get(program, ("4",))],
+)
+def test_guest(images: Images, program: str, name: str) -> None:
+    guest = Guest(images, MACHINES[name])
+    assert_checks(guest(f"/bin/{program}"))
+
+
+def test_the_table_names_programs() -> None:
+    assert set(TABLE) <= set(PROGRAMS)

@@ -1,0 +1,96 @@
+"""Ends that the kernel makes itself: a panic, and the time limit.
+
+/dev/ktest makes the kernel do what it never should.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from harness.guest import BootResult, Guest
+
+HART = r"hart {}: 0x[0-9a-f]+( \w+\+0x[0-9a-f]+)?\n"
+CALL = r"  0x[0-9a-f]{16} (\w+)\+0x[0-9a-f]+\n"
+
+# What /dev/ktest is told, the message, and who is in the backtrace, in order.
+PANICS = {
+    "panic on purpose": (
+        "panic: as asked: on purpose\n",
+        ["run_panic", "ctl_write", "sys_write", "syscall", "trap_vector"],
+    ),
+    "fault": (
+        r"panic: load page fault, scause 13 sepc 0x[0-9a-f]+ stval 0x8\n",
+        ["run_fault", "ctl_write", "sys_write", "syscall", "trap_vector"],
+    ),
+    "overflow": (
+        r"panic: kernel stack overflow, scause \d+ sepc 0x\w+ stval 0x\w+\n",
+        ["ktest_recurse"] * 15,
+    ),
+    "deadlock": (
+        r"panic: deadlock: ktest, taken at 0x\w+, wanted again at 0x\w+\n",
+        ["spin_lock", "run_deadlock", "ctl_write", "sys_write", "syscall"],
+    ),
+}
+
+
+def last_words(result: BootResult) -> str:
+    return result.last_words.decode().replace("\r", "")
+
+
+def assert_panic(
+    guest: Guest, result: BootResult, message: str, callers: list[str]
+) -> None:
+    """The panic's text: message, hart and process, backtrace, all harts.
+
+    Nothing else: no other hart has said anything.
+    """
+    harts = "".join(HART.format(i) for i in range(guest.machine.harts))
+    whose = r"hart \d, process \d+ \(sh\)\n"
+    text = last_words(result)
+    pattern = rf"{message}{whose}((?:{CALL})+)(?:  \.\.\.\n)?{harts}"
+    found = re.fullmatch(pattern, text)
+    assert found, text
+    names = iter(re.findall(CALL, found[1]))
+    assert all(name in names for name in callers), text  # in this order
+
+
+@pytest.mark.machines("1", "4", "8", "free")
+@pytest.mark.parametrize("what", PANICS)
+def test_panic(guest: Guest, what: str) -> None:
+    """Status 125, and a message that says what, where and how it came there."""
+    result = guest(f"echo before; echo {what} >/dev/ktest; echo after", "panic")
+    assert (result.out, result.outcome.status) == ("before\n", 125)
+    assert_panic(guest, result, *PANICS[what])
+
+
+@pytest.mark.machines("free")
+@pytest.mark.parametrize("round", range(6))
+def test_panic_while_others_print(guest: Guest, round: int) -> None:
+    """On every hart someone is in the middle of printing."""
+    noise = "yes out & yes err >&2 & yes >/dev/console & "
+    noise += "while :; do echo unknown >/dev/kpctl; done 2>/dev/null & "
+    result = guest(
+        f"{noise} sleep 0.{round}1; echo panic on purpose >/dev/ktest",
+        "panic",
+        timeout=60.0,
+    )
+    assert_panic(guest, result, *PANICS["panic on purpose"])
+
+
+@pytest.mark.machines("1", "4", "8", "free")
+def test_limit(guest: Guest) -> None:
+    """Status 124, and where each hart is."""
+    spin = "while :; do :; done"
+    result = guest(f"echo before; {spin} & {spin}", "limit", limit=1.0)
+    assert (result.out, result.outcome.status) == ("before\n", 124)
+    harts = "".join(HART.format(i) for i in range(guest.machine.harts))
+    assert re.fullmatch(rf"time limit reached\n{harts}", last_words(result))
+
+
+@pytest.mark.machines("1")
+def test_limit_at_a_raised_level(guest: Guest) -> None:
+    """The tick that is owed ends it, when the level is lowered."""
+    result = guest("echo spin 5 3000000 >/dev/ktest", "limit", limit=1.0)
+    assert result.outcome.status == 124

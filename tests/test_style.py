@@ -1,0 +1,115 @@
+"""The sources, scripts and manuals, as the tools that judge them have it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import image
+
+ROOT = image.ROOT
+C_FOLDERS = ("boot", "kernel", "include", "user", "examples", "tests", "labs")
+C_FILES = sorted(f for d in C_FOLDERS for f in (ROOT / d).rglob("*.[ch]"))
+MANUALS = sorted((ROOT / "man").glob("*.[1-9]"))
+SHELL = [f for f in (ROOT / "scripts").iterdir() if f.is_file()]
+SHELL = sorted(f for f in SHELL if f.read_text().startswith("#!/bin/sh"))
+TEXTS = ("*.[chS]", "*.py", "*.sh", "*.md", "*.ld", "*.[1-9]", "Makefile")
+CLANG_FORMAT = 14  # the version whose layout is the reference
+ELSEWHERE = {"mandoc.1"}  # pages that aren't ours
+
+# What it can't know: that asm sets its outputs and reads headers, where the
+# linker's symbols lie, which functions don't return.
+CPPCHECK_MISTAKES = (
+    "missingIncludeSystem",
+    "uninitvar",
+    "ctuuninitvar",
+    "comparePointers",
+    "syntaxError",
+    "internalAstError",
+    "arrayIndexOutOfBoundsCond",
+)
+
+
+def need(tool: str) -> None:
+    """Skip a test whose tool isn't there."""
+    if not shutil.which(tool):
+        pytest.skip(f"no {tool}")
+
+
+def silent(*command: object) -> None:
+    """The command has nothing to say."""
+    need(str(command[0]))
+    result = subprocess.run(
+        [str(word) for word in command],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert (result.stdout, result.returncode) == ("", 0)
+
+
+def test_c_is_formatted() -> None:
+    need("clang-format")
+    said = subprocess.run(["clang-format", "--version"], capture_output=True, text=True)
+    if int(re.search(r"version (\d+)", said.stdout)[1]) != CLANG_FORMAT:
+        pytest.skip(f"not clang-format {CLANG_FORMAT}")
+    silent("clang-format", "--dry-run", "-Werror", *C_FILES)
+
+
+def test_cppcheck_finds_nothing() -> None:
+    silent(
+        *"cppcheck -q --error-exitcode=1 --std=c11 --inline-suppr".split(),
+        *("--enable=warning,portability", "-Iinclude", "-Ikernel"),
+        *(f"--suppress={finding}" for finding in CPPCHECK_MISTAKES),
+        *("kernel", "user", "examples"),
+    )
+
+
+def test_shellcheck_finds_nothing() -> None:
+    silent("shellcheck", "-S", "warning", *SHELL, ROOT / "scripts/lib/common.sh")
+
+
+def test_mandoc_finds_nothing() -> None:
+    silent("mandoc", "-T", "lint", "-W", "warning", *MANUALS)
+
+
+def test_every_page_referred_to_exists() -> None:
+    names = {manual.name for manual in MANUALS} | ELSEWHERE
+    missing = set()
+    for manual in MANUALS:
+        for name, section in re.findall(r"^\.Xr (\S+) (\d)", manual.read_text(), re.M):
+            if f"{name}.{section}" not in names:
+                missing.add(f"{manual.name}: {name}({section})")
+    assert not missing
+
+
+def test_every_command_has_a_page() -> None:
+    commands = {f.stem for f in (ROOT / "user/cmd").iterdir()} - {"init"}
+    assert not commands - {manual.stem for manual in MANUALS}
+
+
+def test_nothing_is_left_to_do() -> None:
+    mark = re.compile(rb"\b(TO" rb"DO|FIX" rb"ME|X" rb"XX)\b")
+    unfinished = [
+        str(file.relative_to(ROOT))
+        for pattern in TEXTS
+        for file in ROOT.rglob(pattern)
+        if "build" not in file.relative_to(ROOT).parts
+        and mark.search(file.read_bytes())
+    ]
+    assert not unfinished
+
+
+def test_lines_are_short() -> None:
+    """80 columns in C, with tabs of 8."""
+    long = [
+        f"{file.relative_to(ROOT)}:{i}"
+        for file in C_FILES
+        for i, line in enumerate(file.read_text().splitlines(), 1)
+        if len(line.expandtabs(8)) > 80
+    ]
+    assert not long
