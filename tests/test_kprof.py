@@ -121,7 +121,8 @@ def test_report_of_a_copy(guest: Guest, kernel: KernelImage) -> None:
 
 def test_tool_errors(guest: Guest) -> None:
     usage = "usage: kprof [-n COUNT] [NAMELIST [DATA]]\n"
-    short = "echo >/tmp/short; kprof /boot/kernel /tmp/short"
+    empty = "kprof /boot/kernel /dev/null"
+    short = "head -c 4000 /dev/kpdata >/tmp/short; kprof /boot/kernel /tmp/short"
     wanted = {
         "kprof -x": (2, f"kprof: unknown option -x\n{usage}"),
         "kprof -n": (2, f"kprof: option -n needs a value\n{usage}"),
@@ -133,6 +134,7 @@ def test_tool_errors(guest: Guest) -> None:
         "kprof /bin/sh": (1, "kprof: /bin/sh: not a kernel: no text_start and etext\n"),
         "kprof /boot/kernel /no": (1, "kprof: /no: No such file or directory\n"),
         short: (1, "kprof: /tmp/short: too short for this kernel\n"),
+        empty: (1, "kprof: /dev/null: too short for this kernel\n"),
     }
     results = guest.batch(wanted)
     assert {r.command: (r.status, r.err) for r in results} == wanted

@@ -206,9 +206,21 @@ set_mask(sigset_t mask)
 		thread_notify(current, WORK_SIGNAL);
 }
 
+/* Where the current thread went wrong: what it couldn't reach, or execute. */
+static void *
+fault_address(void)
+{
+	const struct trapframe *tf = &current->tf;
+
+	if (tf->scause == CAUSE_ILLEGAL || tf->scause == CAUSE_BREAKPOINT)
+		return (void *)tf->sepc;
+	return (void *)tf->stval;
+}
+
 /*
  * Take one signal off what is pending and not blocked: its number, or 0;
- * what to do about it; and what a handler is told.
+ * what to do about it; and what a handler is told. A fault comes first: other
+ * signals' handlers would have it happen elsewhere.
  */
 static int
 take(struct sigaction *act, siginfo_t *info)
@@ -218,12 +230,14 @@ take(struct sigaction *act, siginfo_t *info)
 	int sig = 0;
 
 	spin_lock(&p->lock);
-	ready = (p->sigpending | current->sigpending) & ~current->sigmask;
+	ready = current->sigpending & ~current->sigmask;
+	if (ready == 0)
+		ready = p->sigpending & ~current->sigmask;
 	if (ready != 0) {
 		sig = __builtin_ctzl(ready);
 		*info = (siginfo_t){.si_signo = sig, .si_code = SI_USER};
 		if (current->sigpending & sigmask(sig))
-			info->si_addr = (void *)current->tf.stval;
+			info->si_addr = fault_address();
 		current->sigpending &= ~sigmask(sig);
 		p->sigpending &= ~sigmask(sig);
 		*act = p->action[sig];
@@ -487,6 +501,8 @@ sys_sigreturn(const unsigned long *arg)
 	if (copy_in(&frame, user, sizeof frame) < 0)
 		proc_exit(STATUS_KILLED(SIGSEGV));
 	frame.tf.sstatus = current->tf.sstatus;
+	if (!frame.fp_used)
+		frame.tf.sstatus &= ~(unsigned long)SSTATUS_FS;
 	current->tf = frame.tf;
 	if (frame.fp_used)
 		fp_set(&frame.fp);
