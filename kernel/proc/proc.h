@@ -117,6 +117,12 @@ void signal_deliver(void);
 void signal_fault(int sig);
 /* exec: handlers are gone with the program they were in. */
 void signal_exec(struct proc *p);
+/* Have the current thread block what is in mask and nothing else. */
+void signal_set_mask(sigset_t mask);
+
+/* signal_frame.c: save what the thread does on the user's stack, and have it
+ * go on in a handler. 0, or -EFAULT: there is no such stack. */
+int signal_push_frame(const siginfo_t *info, uintptr_t handler);
 
 /* Is there one to deliver to the current thread? Ends an interruptible wait. */
 static inline bool

@@ -4,9 +4,7 @@
  * Sending one sets a bit in the process (or, for a fault, in the thread) and
  * tells the threads that don't block it: they end an interruptible wait, and
  * look at what is pending on their way to user mode. There signal_deliver
- * acts. A handler runs on the user's stack, below a frame with all that it
- * interrupted; it returns to the restorer, user code that sigaction named,
- * and that calls sigreturn to take the frame off again.
+ * acts, or has a handler act (signal_frame.c).
  *
  * A call that a signal interrupted has given -ERESTART. The program counter
  * is then after its ecall, and a0 still holds its first argument. If no
@@ -23,17 +21,6 @@
 	(sigmask(SIGSTOP) | sigmask(SIGTSTP) | sigmask(SIGTTIN) | \
 	 sigmask(SIGTTOU))
 #define IGNORED (sigmask(SIGCHLD) | sigmask(SIGURG) | sigmask(SIGWINCH))
-
-#define STACK_ALIGN 16
-
-/* What a handler finds on its stack, and sigreturn takes back. */
-struct sigframe {
-	struct trapframe tf;
-	siginfo_t info;
-	sigset_t mask;
-	unsigned long fp_used;
-	struct fpstate fp; /* if so */
-};
 
 static bool
 valid(int sig)
@@ -192,9 +179,8 @@ signal_exec(struct proc *p)
 	spin_unlock(&p->lock);
 }
 
-/* Block what is in mask and nothing else. */
-static void
-set_mask(sigset_t mask)
+void
+signal_set_mask(sigset_t mask)
 {
 	struct proc *p = current->proc;
 
@@ -292,54 +278,23 @@ fail_call(void)
 	current->tf.a0 = -EINTR;
 }
 
-/* Save all that a handler interrupts on the user's stack: its new end, sp. */
-static int
-push_frame(const siginfo_t *info, uintptr_t *sp)
-{
-	struct thread *t = current;
-	struct sigframe frame;
-	uintptr_t user = t->tf.sp - sizeof frame;
-	int r;
-
-	user &= ~(uintptr_t)(STACK_ALIGN - 1);
-	frame.fp_used = (t->tf.sstatus & SSTATUS_FS) != 0;
-	frame.tf = t->tf;
-	frame.info = *info;
-	frame.mask = t->sigmask_restore ? t->sigmask_saved : t->sigmask;
-	r = copy_out(user, &frame, offsetof(struct sigframe, fp));
-	if (r == 0 && frame.fp_used) {
-		fp_save(t);
-		r = copy_out(user + offsetof(struct sigframe, fp), &t->fp,
-			     sizeof t->fp);
-	}
-	*sp = user;
-	return r;
-}
-
 /* Let the thread go on in a handler. Without a stack for it, that's all. */
 static void
 run_handler(int sig, const struct sigaction *act, const siginfo_t *info)
 {
 	struct thread *t = current;
 	sigset_t mask = t->sigmask | act->sa_mask;
-	uintptr_t sp;
 
 	if (t->restart && act->sa_flags & SA_RESTART && !t->restart_plain)
 		restart_call();
 	else if (t->restart)
 		fail_call();
-	if (push_frame(info, &sp) < 0)
+	if (signal_push_frame(info, (uintptr_t)act->sa_handler) < 0)
 		proc_exit(STATUS_KILLED(SIGSEGV));
 	t->sigmask_restore = false;
 	if (!(act->sa_flags & SA_NODEFER))
 		mask |= sigmask(sig);
-	set_mask(mask);
-	t->tf.a0 = sig;
-	t->tf.a1 = sp + offsetof(struct sigframe, info);
-	t->tf.a2 = 0;
-	t->tf.ra = t->proc->sigrestorer;
-	t->tf.sp = sp;
-	t->tf.sepc = (uintptr_t)act->sa_handler;
+	signal_set_mask(mask);
 }
 
 /* Act on all signals that are pending and not blocked. */
@@ -365,7 +320,7 @@ signal_deliver(void)
 	if (current->sigmask_restore) {
 		/* sigsuspend, but no handler ran: it will be called again. */
 		current->sigmask_restore = false;
-		set_mask(current->sigmask_saved);
+		signal_set_mask(current->sigmask_saved);
 	}
 	if (current->restart)
 		restart_call();
@@ -451,7 +406,7 @@ sys_sigprocmask(const unsigned long *arg)
 		set |= old;
 	else if (how == SIG_UNBLOCK)
 		set = old & ~set;
-	set_mask(set);
+	signal_set_mask(set);
 	return 0;
 }
 
@@ -477,35 +432,11 @@ sys_sigsuspend(const unsigned long *arg)
 	current->sigmask_saved = current->sigmask;
 	current->sigmask_restore = true;
 	current->restart_plain = true;
-	set_mask(mask);
+	signal_set_mask(mask);
 	waitq_init(&nothing);
 	spin_lock(&p->lock);
 	while (wait_on(&nothing, &p->lock) == 0)
 		;
 	spin_unlock(&p->lock);
 	return -ERESTART;
-}
-
-/*
- * Go back to what a handler interrupted. The frame is the user's own, so it
- * may say anything: of sstatus, which isn't the user's, nothing is taken.
- * Doesn't return to syscall(), as the a0 to be restored isn't a result.
- */
-long
-sys_sigreturn(const unsigned long *arg)
-{
-	uintptr_t user = current->tf.sp;
-	struct sigframe frame;
-
-	(void)arg;
-	if (copy_in(&frame, user, sizeof frame) < 0)
-		proc_exit(STATUS_KILLED(SIGSEGV));
-	frame.tf.sstatus = current->tf.sstatus;
-	if (!frame.fp_used)
-		frame.tf.sstatus &= ~(unsigned long)SSTATUS_FS;
-	current->tf = frame.tf;
-	if (frame.fp_used)
-		fp_set(&frame.fp);
-	set_mask(frame.mask);
-	trap_return_user();
 }
