@@ -185,15 +185,19 @@ in_idle(unsigned long pc)
 }
 
 /*
- * Run an interrupt's handler at the level of mask, with the sampler let in.
- * depth tells it that it has interrupted a handler.
+ * Run an interrupt's handler at the level of mask, with the sampler let in;
+ * depth tells it that it has interrupted a handler. A sample that fell due
+ * since the trap is still one of where: under -icount all other harts may have
+ * had their turns in between, and the handler hasn't begun.
  */
 static void
-handle(void (*handler)(void), unsigned long mask)
+handle(void (*handler)(void), unsigned long mask, const struct sample *where)
 {
 	struct hart *h = this_hart();
 
 	csr_clear(sie, mask);
+	while (csr_read(sip) & SIE_TIMER)
+		clock_interrupt(where);
 	h->depth++;
 	csr_set(sstatus, SSTATUS_SIE);
 	handler();
@@ -219,18 +223,14 @@ soft_interrupt(void)
 {
 }
 
-/*
- * The timer: the sample is taken, whatever was interrupted. A tick's other
- * work waits for the level to be lowered if that was raised.
- */
-static void
-timer_interrupt(enum trap_origin origin, unsigned long pc, unsigned long sie)
+/* What an interrupt interrupted, for the sampler. */
+static struct sample
+interrupted(enum trap_origin origin, unsigned long pc, unsigned long sie)
 {
-	struct hart *h = this_hart();
 	struct sample s = {
 	    .pc = pc,
 	    .ipl = level_of(sie),
-	    .hart = h->id,
+	    .hart = this_hart()->id,
 	    .pid = current->proc ? current->proc->pid : 0,
 	    .pgrp = current->proc ? current->proc->pgrp : 0,
 	    .mode = SAMPLE_KERNEL,
@@ -238,15 +238,27 @@ timer_interrupt(enum trap_origin origin, unsigned long pc, unsigned long sie)
 
 	if (origin == FROM_USER)
 		s.mode = SAMPLE_USER;
-	else if (h->depth)
+	else if (this_hart()->depth)
 		s.mode = SAMPLE_KERNELI;
 	else if (in_idle(pc))
 		s.mode = SAMPLE_IDLE;
+	return s;
+}
+
+/*
+ * The timer: the sample is taken, whatever was interrupted. A tick's other
+ * work waits for the level to be lowered if that was raised.
+ */
+static void
+timer_interrupt(const struct sample *where)
+{
+	bool user = where->mode == SAMPLE_USER;
+
 	panic_stop_if_asked();
-	clock_interrupt(&s);
-	if (h->owed && level_of(sie) == 0)
-		handle(origin == FROM_USER ? tick_in_user : tick_in_kernel,
-		       LEVEL5_MASK);
+	clock_interrupt(where);
+	if (this_hart()->owed && where->ipl == 0)
+		handle(user ? tick_in_user : tick_in_kernel, LEVEL5_MASK,
+		       where);
 }
 
 /*
@@ -282,18 +294,19 @@ trap_interrupt(unsigned long cause, enum trap_origin origin, unsigned long pc,
 	       struct ktrapframe *kf)
 {
 	unsigned long sie = kf ? kf->sie : LEVEL_ALL;
+	struct sample where = interrupted(origin, pc, sie);
 
 	switch (cause) {
 	case CAUSE_TIMER:
-		timer_interrupt(origin, pc, sie);
+		timer_interrupt(&where);
 		break;
 	case CAUSE_SOFT:
 		csr_clear(sip, SIE_SOFT);
 		panic_stop_if_asked();
-		handle(soft_interrupt, LEVEL1_MASK);
+		handle(soft_interrupt, LEVEL1_MASK, &where);
 		break;
 	case CAUSE_EXTERNAL:
-		handle(plic_interrupt, LEVEL5_MASK);
+		handle(plic_interrupt, LEVEL5_MASK, &where);
 		break;
 	default:
 		panic("interrupt of unknown cause %lx", cause);

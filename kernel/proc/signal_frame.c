@@ -1,0 +1,84 @@
+/*
+ * What a handler interrupts. A handler runs on the user's stack, below a
+ * frame with all that it interrupted; it returns to the restorer, user code
+ * that sigaction named, and that calls sigreturn to take the frame off again.
+ */
+#include "../syscall.h"
+#include "../trap.h"
+#include "proc.h"
+
+#define STACK_ALIGN 16
+
+/* What a handler finds on its stack, and sigreturn takes back. */
+struct sigframe {
+	struct trapframe tf;
+	siginfo_t info;
+	sigset_t mask;
+	unsigned long fp_used;
+	struct fpstate fp; /* if so */
+};
+
+/* Save all of the thread in a frame at a user address. */
+static int
+save(uintptr_t user, const siginfo_t *info)
+{
+	struct thread *t = current;
+	struct sigframe frame;
+	int r;
+
+	frame.fp_used = (t->tf.sstatus & SSTATUS_FS) != 0;
+	frame.tf = t->tf;
+	frame.info = *info;
+	frame.mask = t->sigmask_restore ? t->sigmask_saved : t->sigmask;
+	r = copy_out(user, &frame, offsetof(struct sigframe, fp));
+	if (r < 0 || !frame.fp_used)
+		return r;
+	fp_save(t);
+	return copy_out(user + offsetof(struct sigframe, fp), &t->fp,
+			sizeof t->fp);
+}
+
+int
+signal_push_frame(const siginfo_t *info, uintptr_t handler)
+{
+	struct trapframe *tf = &current->tf;
+	uintptr_t sp = tf->sp - sizeof(struct sigframe);
+	int r;
+
+	sp &= ~(uintptr_t)(STACK_ALIGN - 1);
+	r = save(sp, info);
+	if (r < 0)
+		return r;
+	tf->a0 = info->si_signo;
+	tf->a1 = sp + offsetof(struct sigframe, info);
+	tf->a2 = 0;
+	tf->ra = current->proc->sigrestorer;
+	tf->sp = sp;
+	tf->sepc = handler;
+	return 0;
+}
+
+/*
+ * Go back to what a handler interrupted. The frame is the user's own, so it
+ * may say anything: of sstatus, which isn't the user's, nothing is taken; but
+ * if the floating-point registers weren't in use, they no longer are.
+ * Doesn't return to syscall(), as the a0 to be restored isn't a result.
+ */
+long
+sys_sigreturn(const unsigned long *arg)
+{
+	uintptr_t user = current->tf.sp;
+	struct sigframe frame;
+
+	(void)arg;
+	if (copy_in(&frame, user, sizeof frame) < 0)
+		proc_exit(STATUS_KILLED(SIGSEGV));
+	frame.tf.sstatus = current->tf.sstatus;
+	if (!frame.fp_used)
+		frame.tf.sstatus &= ~(unsigned long)SSTATUS_FS;
+	current->tf = frame.tf;
+	if (frame.fp_used)
+		fp_set(&frame.fp);
+	signal_set_mask(frame.mask);
+	trap_return_user();
+}
