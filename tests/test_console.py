@@ -25,8 +25,9 @@ NO_MORE = r"\x1b\[Ktally\$ $"  # more's own prompt is gone, the shell's is there
 
 
 def control(letters: str) -> str:
-    """^X for each letter."""
-    return "".join(chr(ord(letter) & 0x1F) for letter in letters)
+    """^X for each letter. Of two ^A QEMU takes one."""
+    keys = "".join(chr(ord(letter) & 0x1F) for letter in letters)
+    return keys.replace("\x01", "\x01\x01")
 
 
 @pytest.fixture(scope="module")
@@ -193,7 +194,7 @@ def test_more_lines(console: Console) -> None:
         ("expor\tA=1; echo $A", "1"),  # a builtin
         ("true && unam\t-s", "Tally"),  # not only the first of the line
         ("basename /usr/sh\two\t", "words"),
-        ("cd /usr; basename sha\t; cd /", "share"),  # without its slash
+        ("basename us\t", "usr"),  # a directory, and its slash
         ("echo /no\tne", "/none"),  # nothing to find
     ],
 )
@@ -241,15 +242,16 @@ def test_interrupt_of_a_loop(console: Console, body: str) -> None:
 
 def test_interrupt_of_a_pipeline(console: Console) -> None:
     """All of it ends; the shell and what is in the background go on."""
-    assert console.run("yes >/dev/null &").startswith("[1] ")
-    console.send("(echo star''ted >&2; exec yes) | cat | cat >/dev/null\r")
-    console.expect(r"\nstarted")
+    assert console.run("sleep 100000 &").startswith("[1] ")
+    console.send("cat | cat | cat\r")
+    console.send("line\r")
+    console.expect(r"\nline\s+line\s")
     console.control("c")
     console.wait()
     assert console.run("echo $?") == "130"
     names = [line.split()[-1] for line in console.run("ps").splitlines()[1:]]
-    assert names == ["init", "sh", "yes", "ps"]
-    assert console.run("jobs") == "[1] Running yes >/dev/null"
+    assert names == ["init", "sh", "sleep", "ps"]
+    assert console.run("jobs") == "[1] Running sleep 100000"
     assert console.run("kill %1; wait") == ""
 
 
@@ -283,6 +285,15 @@ def test_time_of_an_interrupted_command(console: Console) -> None:
 # --- Jobs --------------------------------------------------------------------
 
 
+def report(console: Console, shown: str) -> str:
+    """What is shown before one of the next prompts."""
+    for _ in range(100):
+        if shown:
+            break
+        shown = console.run("")
+    return shown
+
+
 def test_background(console: Console) -> None:
     assert console.run("echo behind >/tmp/f &").startswith("[1] ")
     assert console.run("wait; cat /tmp/f; rm /tmp/f").endswith("behind")
@@ -290,22 +301,17 @@ def test_background(console: Console) -> None:
 
 def test_background_job_is_reported(console: Console) -> None:
     """Before a prompt after it has ended."""
-    console.run("yes >/dev/null &")
-    assert console.run("jobs") == "[1] Running yes >/dev/null"
-    shown = console.run("kill %1")
-    for _ in range(100):
-        if shown:
-            break
-        shown = console.run("")
-    assert shown == "[1] Done    yes >/dev/null"
+    console.run("sleep 100000 &")
+    assert console.run("jobs") == "[1] Running sleep 100000"
+    assert report(console, console.run("kill %1")) == "[1] Done    sleep 100000"
     assert console.run("jobs") == ""
 
 
 def test_group_in_the_background(console: Console) -> None:
     """Each job is a process group, which a negative number names."""
-    console.run("yes | cat >/dev/null &")
-    console.run("set -- $(ps | grep ' yes$'); /bin/kill -- -$3; wait")
-    assert console.run("ps | grep -cE ' (yes|cat)$'") == "0"
+    console.run("sleep 100000 | sleep 100001 &")
+    console.run("set -- $(ps | grep -w sleep); /bin/kill -- -$3; wait")
+    assert console.run("ps | grep -c sleep") == "0"
 
 
 def test_stop_and_continue(console: Console) -> None:
@@ -326,7 +332,8 @@ def test_stop_and_kill(console: Console) -> None:
     start_cat(console)
     console.control("z")
     console.wait()
-    assert console.run("kill -9 %1; wait; jobs") == ""
+    assert report(console, console.run("kill -9 %1")) == "[1] Done    cat"
+    assert console.run("jobs") == ""
 
 
 # --- Input -------------------------------------------------------------------
@@ -359,8 +366,7 @@ def test_type_ahead(console: Console) -> None:
     console.send("echo star''ted; i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done\r")
     console.expect(r"\nstarted")
     console.send("echo on''e\recho tw''o\r")
-    console.expect(r"\none\s[^\n]*tw''o\s+two\s")
-    console.wait()
+    console.expect(r"\none\s+tally\$ echo tw''o\s+two\s+tally\$ $")
 
 
 def test_read_from_the_terminal(console: Console) -> None:

@@ -16,6 +16,8 @@
 #include "../trap.h"
 #include "proc.h"
 
+#define ECALL_SIZE 4 /* bytes of the instruction */
+
 #define UNMASKABLE (sigmask(SIGKILL) | sigmask(SIGSTOP))
 #define STOPS                                                     \
 	(sigmask(SIGSTOP) | sigmask(SIGTSTP) | sigmask(SIGTTIN) | \
@@ -265,7 +267,7 @@ restart_call(void)
 {
 	current->restart = false;
 	current->restart_plain = false;
-	current->tf.sepc -= 4; /* to the ecall */
+	current->tf.sepc -= ECALL_SIZE;
 }
 
 /* The interrupted call has failed. */
@@ -278,6 +280,24 @@ fail_call(void)
 	current->tf.a0 = -EINTR;
 }
 
+/* A handler will run: what becomes of the call that the signal interrupted,
+ * if there was one? */
+static void
+interrupt_call(const struct sigaction *act)
+{
+	struct thread *t = current;
+
+	if (t->restart && act->sa_flags & SA_RESTART && !t->restart_plain) {
+		restart_call();
+	} else if (t->restart) {
+		fail_call();
+	} else if (t->sleep_until != 0) {
+		/* A sleep that was to go on, and was not yet called again. */
+		t->tf.sepc += ECALL_SIZE;
+		fail_call();
+	}
+}
+
 /* Let the thread go on in a handler. Without a stack for it, that's all. */
 static void
 run_handler(int sig, const struct sigaction *act, const siginfo_t *info)
@@ -285,10 +305,7 @@ run_handler(int sig, const struct sigaction *act, const siginfo_t *info)
 	struct thread *t = current;
 	sigset_t mask = t->sigmask | act->sa_mask;
 
-	if (t->restart && act->sa_flags & SA_RESTART && !t->restart_plain)
-		restart_call();
-	else if (t->restart)
-		fail_call();
+	interrupt_call(act);
 	if (signal_push_frame(info, (uintptr_t)act->sa_handler) < 0)
 		proc_exit(STATUS_KILLED(SIGSEGV));
 	t->sigmask_restore = false;

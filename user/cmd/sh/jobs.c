@@ -230,6 +230,20 @@ job_print(struct job *j, enum state state)
 	out_char('\n');
 }
 
+/* Ctrl-C ends all of a pipeline, but by chance its last command may have
+ * ended by itself before. */
+static bool
+job_interrupted(struct job *j)
+{
+	int i;
+
+	for (i = 0; i < j->n; i++)
+		if (WIFSIGNALED(j->p[i].status) &&
+		    WTERMSIG(j->p[i].status) == SIGINT)
+			return true;
+	return false;
+}
+
 /* The foreground job has stopped or ended: say so if it isn't obvious. */
 static void
 job_came_back(struct job *j, int status)
@@ -243,13 +257,11 @@ job_came_back(struct job *j, int status)
 		out_flush();
 		return;
 	}
-	if (j->n == 0 || !WIFSIGNALED(j->p[j->n - 1].status))
-		return;
-	if (sig == SIGINT && sh.interactive) {
+	if (sh.interactive && job_interrupted(j))
 		sh.flow = FLOW_ABORT;
-	} else if (sig != SIGINT && sig != SIGPIPE) {
+	else if (j->n > 0 && WIFSIGNALED(j->p[j->n - 1].status) &&
+		 sig != SIGINT && sig != SIGPIPE)
 		shell_warn("killed by SIG%s", signal_name(sig));
-	}
 }
 
 int
@@ -262,6 +274,8 @@ job_wait(struct job *j)
 	if (job_control && j->pgrp != 0)
 		tcsetpgrp(terminal, shell_pgrp);
 	status = job_status(j);
+	if (sh.interactive && job_interrupted(j))
+		status = STATUS_SIGNAL + SIGINT;
 	job_came_back(j, status);
 	if (job_state(j) != STOPPED)
 		job_free(j);
