@@ -361,14 +361,6 @@ def test_kernel_edits_lines_too(console: Console) -> None:
     console.wait()
 
 
-def test_type_ahead(console: Console) -> None:
-    """What is typed while a command runs is for the next."""
-    console.send("echo star''ted; i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done\r")
-    console.expect(r"\nstarted")
-    console.send("echo on''e\recho tw''o\r")
-    console.expect(r"\none\s+tally\$ echo tw''o\s+two\s+tally\$ $")
-
-
 def test_read_from_the_terminal(console: Console) -> None:
     console.send("read a b; echo \"<$a> <$b>\"\r")
     console.send("some words here\r")

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 
+import pexpect
 import pytest
 
+from harness.console import Console
 from harness.guest import BootResult, Guest
 
 HART = r"hart {}: 0x[0-9a-f]+( \w+\+0x[0-9a-f]+)?\n"
@@ -77,6 +79,15 @@ def test_panic_while_others_print(guest: Guest, round: int) -> None:
         timeout=60.0,
     )
     assert_panic(guest, result, *PANICS["panic on purpose"])
+
+
+def test_panic_at_a_terminal(console: Console) -> None:
+    """QEMU's own exit status says so."""
+    console.send("echo panic on purpose >/dev/ktest\r")
+    console.expect(r"\npanic: as asked: on purpose\r+\n")
+    console.tty.expect(pexpect.EOF)
+    console.tty.close()
+    assert console.tty.exitstatus == 125
 
 
 @pytest.mark.machines("1", "4", "8", "free")
