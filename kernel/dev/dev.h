@@ -18,8 +18,8 @@ struct devfile {
 struct device {
 	const char *name;
 	const struct devfile *files; /* the last has a NULL name */
-	bool stream; /* lseek, pread and pwrite fail with ESPIPE */
-	void (*init)(void);          /* nothing */
+	bool stream;        /* lseek, pread and pwrite fail with ESPIPE */
+	void (*init)(void); /* nothing */
 	/* Names that depend on the machine, beside files: find one, or give
 	 * the i-th for ls; 0, -ENOENT, or another errno for open. */
 	int (*find)(const char *name, struct devfile *out);
@@ -56,16 +56,16 @@ struct ctlword {
 	int min, max;                      /* arguments after the word */
 };
 
-/* A whole word as a number, decimal or 0x hexadecimal, up to max; 0, -EINVAL. */
+/* A whole word as a number, decimal or 0x.., up to max; 0 or -EINVAL. */
 int ctl_number(const char *word, uint64_t max, uint64_t *out);
 ssize_t ctl_write(struct uio *u, const struct ctlword *words);
 
 /* A bootable machine needs these two before there are files. */
 void uart_init(void);
 uint64_t rtc_read_ns(void); /* rtc.c: since 1970; 0: no such clock */
-void plic_init(void);      /* once */
-void plic_init_hart(void); /* on each hart */
-void plic_interrupt(void); /* an external interrupt, at level 5 */
+void plic_init(void);       /* once */
+void plic_init_hart(void);  /* on each hart */
+void plic_interrupt(void);  /* an external interrupt, at level 5 */
 void plic_register(unsigned int irq, void (*handler)(void));
 
 #endif

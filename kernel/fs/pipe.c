@@ -9,8 +9,8 @@
  * One reader and one writer at a time move bytes, without the spinlock, for
  * that may fault and sleep: the reader from head up, the writer from tail up.
  * `busy` says that an end is taken: unlike a mutex, it can be waited for until
- * a signal comes. A write of at most PIPE_BUF bytes waits for room for all of them,
- * and publishes them at once.
+ * a signal comes. A write of at most PIPE_BUF bytes waits for room for all of
+ * them, and publishes them at once.
  */
 #include <errno.h>
 #include <fcntl.h>

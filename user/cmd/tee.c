@@ -19,8 +19,7 @@ main(int argc, char **argv)
 		if (fds[i] < 0)
 			cmd_warn("%s", cmd_argv[i]);
 	}
-	while ((n = cmd_read(STDIN_FILENO, out.buf, CMD_BUFFER, "-")) >
-	       0) {
+	while ((n = cmd_read(STDIN_FILENO, out.buf, CMD_BUFFER, "-")) > 0) {
 		for (int i = 0; i < cmd_argc; i++) {
 			if (fds[i] < 0 || out_direct(fds[i], out.buf, n))
 				continue;
