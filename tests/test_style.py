@@ -69,7 +69,7 @@ def test_cppcheck_finds_nothing() -> None:
     )
 
 
-def _shellcheck_finds_nothing() -> None:
+def test_shellcheck_finds_nothing() -> None:
     silent("shellcheck", "-S", "warning", *SHELL, ROOT / "scripts/lib/common.sh")
 
 
@@ -104,7 +104,7 @@ def test_nothing_is_left_to_do() -> None:
     assert not unfinished
 
 
-def _lines_are_short() -> None:
+def test_lines_are_short() -> None:
     """80 columns in C, with tabs of 8."""
     long = [
         f"{file.relative_to(ROOT)}:{i}"
