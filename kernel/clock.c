@@ -6,8 +6,8 @@
  * firmware is asked (SBI TIME), which programs the CLINT's comparator. With
  * Sstc the CLINT only keeps the time that both compare with.
  *
- * Ticks are staggered: hart i of n is i/n of a period behind hart 0. In phase,
- * harts that QEMU runs in turns under -icount would get unequal shares.
+ * All harts tick at the same moments: then QEMU, which under -icount runs one
+ * hart at a time, can be made to give each its share (pass_turn).
  *
  * By default samples fall due with ticks. /dev/profclock gives them a rate of
  * their own, and random intervals as the 4.4BSD statclock had: a program in
@@ -155,13 +155,13 @@ clock_init_hart(void)
 	uint64_t counts = machine.timebase / HZ;
 	uint64_t now = rdtime();
 
-	h->next_tick = now - now % counts + counts + counts * h->id / nharts;
+	h->next_tick = now - now % counts + counts;
 	sample_restart(h);
 	arm(h);
 }
 
-/* The deadline an interval after one that has come: if that has passed too,
- * from now, and *late counts it. */
+/* The deadline an interval after one that has come, or if that has passed too
+ * several; *late counts that. */
 static uint64_t
 next_deadline(uint64_t deadline, uint64_t interval, uint64_t now,
 	      uint64_t *late)
@@ -169,26 +169,34 @@ next_deadline(uint64_t deadline, uint64_t interval, uint64_t now,
 	if (deadline + interval > now)
 		return deadline + interval;
 	(*late)++;
-	return now + interval;
+	return deadline + interval * ((now - deadline) / interval + 1);
 }
 
 /*
- * Have QEMU go on with the next hart. Under -icount QEMU 7.2 lets the harts
- * take turns that end when any timer's deadline comes, and passes over the
- * hart whose turn is next: with staggered ticks the same harts may be left
- * out for good. So a hart ends its turn itself, too: it sleeps for an
- * interrupt that is pending already, which on any other machine takes no time.
+ * From tick to tick it is the turn of one hart, of each in order, as far as
+ * this hart can see to it. QEMU, when it runs one hart at a time (-icount),
+ * goes on with the next one when a hart sleeps; so here it sleeps, for an
+ * interrupt that is pending already: anywhere else that takes no time. Left to
+ * itself QEMU 7.2 goes back to the same hart at every deadline of any timer,
+ * and lets it run until the next; others that have work would stand still.
+ *
+ * Once round, so that all harts come to take this tick; then all sleep once
+ * more but the one whose turn it is.
+ *
  * (A software interrupt that comes from elsewhere meanwhile may be cleared: it
  * asks for no more than what every interrupt does before it returns.)
  */
 static void
-pass_turn(void)
+pass_turn(const struct hart *h)
 {
+	uint64_t tick = h->next_tick / (machine.timebase / HZ);
+	int times = tick % nharts == h->id ? 1 : 2;
 	unsigned long sie = csr_read(sie);
 
 	csr_set(sip, SIE_SOFT);
 	csr_set(sie, SIE_SOFT);
-	asm volatile("wfi" ::: "memory");
+	while (times-- && rdtime() < next_due(h))
+		asm volatile("wfi" ::: "memory");
 	csr_clear(sip, SIE_SOFT);
 	csr_write(sie, sie);
 }
@@ -229,7 +237,7 @@ clock_interrupt(const struct sample *where)
 		take_due(h, where, rdtime());
 		arm(h);
 		if (current != h->idle) /* which ends its turn soon */
-			pass_turn();
+			pass_turn(h);
 	} while (rdtime() >= next_due(h));
 }
 

@@ -101,14 +101,15 @@ runq_pop(struct hart *h, bool steal)
 	return t;
 }
 
-/* A thread for this hart from another's queue; NULL: there is none. */
+/* A thread for this hart from another's queue, if that has more than spare of
+ * them; NULL: none has. */
 static struct thread *
-steal(struct hart *self)
+steal(struct hart *self, unsigned int spare)
 {
 	for (unsigned int i = 1; i < nharts; i++) {
 		struct hart *h = &harts[(self->id + i) % nharts];
 
-		if (h->nrunnable) {
+		if (h->nrunnable > spare) {
 			struct thread *t = runq_pop(h, true);
 
 			if (t)
@@ -118,19 +119,28 @@ steal(struct hart *self)
 	return NULL;
 }
 
+/* How many threads a hart has: those that wait, and the one that runs. */
+static unsigned int
+load(const struct hart *h)
+{
+	return h->idling ? 0 : h->nrunnable + 1;
+}
+
 /*
- * Where a runnable thread should wait: where it ran last if it must or if
- * that hart is idle, else with any idle hart.
+ * Where a runnable thread should wait: where it ran last, unless another hart
+ * has less to do; and if it is still leaving its stack, there.
  */
 static struct hart *
 place(struct thread *t)
 {
-	if (t->hart->idling || __atomic_load_n(&t->on_cpu, __ATOMIC_ACQUIRE))
-		return t->hart;
+	struct hart *best = t->hart;
+
+	if (__atomic_load_n(&t->on_cpu, __ATOMIC_ACQUIRE))
+		return best;
 	for (unsigned int i = 0; i < nharts; i++)
-		if (harts[i].idling)
-			return &harts[i];
-	return t->hart;
+		if (load(&harts[i]) < load(best))
+			best = &harts[i];
+	return best;
 }
 
 /*
@@ -198,7 +208,7 @@ sched(void)
 	assert(level_of(csr_read(sie)) > 0);
 	next = runq_pop(h, false);
 	if (!next)
-		next = steal(h);
+		next = steal(h, 0);
 	if (!next)
 		next = h->idle;
 	if (next == prev)
@@ -235,22 +245,19 @@ thread_exit(void)
 }
 
 /*
- * From the tick: the running thread has used up ticks of its turn; an idle
- * hart sees whether another has more than it can run.
+ * From the tick: a hart sees whether another has more to do than it has, by
+ * two at least; and the running thread has used up ticks of its turn.
  */
 void
 sched_tick(unsigned int ticks)
 {
 	struct hart *h = this_hart();
+	bool idle = current == h->idle;
+	struct thread *t = steal(h, idle ? 0 : h->nrunnable + 1);
 
-	if (current == h->idle) {
-		struct thread *t = steal(h);
-
-		if (t)
-			runq_push(h, t);
-		return;
-	}
-	if (!h->nrunnable)
+	if (t)
+		runq_push(h, t);
+	if (idle || !h->nrunnable)
 		return;
 	current->slice -= ticks < current->slice ? ticks : current->slice;
 	if (!current->slice)
