@@ -1,11 +1,11 @@
 /*
  * From OpenSBI's jump to the first line of C, on every hart.
  *
- * OpenSBI jumps to the kernel's lowest address with the MMU off: on one hart
- * to _start (any hart may be the one), on the others, when sbi_hart_start
- * asks for them, to secondary_start. The code is linked at its address in
- * the direct map but runs at the physical one until the MMU is on; `la` is
- * relative to the pc, so it gives whichever of the two is in force.
+ * OpenSBI jumps to the kernel's lowest address with the MMU off: on one hart,
+ * any of them, of its own accord, on the others when sbi_hart_start asks for
+ * them. The code is linked at its address in the direct map but runs at the
+ * physical one until the MMU is on; `la` is relative to the pc, so it gives
+ * whichever of the two is in force.
  */
 #include "layout.h"
 #include "offsets.h"
@@ -30,8 +30,15 @@
 .endm
 
 /*
- * a0: hart id, a1: physical address of the device tree.
- * Step 1: no interrupt may come before there is a vector.
+ * a0: hart id; on the hart that comes first a1: physical address of the device
+ * tree.
+ *
+ * On the others a1 and the address are no use: OpenSBI (1.1 at least) tells a
+ * hart to start before it has written where and with what, so one that is awake
+ * just then starts as if it were the first. Hence one entry for all, a word
+ * that says who is first, and nothing asked of the rest but their id.
+ *
+ * Step 1: no interrupt may come before there is a vector. Who is first?
  * Step 2: clear the bss.
  * Step 3: copy the device tree: it may lie beyond what the kernel maps. A
  *         tree larger than the buffer is cut, which fdt_read notices.
@@ -43,6 +50,10 @@ FUNCTION _start
 	/* Step 1 */
 	csrw	sie, zero
 	csrci	sstatus, SSTATUS_SIE
+	la	t0, started
+	li	t1, 1
+	amoswap.w.aq t1, t1, (t0)
+	bnez	t1, secondary
 	/* Step 2 */
 	la	t0, bss_start
 	la	t1, bss_end
@@ -67,21 +78,24 @@ FUNCTION _start
 	call	boot_main
 
 /*
- * a0: hart id, a1: the hart's idle thread, a kernel address. Its stack isn't
- * in the boot page table: go on to the kernel's own, which is ready by now.
+ * Another hart: everything is ready for it by now. The stack of its idle thread
+ * isn't in the boot page table: go on to the kernel's own, and find that
+ * thread by the hart's id.
  */
-FUNCTION secondary_start
-	csrw	sie, zero
-	csrci	sstatus, SSTATUS_SIE
-	ENABLE_MMU 2f
-2:	la	t0, kernel_root
+FUNCTION secondary
+	ENABLE_MMU 1f
+1:	la	t0, kernel_root
 	slli	t0, t0, 32
 	srli	t0, t0, 32 + PAGE_SHIFT
 	li	t1, SATP_SV39
 	or	t0, t0, t1
 	csrw	satp, t0
 	sfence.vma
-	mv	tp, a1
+	la	t0, harts - HART_SIZE
+2:	addi	t0, t0, HART_SIZE
+	lw	t1, HART_HARTID(t0)
+	bne	t1, a0, 2b
+	ld	tp, HART_IDLE(t0)
 	ld	sp, T_KSTACK_TOP(tp)
 	csrw	sscratch, zero
 	li	s0, 0
@@ -94,6 +108,8 @@ FUNCTION secondary_start
  */
 #define GIGAPAGE(n) (((n) << 28) | 0xcf)
 	.data
+started:
+	.word	0
 	.balign	PAGE_SIZE
 boot_root:
 	.zero	2 * 8

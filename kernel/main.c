@@ -9,7 +9,7 @@
 
 /* boot/entry.S */
 extern char boot_dtb[], boot_dtb_end[], boot_stack_end[];
-extern char secondary_start[];
+extern char _start[];
 
 /* The boot hart's first thread; it becomes that hart's idle thread. */
 struct thread boot_thread = {
@@ -49,8 +49,7 @@ start_harts(void)
 			panic("no memory for hart %u", i);
 		h->idle->hart = h;
 		h->idle->on_cpu = 1;
-		if (sbi_hart_start(h->hartid, va_to_pa(secondary_start),
-				   (unsigned long)h->idle) != 0)
+		if (sbi_hart_start(h->hartid, va_to_pa(_start)) != 0)
 			panic("hart %u doesn't start", h->hartid);
 	}
 }

@@ -26,7 +26,11 @@
 #define CTX_SP   8
 #define CTX_S(n) (16 + (n)*8)
 
-#define HART_ID 0
+/* struct hart */
+#define HART_ID     0
+#define HART_HARTID 4
+#define HART_IDLE   8
+#define HART_SIZE   176
 
 /* struct ktrapframe */
 #define KF_RA      0

@@ -65,12 +65,12 @@ sbi_send_ipi(unsigned int hartid)
 	sbi_call(SBI_IPI, IPI_SEND, 1, hartid, 0, 0);
 }
 
-/* The hart begins at physical address entry, without an MMU, its id in a0
- * and arg in a1. 0, or SBI's error. */
+/* The hart begins at physical address entry, without an MMU, its id in a0.
+ * 0, or SBI's error. */
 int
-sbi_hart_start(unsigned int hartid, uint64_t entry, uint64_t arg)
+sbi_hart_start(unsigned int hartid, uint64_t entry)
 {
-	return sbi_call(SBI_HSM, HSM_HART_START, hartid, entry, arg, 0);
+	return sbi_call(SBI_HSM, HSM_HART_START, hartid, entry, 0, 0);
 }
 
 void
