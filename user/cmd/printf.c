@@ -94,16 +94,15 @@ print_conversion(const char *text)
 	size_t n = 1;
 
 	while (*text && strchr("-+ #0123456789.*", *text)) {
-		size_t room = sizeof(flags) - n;
-
 		if (*text == '*')
-			n += snprintf(flags + n, room, "%d",
+			n += snprintf(flags + n, sizeof(flags) - n, "%d",
 				      (int)next_number());
-		else if (room > 1)
+		else
 			flags[n++] = *text;
-		if (n >= sizeof(flags))
+		if (n < sizeof(flags))
+			flags[n] = '\0';
+		else
 			cmd_usage("a conversion too long");
-		flags[n] = '\0';
 		text++;
 	}
 	if (*text == '%')

@@ -143,6 +143,7 @@ main(int argc, char **argv)
 {
 	static unsigned char map[CHARACTERS];
 	static bool deleted[CHARACTERS], squeezed[CHARACTERS];
+	static const struct set nothing;
 	struct set one = {0}, two = {0};
 	bool deleting, squeezing;
 
@@ -159,7 +160,7 @@ main(int argc, char **argv)
 		set_complement(&one);
 	if (!deleting && cmd_argc > 1 && two.count == 0)
 		cmd_usage("the second set is empty");
-	make_map(map, &one, deleting ? &(struct set){0} : &two);
+	make_map(map, &one, deleting ? &nothing : &two);
 	if (deleting)
 		mark(deleted, &one);
 	if (squeezing)
