@@ -15,6 +15,8 @@
 
 #define ERESTART 512
 
+#define ECALL_SIZE 4 /* bytes of the instruction; sepc is past it */
+
 #define SYSCALL(number, name) SYS_##name = number,
 enum {
 #include <sys/syscalls.h>

@@ -13,8 +13,8 @@ import pytest
 from harness.console import Console
 from harness.guest import BootResult, Guest
 
-HART = r"hart {}: 0x[0-9a-f]+( \w+\+0x[0-9a-f]+)?\n"
-CALL = r"  0x[0-9a-f]{16} (\w+)\+0x[0-9a-f]+\n"
+HART = r"hart {}: 0x[0-9a-f]+( [\w.]+\+0x[0-9a-f]+)?\n"
+CALL = r"  0x[0-9a-f]{16} ([\w.]+)\+0x[0-9a-f]+\n"
 
 # What /dev/ktest is told, the message, and who is in the backtrace, in order.
 PANICS = {

@@ -284,7 +284,7 @@ set_pgrp(uintptr_t arg)
 	if (!exists)
 		return -EPERM;
 	spin_lock(&console_lock);
-	line.pgrp = pgrp;
+	line_foreground(pgrp);
 	spin_unlock(&console_lock);
 	return 0;
 }

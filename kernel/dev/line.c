@@ -4,8 +4,8 @@
  * ^D hands it over. In raw mode there is no such part. What is typed ahead
  * is kept until the ring is full; then the bell answers.
  *
- * Line editing knows ^H and DEL (or VERASE), ^U (VKILL), ^W, ^D (VEOF); VINTR
- * and VQUIT signal the foreground process group. A control character is
+ * Line editing knows ^H and DEL (or VERASE), ^U (VKILL), ^W, ^D (VEOF); VINTR,
+ * VQUIT and VSUSP signal the foreground process group. A control character is
  * echoed as ^X. A character's bytes in UTF-8 are erased together.
  */
 #include "line.h"
@@ -28,6 +28,7 @@ struct line line = {
 		   [VERASE] = DELETE,
 		   [VKILL] = CTRL('U'),
 		   [VEOF] = CTRL('D'),
+		   [VSUSP] = CTRL('Z'),
 		   [VMIN] = 1}},
 };
 
@@ -172,11 +173,24 @@ input_signal(char c)
 			echo(c);
 			echo('\n');
 		}
-		if (line.pgrp)
-			signal_send_group(line.pgrp, keys[i].signal);
+		if (line.pgrp && !signal_send_group(line.pgrp, keys[i].signal))
+			line.signalled = keys[i].signal;
 		return true;
 	}
 	return false;
+}
+
+/*
+ * A key that signals may be hit when the foreground's last process is about
+ * to end, and past taking signals: then it is meant for who comes next. (A
+ * shell with a loop of short commands could hardly be interrupted else.)
+ */
+void
+line_foreground(pid_t pgrp)
+{
+	line.pgrp = pgrp;
+	if (line.signalled && signal_send_group(pgrp, line.signalled))
+		line.signalled = 0;
 }
 
 void

@@ -16,7 +16,8 @@
  * typed; each is an index of the ring, modulo its size. */
 struct line {
 	struct termios t;
-	pid_t pgrp; /* the foreground's; 0: none yet */
+	pid_t pgrp;    /* the foreground's; 0: none yet */
+	int signalled; /* a signal that found nobody there to take it */
 	uint16_t ring[LINE_RING];
 	size_t read, ready, typed;
 };
@@ -33,6 +34,8 @@ line_flag(tcflag_t flag)
 /* A character was typed: edit the line, echo, send a signal. If that moved
  * line.ready, wake those who wait to read. */
 void line_input(char c);
+/* Another process group is in the foreground. */
+void line_foreground(pid_t pgrp);
 /* Let what was typed be read, though no newline ended it. */
 void line_hand_over(void);
 void line_flush(void);

@@ -87,6 +87,21 @@ become_zombie(struct proc *p, int status)
 	spin_unlock(&proc_tree_lock);
 }
 
+/* From now on no signal is taken. Unless it must be, false if one is waiting
+ * to be delivered: it would be lost. */
+static bool
+exit_begin(bool must)
+{
+	bool begun;
+
+	spin_lock(&proc_tree_lock);
+	begun = must || !(current->work & WORK_SIGNAL);
+	if (begun)
+		current->proc->state = PROC_EXITING;
+	spin_unlock(&proc_tree_lock);
+	return begun;
+}
+
 void
 proc_exit(int status)
 {
@@ -95,6 +110,7 @@ proc_exit(int status)
 
 	if (p == init_proc)
 		machine_poweroff(shell_status(status));
+	exit_begin(true);
 	time_cancel_alarm(p);
 	proc_close_files();
 	as = proc_set_aspace(NULL);
@@ -106,6 +122,10 @@ proc_exit(int status)
 long
 sys_exit(const unsigned long *arg)
 {
+	if (!exit_begin(false)) {
+		current->tf.sepc -= ECALL_SIZE; /* and then once more */
+		return arg[0];
+	}
 	proc_exit(STATUS_EXITED(arg[0]));
 }
 

@@ -25,7 +25,8 @@
 #define STATUS_STOPPED(sig) ((sig) << 8 | 0x7f)
 #define STATUS_CONTINUED    0xffff
 
-enum proc_state { PROC_ALIVE, PROC_STOPPED, PROC_ZOMBIE };
+/* From PROC_EXITING on a process takes no signals: its status stands. */
+enum proc_state { PROC_ALIVE, PROC_STOPPED, PROC_EXITING, PROC_ZOMBIE };
 
 struct proc {
 	pid_t pid; /* constant */
@@ -109,8 +110,8 @@ void proc_tell_parent(struct proc *p, int status);
  * group (how many got it); the same with proc_tree_lock held already.
  */
 void signal_send(struct proc *p, int sig);
-int signal_send_group(pid_t pgrp, int sig);
-void signal_post(struct proc *p, int sig);
+bool signal_send_group(pid_t pgrp, int sig);
+bool signal_post(struct proc *p, int sig);
 /* On the way to user mode: act on what is pending. */
 void signal_deliver(void);
 /* The current thread did something that no one can put right. */

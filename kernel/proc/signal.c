@@ -67,11 +67,12 @@ make_pending(struct proc *p, int sig)
 	spin_unlock(&p->lock);
 }
 
-void
+/* Is p still there to take it? proc_tree_lock is held. */
+bool
 signal_post(struct proc *p, int sig)
 {
-	if (p->state == PROC_ZOMBIE)
-		return;
+	if (p->state >= PROC_EXITING)
+		return false;
 	make_pending(p, sig);
 	if (p->state == PROC_STOPPED && (sig == SIGCONT || sig == SIGKILL)) {
 		p->state = PROC_ALIVE;
@@ -79,6 +80,7 @@ signal_post(struct proc *p, int sig)
 		if (sig == SIGCONT)
 			proc_tell_parent(p, STATUS_CONTINUED);
 	}
+	return true;
 }
 
 void
@@ -89,9 +91,10 @@ signal_send(struct proc *p, int sig)
 	spin_unlock(&proc_tree_lock);
 }
 
-/* sig may be 0: count only. proc_tree_lock is held. */
+/* sig may be 0: count only. Some of those counted may be past taking it, as
+ * *taken tells. proc_tree_lock is held. */
 static int
-post_group(pid_t pgrp, int sig)
+post_group(pid_t pgrp, int sig, bool *taken)
 {
 	struct list *chain = proc_group_chain(pgrp), *l;
 	int n = 0;
@@ -102,21 +105,22 @@ post_group(pid_t pgrp, int sig)
 		if (p->pgrp != pgrp)
 			continue;
 		n++;
-		if (sig != 0)
-			signal_post(p, sig);
+		if (sig != 0 && signal_post(p, sig))
+			*taken = true;
 	}
 	return n;
 }
 
-int
+/* Is there anyone to take it? */
+bool
 signal_send_group(pid_t pgrp, int sig)
 {
-	int n;
+	bool taken = false;
 
 	spin_lock(&proc_tree_lock);
-	n = post_group(pgrp, sig);
+	post_group(pgrp, sig, &taken);
 	spin_unlock(&proc_tree_lock);
-	return n;
+	return taken;
 }
 
 /* To all but process 1 and the caller. proc_tree_lock is held. */
@@ -348,6 +352,7 @@ sys_kill(const unsigned long *arg)
 {
 	pid_t pid = arg[0];
 	int sig = arg[1], n;
+	bool taken;
 
 	if (sig != 0 && !valid(sig))
 		return -EINVAL;
@@ -357,9 +362,9 @@ sys_kill(const unsigned long *arg)
 	else if (pid == -1)
 		n = post_all(sig);
 	else if (pid == 0)
-		n = post_group(current->proc->pgrp, sig);
+		n = post_group(current->proc->pgrp, sig, &taken);
 	else
-		n = post_group(-(unsigned int)pid, sig);
+		n = post_group(-(unsigned int)pid, sig, &taken);
 	spin_unlock(&proc_tree_lock);
 	return n > 0 ? 0 : -ESRCH;
 }

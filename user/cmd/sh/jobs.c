@@ -16,25 +16,12 @@
 
 #include "jobs.h"
 
-#define JOBS_KEPT   64 /* finished ones whose status a script may ask for */
-#define SUSPEND_KEY ('Z' & 0x1f)
+#define JOBS_KEPT 64 /* finished ones whose status a script may ask for */
 
 bool job_control;
 struct job *jobs;
 static int terminal = -1;
 static pid_t shell_pgrp, outer_pgrp;
-
-/* A key may stop a job here, where someone can continue it. */
-static void
-suspend_key_init(void)
-{
-	struct termios t;
-
-	if (tcgetattr(terminal, &t) == 0 && t.c_cc[VSUSP] == 0) {
-		t.c_cc[VSUSP] = SUSPEND_KEY;
-		tcsetattr(terminal, TCSADRAIN, &t);
-	}
-}
 
 void
 job_init(void)
@@ -48,8 +35,6 @@ job_init(void)
 	if (getpgrp() != shell_pgrp && setpgid(0, shell_pgrp) < 0)
 		return;
 	job_control = tcsetpgrp(terminal, shell_pgrp) == 0;
-	if (job_control)
-		suspend_key_init();
 }
 
 void
