@@ -38,7 +38,7 @@ TABLE = {
     "signals": EVERYWHERE,
     "t_cow": EVERYWHERE,
     # Where the host's load doesn't matter.
-    "fairness": ("1", "2", "4", "8"),
+    "fairness": ("1", "2", "4"),
     # Where only one's own interrupts take time away.
     "jitter": ("1",),
     # The less memory there is, the sooner it is used up.

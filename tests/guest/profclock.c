@@ -30,8 +30,8 @@ late_samples(void)
 /*
  * Count samples for a while, with the clock as it is set: is it hz of them a
  * second, on each hart, give or take slack? The harts follow a new setting at
- * their next tick. A nap ends at a tick, and so may the count, before the
- * other harts have taken their samples of it.
+ * their next tick. A nap ends at a tick, so the count may begin and end when
+ * some harts have taken their samples of it, and others not yet.
  */
 static bool
 keeps_rate(unsigned int hz, uint64_t us, uint64_t slack)
@@ -50,7 +50,7 @@ keeps_rate(unsigned int hz, uint64_t us, uint64_t slack)
 	stopped[1] = now_us();
 	late = late_samples() - late;
 	least = harts * ((stopped[0] - started[1]) * hz / SECOND - 1);
-	most = harts * ((stopped[1] - started[0]) * hz / SECOND + 1);
+	most = harts * ((stopped[1] - started[0]) * hz / SECOND + 2);
 	return kpdata(TOTAL) <= most + slack &&
 	       (late || kpdata(TOTAL) + slack >= least);
 }
