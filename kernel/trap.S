@@ -27,6 +27,18 @@
 	.endr
 .endm
 
+/* How gdb finds from s0 what was interrupted, at sepc (64: no register). */
+.macro FRAME_FOR_GDB
+	.cfi_startproc
+	.cfi_signal_frame
+	.cfi_return_column 64
+	.cfi_def_cfa s0, 0
+	.cfi_offset 64, KF_SEPC - KF_SIZE
+	.cfi_offset ra, KF_RA - KF_SIZE
+	.cfi_offset s0, KF_S0 - KF_SIZE
+.endm
+
+	.cfi_sections .debug_frame
 	.text
 FUNCTION trap_vector
 	csrrw	tp, sscratch, tp
@@ -166,6 +178,7 @@ FUNCTION from_kernel
 	sd	a2, KF_SEPC(sp)
 	sd	s0, KF_S0(sp)
 	addi	s0, sp, KF_SIZE
+	FRAME_FOR_GDB
 	/* Step 3 */
 	li	t0, SSTATUS_SUM
 	csrrc	t0, sstatus, t0
@@ -194,6 +207,7 @@ FUNCTION kernel_return
 	csrw	sepc, t0
 	ld	t0, KF_SSTATUS(sp)
 	csrw	sstatus, t0
+	.cfi_endproc
 	ld	s0, KF_S0(sp)
 	ld	t0, KF_T(0)(sp)
 	addi	sp, sp, KF_SIZE
