@@ -206,9 +206,9 @@ test_removed_cwd(void)
 static const char *
 entry_name(int i)
 {
-	static char name[sizeof("d/a999")];
+	static char name[16];
 
-	sprintf(name, "d/a%03d", i);
+	snprintf(name, sizeof(name), "d/a%03d", i);
 	return name;
 }
 

@@ -5,6 +5,7 @@
  */
 #include <elf.h>
 #include <signal.h>
+#include <stddef.h>
 
 #include "observe.h"
 
