@@ -18,9 +18,10 @@
 #include "../syscall.h"
 #include "proc.h"
 
-#define STACK_ALIGN 16
-#define EXEC_BITS   (S_IXUSR | S_IXGRP | S_IXOTH)
-#define SCRIPT_LINE 256 /* longest "#!" line, with the newline */
+#define STACK_ALIGN  16
+#define EXEC_BITS    (S_IXUSR | S_IXGRP | S_IXOTH)
+#define SCRIPT_LINE  256 /* longest "#!" line, with the newline */
+#define STRING_SLACK 32  /* bytes past the last string, as in user.ld */
 
 /*
  * The arguments on their way from one program to the next: the strings, one
@@ -166,7 +167,7 @@ args_point(const struct args *a, uintptr_t *vector, unsigned int n,
 static int
 args_put(const struct args *a, uintptr_t *sp)
 {
-	uintptr_t strings = USER_TOP - a->used;
+	uintptr_t strings = USER_TOP - STRING_SLACK - a->used;
 	size_t size = vector_size(a), offset;
 	uintptr_t *vector = kzalloc(size);
 	int r;

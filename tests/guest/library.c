@@ -77,6 +77,7 @@ block_resize(struct block *b)
 static void
 test_malloc(void)
 {
+	volatile size_t huge = (size_t)1 << 33;
 	bool good = true;
 	char *p;
 
@@ -111,7 +112,7 @@ test_malloc(void)
 	CHECK(malloc((size_t)1 << 40) == NULL && errno == ENOMEM,
 	      "too much is ENOMEM");
 	errno = 0;
-	CHECK(calloc((size_t)1 << 33, (size_t)1 << 33) == NULL,
+	CHECK(calloc(huge, huge) == NULL,
 	      "calloc of more than can be said is too");
 	p = malloc(1 << 20);
 	CHECK(p != NULL && memset(p, 1, 1 << 20) == p, "after which one can");
@@ -246,7 +247,8 @@ jump(int depth)
 	room[0] = depth;
 	if (depth == 0)
 		longjmp(place, 42);
-	jump(depth - 1);
+	if (depth > 0)
+		jump(depth - 1);
 	room[1] = room[0];
 }
 

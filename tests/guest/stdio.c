@@ -22,7 +22,8 @@ prints(const char *want, const char *format, ...)
 	m = vsnprintf(cut, sizeof(cut), format, args);
 	va_end(args);
 	return strcmp(text, want) == 0 && n == (int)strlen(want) && m == n &&
-	       strlen(cut) == (n < 3 ? n : 3) && strncmp(cut, want, 3) == 0;
+	       (int)strlen(cut) == (n < 3 ? n : 3) &&
+	       strncmp(cut, want, 3) == 0;
 }
 
 static void

@@ -7,7 +7,8 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#define STEP 0x10000 /* bytes; a power of two */
+#define STEP  0x10000 /* bytes; a power of two */
+#define SLACK 32      /* past the end, as in user.ld */
 
 char *__brk(char *end); /* the system call; (char *)-1 */
 
@@ -22,11 +23,11 @@ sbrk(ptrdiff_t increment)
 		heap_end = kernel_end = __brk(NULL);
 	char *old = heap_end;
 	char *new = old + increment;
-	if (new > kernel_end || increment < 0) {
-		uintptr_t want = ((uintptr_t) new + STEP - 1) & -STEP;
+	if (new + SLACK > kernel_end || increment < 0) {
+		uintptr_t want = ((uintptr_t) new + SLACK + STEP - 1) & -STEP;
 		char *got = __brk((char *)want);
 		if (got == (char *)-1 && increment > 0)
-			got = __brk(new); /* less may still fit */
+			got = __brk(new + SLACK); /* less may still fit */
 		if (got == (char *)-1)
 			return got;
 		kernel_end = got;
