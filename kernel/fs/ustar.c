@@ -4,7 +4,7 @@
  * An archive is a series of 512-byte blocks: a header for each file, then its
  * contents, padded. Headers hold text; numbers are octal. Blocks of zeroes end
  * an archive; another may follow in the same memory (QEMU's -initrd takes one
- * file, so the scripts append theirs to it), and its files replace earlier.
+ * file, so the scripts append theirs to it): its files replace those before.
  */
 #include <errno.h>
 #include <fcntl.h>
