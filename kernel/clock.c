@@ -206,8 +206,7 @@ static void
 take_due(struct hart *h, const struct sample *where, uint64_t now)
 {
 	if (now >= h->next_sample) {
-		if (!profclock.hold)
-			sample(where);
+		sample(where, true);
 		h->next_sample = next_deadline(
 		    h->next_sample, sample_interval(h), now, &h->late_samples);
 	}

@@ -27,7 +27,6 @@ void clock_nap(void);
 struct profclock {
 	unsigned int hz; /* samples a second, on each hart */
 	bool jitter;     /* intervals are random, their mean 1/hz */
-	bool hold;       /* real samples are not taken */
 	uint64_t seed;   /* of the random intervals */
 	unsigned int generation;
 };

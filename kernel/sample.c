@@ -15,36 +15,32 @@ static struct profiler *const profilers[] = {
 
 #define NPROFILERS (sizeof(profilers) / sizeof(profilers[0]))
 
+static volatile bool held; /* no sample of the clock's is taken */
+
 /*
  * sampling is odd from before the first test of armed until the last count
- * is made: what sample_disarm waits for.
+ * is made: what sample_settle waits for.
  */
 void
-sample(const struct sample *s)
+sample(const struct sample *s, bool real)
 {
 	struct hart *h = this_hart();
 
 	__atomic_add_fetch(&h->sampling, 1, __ATOMIC_SEQ_CST);
 	for (unsigned int i = 0; i < NPROFILERS; i++)
-		if (profilers[i]->armed)
+		if (profilers[i]->armed && !(real && held))
 			profilers[i]->count(s);
 	__atomic_add_fetch(&h->sampling, 1, __ATOMIC_RELEASE);
 }
 
-void
-sample_arm(struct profiler *p)
-{
-	__atomic_store_n(&p->armed, 1, __ATOMIC_SEQ_CST);
-}
-
 /*
- * A hart that is in the sampler now may have seen p armed; one that enters it
- * later doesn't. The sampler waits for nobody, so this wait is short.
+ * Wait until every hart that is in the sampler now has left it. It may have
+ * seen what was so before; one that enters later doesn't. The sampler waits for
+ * nobody, so this wait is short.
  */
-void
-sample_disarm(struct profiler *p)
+static void
+sample_settle(void)
 {
-	__atomic_store_n(&p->armed, 0, __ATOMIC_SEQ_CST);
 	for (unsigned int i = 0; i < nharts; i++) {
 		unsigned int *sampling = &harts[i].sampling;
 		unsigned int seen = __atomic_load_n(sampling, __ATOMIC_SEQ_CST);
@@ -54,4 +50,30 @@ sample_disarm(struct profiler *p)
 			       seen)
 				clock_nap();
 	}
+}
+
+void
+sample_arm(struct profiler *p)
+{
+	__atomic_store_n(&p->armed, 1, __ATOMIC_SEQ_CST);
+}
+
+void
+sample_disarm(struct profiler *p)
+{
+	__atomic_store_n(&p->armed, 0, __ATOMIC_SEQ_CST);
+	sample_settle();
+}
+
+void
+sample_hold(bool hold)
+{
+	__atomic_store_n(&held, hold, __ATOMIC_SEQ_CST);
+	sample_settle();
+}
+
+bool
+sample_held(void)
+{
+	return held;
 }

@@ -4,6 +4,7 @@
 #ifndef KERNEL_SAMPLE_H
 #define KERNEL_SAMPLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -34,8 +35,9 @@ struct profiler {
 	void (*count)(const struct sample *s);
 };
 
-/* Hand s to every armed profiler. Any hart, SIE=0. */
-void sample(const struct sample *s);
+/* Hand s to every armed profiler: a real sample, unless they are held, or a
+ * made-up one. Any hart, SIE=0. */
+void sample(const struct sample *s, bool real);
 
 /*
  * Disarm p and wait until every hart has left the sampler: then nothing
@@ -43,5 +45,9 @@ void sample(const struct sample *s);
  */
 void sample_disarm(struct profiler *p);
 void sample_arm(struct profiler *p);
+
+/* Until it is called with false no real sample is taken, on any hart. */
+void sample_hold(bool hold);
+bool sample_held(void);
 
 #endif

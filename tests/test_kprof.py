@@ -14,7 +14,7 @@ from harness import kpdata
 from harness.guest import Guest, Images
 from harness.kernel_image import KernelImage
 
-HOLD = "echo hold on >/dev/profclock\necho startclr >/dev/kpctl\n"
+HOLD = "echo hold >/dev/profclock\necho startclr >/dev/kpctl\n"
 STOP = "echo stop >/dev/kpctl\n"
 
 
@@ -25,7 +25,7 @@ def kernel(images: Images) -> KernelImage:
 
 def samples(mode: str, address: int, count: int) -> str:
     """The command that makes these samples."""
-    return f"echo sample {mode} {address:#x} {count} >/dev/profclock\n"
+    return f"echo sample {mode} 0 0 0 {address:#x} {count} >/dev/profclock\n"
 
 
 def functions(kernel: KernelImage) -> str:
@@ -34,7 +34,7 @@ def functions(kernel: KernelImage) -> str:
         samples("kernel", kernel.symbol("sys_read"), 100)
         + samples("kernel", kernel.symbol("sys_read") + 8, 28)
         + samples("kernel", kernel.symbol("memcpy") + 1, 255)
-        + samples("kerneli", kernel.symbol("clock_interrupt") + 8, 64)
+        + samples("intr", kernel.symbol("clock_interrupt") + 8, 64)
         + samples("idle", kernel.symbol("idle_wait"), 512)
         + samples("user", 0x10000, 123)
     )

@@ -1,16 +1,17 @@
 /*
  * /dev/profclock: the sampling clock's settings, as text.
  *
- *	hz N           samples a second on each hart, 1 to 10000
+ *	hz N           samples a second on each hart, 1 to 20000
  *	jitter on|off  random intervals whose mean is 1/hz
  *	seed N         where the random intervals start
- *	hold on|off    take no real samples
- *	sample MODE PC [COUNT [IPL [HART [PID [PGRP]]]]]
+ *	hold           take no real samples from now on
+ *	go             take them again
+ *	sample MODE HART PID LEVEL PC [COUNT]
  *	               hand a made-up sample to the profilers, COUNT times;
- *	               MODE is user, kernel, kerneli or idle
+ *	               MODE is user, kernel, intr or idle
  *
- * Reading says what is set. With hold on, every byte that the profilers'
- * devices give is known in advance.
+ * Reading says what is set. While held, every byte that the profilers' devices
+ * give is known in advance.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,7 +22,8 @@
 #include "../sample.h"
 #include "dev.h"
 
-#define HZ_MAX 10000
+#define HZ_MAX    20000
+#define LEVEL_MAX 7
 
 static struct mutex lock; /* guards changing the settings */
 
@@ -29,12 +31,6 @@ static void
 profclock_init(void)
 {
 	mutex_init(&lock, "profclock");
-}
-
-static const char *
-on_off(bool on)
-{
-	return on ? "on" : "off";
 }
 
 static ssize_t
@@ -48,19 +44,10 @@ profclock_read(struct file *f, unsigned int id, struct uio *u)
 	for (unsigned int i = 0; i < nharts; i++)
 		late += harts[i].late_samples;
 	n = ksnprintf(text, sizeof(text),
-		      "hz %u\njitter %s\nseed %lu\nhold %s\nlate %lu\n",
-		      profclock.hz, on_off(profclock.jitter), profclock.seed,
-		      on_off(profclock.hold), late);
+		      "hz %u\njitter %s\nseed %lu\n%s\nlate %lu\n",
+		      profclock.hz, profclock.jitter ? "on" : "off",
+		      profclock.seed, sample_held() ? "hold" : "go", late);
 	return dev_read_buffer(u, text, n);
-}
-
-static int
-flag(const char *word, bool *out)
-{
-	if (strcmp(word, "on") != 0 && strcmp(word, "off") != 0)
-		return -EINVAL;
-	*out = word[1] == 'n';
-	return 0;
 }
 
 /* Change one setting between these two; the harts follow the generation. */
@@ -94,10 +81,10 @@ set_hz(int argc, char **argv)
 static int
 set_jitter(int argc, char **argv)
 {
-	bool on;
+	bool on = strcmp(argv[1], "on") == 0;
 
 	(void)argc;
-	if (flag(argv[1], &on) != 0)
+	if (!on && strcmp(argv[1], "off") != 0)
 		return -EINVAL;
 	begin();
 	profclock.jitter = on;
@@ -118,16 +105,19 @@ set_seed(int argc, char **argv)
 }
 
 static int
-set_hold(int argc, char **argv)
+hold(int argc, char **argv)
 {
-	bool on;
+	(void)argc, (void)argv;
+	sample_hold(true);
+	return 0;
+}
 
-	(void)argc;
-	if (flag(argv[1], &on) != 0)
-		return -EINVAL;
-	begin();
-	profclock.hold = on;
-	return commit();
+static int
+go(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	sample_hold(false);
+	return 0;
 }
 
 static int
@@ -136,7 +126,7 @@ sample_mode(const char *word)
 	static const char *const names[] = {
 	    [SAMPLE_USER] = "user",
 	    [SAMPLE_KERNEL] = "kernel",
-	    [SAMPLE_KERNELI] = "kerneli",
+	    [SAMPLE_KERNELI] = "intr",
 	    [SAMPLE_IDLE] = "idle",
 	};
 
@@ -146,14 +136,28 @@ sample_mode(const char *word)
 	return -EINVAL;
 }
 
+/* The process group of pid; 0: there is no such process. */
+static pid_t
+group_of(pid_t pid)
+{
+	struct proc *p;
+	pid_t pgrp;
+
+	spin_lock(&proc_tree_lock);
+	p = proc_find(pid);
+	pgrp = p ? p->pgrp : 0;
+	spin_unlock(&proc_tree_lock);
+	return pgrp;
+}
+
 /* The arguments of `sample` after the mode, with what each may be at most. */
-enum { PC, COUNT, IPL, HART, PID, PGRP, NARGS };
+enum { HART, PID, LEVEL, PC, COUNT, NARGS };
 
 static int
 make_samples(int argc, char **argv)
 {
-	const uint64_t max[NARGS] = {UINT64_MAX, 1000000, 7,
-				     nharts - 1, PID_MAX, PID_MAX};
+	const uint64_t max[NARGS] = {nharts - 1, PID_MAX, LEVEL_MAX, UINT64_MAX,
+				     1000000};
 	uint64_t arg[NARGS] = {[COUNT] = 1};
 	int mode = sample_mode(argv[1]);
 	struct sample s;
@@ -166,14 +170,14 @@ make_samples(int argc, char **argv)
 	s = (struct sample){
 	    .mode = mode,
 	    .pc = arg[PC],
-	    .ipl = arg[IPL],
+	    .ipl = arg[LEVEL],
 	    .hart = arg[HART],
 	    .pid = arg[PID],
-	    .pgrp = arg[PGRP],
+	    .pgrp = group_of(arg[PID]),
 	};
 	while (arg[COUNT]--) { /* as the clock does it: with SIE=0 */
 		csr_clear(sstatus, SSTATUS_SIE);
-		sample(&s);
+		sample(&s, false);
 		csr_set(sstatus, SSTATUS_SIE);
 	}
 	return 0;
@@ -183,8 +187,9 @@ static const struct ctlword words[] = {
     {.name = "hz", .run = set_hz, .min = 1, .max = 1},
     {.name = "jitter", .run = set_jitter, .min = 1, .max = 1},
     {.name = "seed", .run = set_seed, .min = 1, .max = 1},
-    {.name = "hold", .run = set_hold, .min = 1, .max = 1},
-    {.name = "sample", .run = make_samples, .min = 2, .max = 1 + NARGS},
+    {.name = "hold", .run = hold},
+    {.name = "go", .run = go},
+    {.name = "sample", .run = make_samples, .min = NARGS, .max = NARGS + 1},
     {0},
 };
 

@@ -10,7 +10,7 @@ static uint64_t text; /* the kernel's first address */
 static void
 sample(const char *mode, uint64_t offset, unsigned int count)
 {
-	if (ctl(PROFCLOCK, "sample %s 0x%llx %u", mode,
+	if (ctl(PROFCLOCK, "sample %s 0 0 0 0x%llx %u", mode,
 		(unsigned long long)(text + offset), count) != 0)
 		printf("no sample: %s\n", strerror(errno));
 }
@@ -65,7 +65,7 @@ check_modes(void)
 	CHECK(counted(5, 0, 0), "a user tick is in the total only");
 	sample("kernel", 0, 10);
 	CHECK(counted(15, 10, 10), "a kernel tick is in its bucket too");
-	sample("kerneli", 0, 20);
+	sample("intr", 0, 20);
 	CHECK(counted(35, 30, 30), "a handler's tick is the kernel's");
 	sample("idle", 0, 40);
 	CHECK(counted(75, 70, 70), "an idle tick is the kernel's");
@@ -240,7 +240,7 @@ int
 main(void)
 {
 	text = system_now().text_start;
-	CHECK(ctl(PROFCLOCK, "hold on") == 0, "real samples can be held");
+	CHECK(ctl(PROFCLOCK, "hold") == 0, "real samples can be held");
 	check_files();
 	check_words();
 	check_modes();
@@ -249,6 +249,6 @@ main(void)
 	check_bad_words();
 	check_bad_addresses();
 	check_offsets();
-	CHECK(ctl(PROFCLOCK, "hold off") == 0, "and let come again");
+	CHECK(ctl(PROFCLOCK, "go") == 0, "and let come again");
 	return check_done();
 }

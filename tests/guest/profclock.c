@@ -101,13 +101,13 @@ check_jitter(void)
 static void
 check_hold(void)
 {
-	ctl(PROFCLOCK, "hold on");
+	ctl(PROFCLOCK, "hold");
 	ctl(KPCTL, "startclr");
 	nap_us(20 * TICK_US);
 	CHECK(kpdata(TOTAL) == 0, "on hold no sample is taken");
-	ctl(PROFCLOCK, "sample user 0 3");
+	ctl(PROFCLOCK, "sample user 0 1 0 0x10000 3");
 	CHECK(kpdata(TOTAL) == 3, "but made-up ones are counted");
-	ctl(PROFCLOCK, "hold off");
+	ctl(PROFCLOCK, "go");
 	nap_us(20 * TICK_US);
 	CHECK(kpdata(TOTAL) > 10, "off hold they come again");
 	ctl(KPCTL, "stop");
