@@ -17,6 +17,12 @@ from .guest import Result
 
 EXPECTED = Path(__file__).resolve().parents[1] / "expected"
 
+#: How tests ended in this session, by file.py::function.
+outcomes: dict[str, set[str]] = {}
+
+#: The checks that came out well in this session, by program.
+passed: dict[str, set[str]] = {}
+
 _CHECK = re.compile(r"(not )?ok (.+)")
 _DONE = re.compile(r"done (\d+)")
 
@@ -41,6 +47,8 @@ def failures(output: str) -> list[str]:
 def assert_checks(result: Result) -> None:
     """Assert that a guest program's checks all came out well."""
     wrong = failures(result.out)
+    good = re.findall(r"^ok (.+)$", result.out, re.M)
+    passed.setdefault(Path(result.command).name, set()).update(good)
     if result.status != 0 and not wrong:
         wrong.append(f"status {result.status}")
     assert not wrong, "\n".join([result.command, *wrong, result.err])

@@ -278,6 +278,7 @@ var_init(void)
 		}
 	}
 	var_set("IFS", " \t\n"); /* never from outside */
+	var_set_number("PPID", getppid());
 	var_default("PATH", "/bin");
 	var_default("PS1", "tally$ ");
 	var_default("PS2", "> ");
