@@ -21,10 +21,11 @@
 #define T_HART       304
 #define T_CTX        312
 
-/* struct context: ra, sp, s0..s11 */
+/* struct context: ra, sp, s0..s11, gp */
 #define CTX_RA   0
 #define CTX_SP   8
 #define CTX_S(n) (16 + (n)*8)
+#define CTX_GP   112
 
 /* struct hart */
 #define HART_ID     0

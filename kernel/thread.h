@@ -24,6 +24,7 @@ struct trapframe {
 struct context {
 	unsigned long ra, sp;
 	unsigned long s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11;
+	unsigned long gp;
 };
 
 struct fpstate {

@@ -19,10 +19,9 @@
 #define FROM_KERNEL 1
 #define FROM_EXIT 2
 
-/* The user's registers to the trap frame: all but sp, gp and tp. */
+/* The user's registers to the trap frame: all but sp and tp. */
 .macro SAVE_USER
-	sd	x1, T_REG(1)(tp)
-	.irp	n, 5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+	.irp	n, 1,3,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
 	sd	x\n, T_REG(\n)(tp)
 	.endr
 .endm
@@ -49,8 +48,7 @@ FUNCTION trap_vector
 
 /*
  * A system call or another exception in user mode.
- * Step 1: save what a nested trap would destroy; gp too, which the kernel
- *         doesn't use and a switch to another thread doesn't keep.
+ * Step 1: save what a nested trap would destroy.
  * Step 2: on the kernel's stack, let the sampler in again.
  * Step 3: save the rest, and leave the matter to C.
  */
@@ -64,7 +62,6 @@ FUNCTION trap_vector
 	sd	sp, T_SEPC(tp)
 	csrrw	sp, sscratch, zero
 	sd	sp, T_TP(tp)
-	sd	gp, T_GP(tp)
 	/* Step 2 */
 	ld	sp, T_KSTACK_TOP(tp)
 	csrsi	sstatus, SSTATUS_SIE
@@ -133,7 +130,6 @@ FUNCTION user_interrupt
 	sd	sp, T_TP(tp)
 	ld	sp, T_SCRATCH(tp)
 	sd	sp, T_SP(tp)
-	sd	gp, T_GP(tp)
 	SAVE_USER
 	li	a1, FROM_USER
 	j	1f

@@ -27,6 +27,7 @@ CHECK(T_KSTACK_TOP, thread, kstack_top);
 CHECK(T_HART, thread, hart);
 CHECK(T_CTX, thread, ctx);
 CHECK(CTX_S(11), context, s11);
+CHECK(CTX_GP, context, gp);
 CHECK(HART_ID, hart, id);
 CHECK(HART_HARTID, hart, hartid);
 CHECK(HART_IDLE, hart, idle);

@@ -2,7 +2,8 @@
  * struct thread *context_switch(struct thread *prev, struct thread *next)
  *
  * Leave prev for next, at a raised level. Returns in next's life, with who
- * ran before it, whose stack has been left by then.
+ * ran before it, whose stack has been left by then. gp isn't the kernel's, but
+ * the program's of a thread whose entry (trap.S) hasn't saved it yet.
  *
  * The sampler may interrupt any of these instructions; it finds the hart by
  * way of tp, so next must know its hart before tp points at it.
@@ -17,11 +18,13 @@ FUNCTION context_switch
 	.irp	n, 0,1,2,3,4,5,6,7,8,9,10,11
 	sd	s\n, T_CTX+CTX_S(\n)(a0)
 	.endr
+	sd	gp, T_CTX+CTX_GP(a0)
 	ld	t0, T_HART(a0)
 	sd	t0, T_HART(a1)
 	mv	tp, a1
 	ld	ra, T_CTX+CTX_RA(a1)
 	ld	sp, T_CTX+CTX_SP(a1)
+	ld	gp, T_CTX+CTX_GP(a1)
 	.irp	n, 0,1,2,3,4,5,6,7,8,9,10,11
 	ld	s\n, T_CTX+CTX_S(\n)(a1)
 	.endr
