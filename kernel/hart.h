@@ -32,6 +32,7 @@ struct hart {
 	unsigned int profclock_seen; /* the generation it follows */
 	uint64_t ticks;              /* since boot; any hart */
 	unsigned int sampling;       /* odd while the sampler runs; any hart */
+	unsigned int flush_asked, flush_done; /* mm/ktable.c; any hart */
 
 	/* The scheduler (proc/sched.c). */
 	struct spinlock runq_lock;

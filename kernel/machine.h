@@ -36,8 +36,6 @@ bool bootarg_present(const char *name);
 void sbi_set_timer(uint64_t when);
 void sbi_send_ipi(unsigned int hartid);
 int sbi_hart_start(unsigned int hartid, uint64_t entry);
-/* sfence.vma on other harts: hardware ids; size 0 means everything. */
-void sbi_remote_fence(unsigned int hartid, uintptr_t va, size_t size);
 /* For print.c, while there is no serial port. */
 void sbi_putchar(char c);
 /* When all output has left, through the test device: QEMU exits with status. */

@@ -16,8 +16,6 @@
 #define TIME_SET_TIMER      0
 #define SBI_IPI             0x735049 /* "sPI" */
 #define IPI_SEND            0
-#define SBI_RFENCE          0x52464e43 /* "RFNC" */
-#define RFENCE_SFENCE_VMA   1
 #define SBI_HSM             0x48534d /* "HSM" */
 #define HSM_HART_START      0
 #define SBI_SRST            0x53525354 /* "SRST" */
@@ -71,13 +69,6 @@ int
 sbi_hart_start(unsigned int hartid, uint64_t entry)
 {
 	return sbi_call(SBI_HSM, HSM_HART_START, hartid, entry, 0, 0);
-}
-
-void
-sbi_remote_fence(unsigned int hartid, uintptr_t va, size_t size)
-{
-	/* To SBI, 0 from 0 is everything. */
-	sbi_call(SBI_RFENCE, RFENCE_SFENCE_VMA, 1, hartid, size ? va : 0, size);
 }
 
 /* For what must be said before the device tree has told of a serial port. */

@@ -315,6 +315,7 @@ trap_interrupt(unsigned long cause, enum trap_origin origin, unsigned long pc,
 	default:
 		panic("interrupt of unknown cause %lx", cause);
 	}
+	tlb_serve();
 	if (kf && in_idle(pc))
 		kf->sepc = (unsigned long)idle_wait;
 	if (level_of(sie) == 0)

@@ -23,6 +23,13 @@ SYSCALL(14, psinfo)      /* struct psinfo *, count: <sys/sysinfo.h> */
 SYSCALL(15, poweroff)    /* int status */
 SYSCALL(16, umask)       /* mode */
 
+/* Threads: see <pthread.h> */
+SYSCALL(17, thread_create) /* entry, sp, tp, a0; gives the tid */
+SYSCALL(18, thread_exit)   /* int *gone, or 0: set to 1, and woken */
+SYSCALL(19, gettid)        /* */
+SYSCALL(31, futex_wait)    /* const int *, value, const timespec *until */
+SYSCALL(32, futex_wake)    /* int *, count; gives how many were woken */
+
 /* Signals and time */
 SYSCALL(20, kill)          /* pid, sig */
 SYSCALL(21, sigaction)     /* sig, const struct sigaction *, old, restorer */

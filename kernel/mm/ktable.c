@@ -14,6 +14,7 @@
 #include "table.h"
 
 #include "../machine.h"
+#include "../clock.h"
 #include "../print.h"
 #include "../thread.h"
 
@@ -120,10 +121,40 @@ aspace_switch(struct aspace *as)
 	loaded[me] = as;
 }
 
+/* At each interrupt: flush, if another hart has asked for it. */
+void
+tlb_serve(void)
+{
+	struct hart *h = this_hart();
+	unsigned int asked = __atomic_load_n(&h->flush_asked, __ATOMIC_ACQUIRE);
+
+	if (asked == h->flush_done)
+		return;
+	tlb_flush();
+	__atomic_store_n(&h->flush_done, asked, __ATOMIC_RELEASE);
+}
+
+/*
+ * By an interrupt of our own: the firmware's remote fence spins until it's
+ * done, in M-mode, where no tick comes; under -icount QEMU might never run the
+ * hart that it waits for. The caller has interrupts on, and serves others.
+ */
+static void
+flush_on(struct hart *h)
+{
+	unsigned int asked = __atomic_add_fetch(&h->flush_asked, 1,
+						__ATOMIC_ACQ_REL);
+
+	sbi_send_ipi(h->hartid);
+	while ((int)(__atomic_load_n(&h->flush_done, __ATOMIC_ACQUIRE) -
+		     asked) < 0)
+		clock_nap();
+}
+
 void
 tlb_shootdown(unsigned long set, uintptr_t va, size_t size)
 {
-	unsigned long sie = level_raise(LEVEL1_MASK);
+	unsigned long saved = level_raise(LEVEL1_MASK);
 	unsigned int me = this_hart()->id;
 
 	if (set >> me & 1) {
@@ -132,9 +163,10 @@ tlb_shootdown(unsigned long set, uintptr_t va, size_t size)
 		else
 			tlb_flush();
 	}
+	level_lower(saved);
 	set &= ~(1UL << me);
-	for (unsigned int i = 0; set >> i != 0 && i < nharts; i++)
+	assert(!set || level_of(csr_read(sie)) == 0);
+	for (unsigned int i = 0; set >> i != 0; i++)
 		if (set >> i & 1)
-			sbi_remote_fence(harts[i].hartid, va, size);
-	level_lower(sie);
+			flush_on(&harts[i]);
 }

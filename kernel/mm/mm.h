@@ -105,6 +105,7 @@ int aspace_map(struct aspace *as, const struct region *r);
 int aspace_set_brk(struct aspace *as, uintptr_t brk);
 /* Load as (NULL: none, the kernel's root) on this hart. Level raised. */
 void aspace_switch(struct aspace *as);
+void tlb_serve(void);
 /*
  * Make va accessible for prot (one PROT_ bit): demand fill, copy on write.
  * 0; -EFAULT: not allowed; -ENOMEM. May sleep.

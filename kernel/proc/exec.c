@@ -332,6 +332,11 @@ exec_run(const char *path, struct args *args)
 	vnode_put(program);
 	if (r != 0)
 		return r;
+	r = threads_alone();
+	if (r != 0) {
+		aspace_free(as);
+		return r;
+	}
 	old = proc_set_aspace(as);
 	r = args_put(args, &sp);
 	if (r < 0) {

@@ -96,14 +96,16 @@ exit_begin(bool must)
 
 	spin_lock(&proc_tree_lock);
 	begun = must || !(current->work & WORK_SIGNAL);
-	if (begun)
+	if (begun) {
 		current->proc->state = PROC_EXITING;
+		wake_all(&current->proc->cont_wait);
+	}
 	spin_unlock(&proc_tree_lock);
 	return begun;
 }
 
-void
-proc_exit(int status)
+/* What the last thread does. */
+static void __attribute__((noreturn)) end_process(int status)
 {
 	struct proc *p = current->proc;
 	struct aspace *as;
@@ -117,6 +119,24 @@ proc_exit(int status)
 	aspace_free(as);
 	become_zombie(p, status);
 	thread_exit();
+}
+
+void
+thread_leave(void)
+{
+	struct proc *p = current->proc;
+
+	if (threads_leave())
+		end_process(p->ending ? p->exit_status : STATUS_EXITED(0));
+	thread_exit();
+}
+
+void
+proc_exit(int status)
+{
+	exit_begin(true);
+	threads_end(status);
+	thread_leave();
 }
 
 long
@@ -226,8 +246,8 @@ free_zombie(struct proc *p)
 	struct thread *t = container_of(p->threads.next, struct thread,
 					proc_link);
 
-	while (__atomic_load_n(&t->state, __ATOMIC_ACQUIRE) != THREAD_DEAD ||
-	       __atomic_load_n(&t->on_cpu, __ATOMIC_ACQUIRE)) {
+	for (threads_reap(p); !thread_is_off(t) || !list_empty(&p->gone);
+	     threads_reap(p)) {
 		thread_yield(); /* to it, if it is on this hart */
 		clock_nap();
 	}

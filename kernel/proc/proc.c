@@ -139,9 +139,11 @@ proc_alloc(void)
 	list_init(&p->children);
 	list_init(&p->sibling);
 	list_init(&p->threads);
+	list_init(&p->gone);
 	list_init(&p->alarm_link);
 	waitq_init(&p->child_wait);
 	waitq_init(&p->cont_wait);
+	waitq_init(&p->alone_wait);
 	return p;
 }
 
@@ -150,6 +152,7 @@ proc_free(struct proc *p)
 {
 	struct list *l, *next;
 
+	threads_reap(p);
 	list_each_safe (l, next, &p->threads) {
 		list_remove(l);
 		thread_free(container_of(l, struct thread, proc_link));

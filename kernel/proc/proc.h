@@ -49,7 +49,12 @@ struct proc {
 	/* Under lock. */
 	struct spinlock lock;
 	struct list threads; /* of struct thread */
-	unsigned int nthreads;
+	struct list gone;    /* ended, but perhaps still on their stacks */
+	unsigned int nthreads, tids;
+	bool ending;             /* all threads leave; the last ends it */
+	int exit_status;         /* with this */
+	struct thread *alone;    /* it execs: all others leave */
+	struct waitq alone_wait; /* and it sleeps here until they have */
 	struct sigaction action[NSIG];
 	uintptr_t sigrestorer;    /* user code that handlers return to */
 	unsigned long sigpending; /* for any thread; read without the lock */
@@ -102,6 +107,37 @@ int elf_load(struct vnode *v, struct aspace *as, uintptr_t *entry);
 
 /* exit.c */
 void proc_exit(int status) __attribute__((noreturn));
+/* The current thread ends, and with the last one its process. */
+void thread_leave(void) __attribute__((noreturn));
+
+/* threads.c */
+#define THREADS_MAX 512 /* of a process */
+void threads_init(void);
+void threads_reap(struct proc *p);
+/* The process is to end with this status; false if it was to already. */
+bool threads_end(int status);
+bool threads_leave(void);
+/* The process has stopped: let its other threads notice. */
+void threads_notify_others(void);
+/* End all threads but this. -ERESTART: it has to end itself. */
+int threads_alone(void);
+
+/* Has t ended, and left its stack? */
+static inline bool
+thread_is_off(struct thread *t)
+{
+	return __atomic_load_n(&t->state, __ATOMIC_ACQUIRE) == THREAD_DEAD &&
+	       !__atomic_load_n(&t->on_cpu, __ATOMIC_ACQUIRE);
+}
+
+/* Has the current thread been told to leave its process? */
+static inline bool
+thread_must_leave(void)
+{
+	struct proc *p = current->proc;
+
+	return p->ending || (p->alone != NULL && p->alone != current);
+}
 /* Let p's parent know of p's new status. proc_tree_lock is held. */
 void proc_tell_parent(struct proc *p, int status);
 
@@ -132,13 +168,16 @@ signal_pending(void)
 	struct proc *p = current->proc;
 
 	return p != NULL &&
-	       ((__atomic_load_n(&p->sigpending, __ATOMIC_SEQ_CST) |
-		 __atomic_load_n(&current->sigpending, __ATOMIC_SEQ_CST)) &
-		~current->sigmask) != 0;
+	       (thread_must_leave() ||
+		((__atomic_load_n(&p->sigpending, __ATOMIC_SEQ_CST) |
+		  __atomic_load_n(&current->sigpending, __ATOMIC_SEQ_CST)) &
+		 ~current->sigmask) != 0);
 }
 
 /* time.c: deadlines, and what time it is. */
 void time_init(void);
+/* When the monotonic clock shows ts, in timer counts; 0 or -EINVAL. */
+int time_deadline(const struct timespec *ts, uint64_t *deadline);
 /* Wake t (the current thread) at a tick after deadline, unless removed. */
 void time_add(struct thread *t, uint64_t deadline);
 void time_remove(struct thread *t);

@@ -240,6 +240,18 @@ take(struct sigaction *act, siginfo_t *info)
 	return sig;
 }
 
+/* The process may have been stopped: all its threads wait here. */
+static void
+await_continue(void)
+{
+	struct proc *p = current->proc;
+
+	spin_lock(&proc_tree_lock);
+	while (p->state == PROC_STOPPED)
+		wait_uninterruptible(&p->cont_wait, &proc_tree_lock);
+	spin_unlock(&proc_tree_lock);
+}
+
 /* Stop until continued, unless word to continue has come since. */
 static void
 stop(int sig)
@@ -250,10 +262,10 @@ stop(int sig)
 	if (!(p->sigpending & (sigmask(SIGCONT) | sigmask(SIGKILL)))) {
 		p->state = PROC_STOPPED;
 		proc_tell_parent(p, STATUS_STOPPED(sig));
+		threads_notify_others();
 	}
-	while (p->state == PROC_STOPPED)
-		wait_uninterruptible(&p->cont_wait, &proc_tree_lock);
 	spin_unlock(&proc_tree_lock);
+	await_continue();
 }
 
 static void
@@ -337,6 +349,9 @@ deliver_ready(void)
 void
 signal_deliver(void)
 {
+	await_continue();
+	if (thread_must_leave())
+		thread_leave();
 	deliver_ready();
 	if (current->sigmask_restore) {
 		/* sigsuspend, but no handler ran: it will be called again. */

@@ -179,6 +179,15 @@ ns_to_timespec(uint64_t ns)
 	};
 }
 
+int
+time_deadline(const struct timespec *ts, uint64_t *deadline)
+{
+	if (ts->tv_sec < 0 || (unsigned long)ts->tv_nsec >= NS_PER_SEC)
+		return -EINVAL;
+	*deadline = to_counts(ts->tv_sec, ts->tv_nsec, NS_PER_SEC);
+	return 0;
+}
+
 /* The deadline of a sleep: that of the one which is restarted, or a new one.
  * 0 for a time that is no time. */
 static uint64_t

@@ -1,0 +1,307 @@
+/*
+ * Threads: several of them share a process, its memory and its files.
+ *
+ * One that ends leaves its struct and kernel stack behind, on the process's
+ * list of those that are gone: it stands on that stack until the very end. The
+ * next thread_create frees what has been left, or the process's own end.
+ *
+ * When a process ends, or execs, its other threads are told: each leaves on
+ * its way to user mode (signal_deliver); no wait that a signal could end keeps
+ * it. Who is last does what is to be done for the process.
+ *
+ * Futexes: a thread sleeps on a word of its process's memory until another
+ * wakes who sleeps there. The kernel keeps nothing for a word on which nobody
+ * sleeps; what it means is up to the library.
+ */
+#include <limits.h>
+
+#include "../clock.h"
+#include "../machine.h"
+#include "../syscall.h"
+#include "../trap.h"
+#include "proc.h"
+
+#define FUTEX_HASH 64
+
+/* One who sleeps on a word; on that thread's stack, under the bucket's lock
+ * from being listed to being woken. */
+struct sleeper {
+	struct list link;
+	const struct aspace *as;
+	uintptr_t word;
+	struct waitq wait;
+	bool woken;
+};
+
+static struct bucket {
+	struct spinlock lock;
+	struct list sleepers;
+} buckets[FUTEX_HASH];
+
+void
+threads_init(void)
+{
+	for (unsigned int i = 0; i < FUTEX_HASH; i++) {
+		buckets[i].lock = (struct spinlock)SPINLOCK1("futex");
+		list_init(&buckets[i].sleepers);
+	}
+}
+
+/* --- Coming and going --- */
+
+/* Free those of p's threads that are gone and have left their stacks. */
+void
+threads_reap(struct proc *p)
+{
+	struct list *l, *next, done;
+
+	list_init(&done);
+	spin_lock(&p->lock);
+	list_each_safe (l, next, &p->gone) {
+		struct thread *t = container_of(l, struct thread, proc_link);
+
+		if (thread_is_off(t)) {
+			list_remove(l);
+			list_append(&done, l);
+		}
+	}
+	spin_unlock(&p->lock);
+	list_each_safe (l, next, &done)
+		thread_free(container_of(l, struct thread, proc_link));
+}
+
+/* Tell p's threads but this one to leave. p->lock is held. */
+static void
+tell_others(struct proc *p)
+{
+	struct list *l;
+
+	list_each (l, &p->threads) {
+		struct thread *t = container_of(l, struct thread, proc_link);
+
+		if (t == current)
+			continue;
+		thread_notify(t, WORK_SIGNAL);
+		thread_wake(t, true);
+	}
+}
+
+void
+threads_notify_others(void)
+{
+	struct proc *p = current->proc;
+
+	spin_lock(&p->lock);
+	tell_others(p);
+	spin_unlock(&p->lock);
+}
+
+bool
+threads_end(int status)
+{
+	struct proc *p = current->proc;
+	bool first;
+
+	spin_lock(&p->lock);
+	first = !p->ending;
+	if (first) {
+		p->ending = true;
+		p->exit_status = status;
+		tell_others(p);
+	}
+	spin_unlock(&p->lock);
+	return first;
+}
+
+/* Leave the process: true if this was its last thread. */
+bool
+threads_leave(void)
+{
+	struct proc *p = current->proc;
+	bool last;
+
+	spin_lock(&p->lock);
+	last = p->nthreads == 1;
+	if (!last) {
+		p->nthreads--;
+		list_remove(&current->proc_link);
+		list_append(&p->gone, &current->proc_link);
+		wake_all(&p->alone_wait);
+	}
+	spin_unlock(&p->lock);
+	return last;
+}
+
+int
+threads_alone(void)
+{
+	struct proc *p = current->proc;
+	int r = 0;
+
+	spin_lock(&p->lock);
+	if (thread_must_leave()) {
+		r = -ERESTART;
+	} else {
+		p->alone = current;
+		tell_others(p);
+		while (p->nthreads > 1)
+			wait_uninterruptible(&p->alone_wait, &p->lock);
+		p->alone = NULL;
+	}
+	spin_unlock(&p->lock);
+	return r;
+}
+
+/* Make t one of p's threads, unless p has enough or is ending. */
+static bool
+join(struct proc *p, struct thread *t)
+{
+	bool good;
+
+	spin_lock(&p->lock);
+	good = !p->ending && !p->alone && p->nthreads < THREADS_MAX;
+	if (good) {
+		t->tid = PID_MAX + ++p->tids;
+		list_append(&p->threads, &t->proc_link);
+		p->nthreads++;
+	}
+	spin_unlock(&p->lock);
+	return good;
+}
+
+long
+sys_thread_create(const unsigned long *arg)
+{
+	struct proc *p = current->proc;
+	struct thread *t;
+	pid_t tid;
+
+	threads_reap(p);
+	t = thread_create(p, trap_return_user);
+	if (t == NULL)
+		return -EAGAIN;
+	t->tf = (struct trapframe){
+	    .sepc = arg[0],
+	    .sp = arg[1],
+	    .gp = current->tf.gp,
+	    .tp = arg[2],
+	    .a0 = arg[3],
+	    .sstatus = current->tf.sstatus & ~SSTATUS_FS,
+	};
+	t->sigmask = current->sigmask;
+	if (!join(p, t)) {
+		thread_free(t);
+		return -EAGAIN;
+	}
+	tid = t->tid;
+	thread_start(t);
+	return tid;
+}
+
+long
+sys_gettid(const unsigned long *arg)
+{
+	(void)arg;
+	return current->tid;
+}
+
+/* --- Futexes --- */
+
+static struct bucket *
+bucket_of(uintptr_t word)
+{
+	return &buckets[(word >> 2) * 0x9e3779b1 % FUTEX_HASH];
+}
+
+/* When a wait with a user's time limit ends; a null pointer is no limit. */
+static int
+read_deadline(uintptr_t user, uint64_t *deadline)
+{
+	struct timespec ts;
+
+	*deadline = WAIT_FOREVER;
+	if (user == 0)
+		return 0;
+	if (copy_in(&ts, user, sizeof(ts)) < 0)
+		return -EFAULT;
+	return time_deadline(&ts, deadline);
+}
+
+/*
+ * On the list first, then the look at the word: a waker changes the word, then
+ * looks at the list, so one of them sees the other.
+ */
+long
+sys_futex_wait(const unsigned long *arg)
+{
+	struct sleeper s = {.as = current->proc->as, .word = arg[0]};
+	struct bucket *b = bucket_of(s.word);
+	uint64_t deadline;
+	uint32_t value;
+	int r = read_deadline(arg[2], &deadline);
+
+	if (r < 0 || s.word % sizeof(value) != 0)
+		return r < 0 ? r : -EINVAL;
+	waitq_init(&s.wait);
+	spin_lock(&b->lock);
+	list_append(&b->sleepers, &s.link);
+	spin_unlock(&b->lock);
+	r = copy_in(&value, s.word, sizeof(value));
+	if (r == 0 && value != (uint32_t)arg[1])
+		r = -EAGAIN;
+	spin_lock(&b->lock);
+	while (r == 0 && !s.woken)
+		r = wait_until(&s.wait, &b->lock, deadline);
+	if (s.woken)
+		r = 0;
+	else
+		list_remove(&s.link);
+	spin_unlock(&b->lock);
+	return r;
+}
+
+static int
+futex_wake(uintptr_t word, int count)
+{
+	struct bucket *b = bucket_of(word);
+	struct list *l, *next;
+	int n = 0;
+
+	spin_lock(&b->lock);
+	list_each_safe (l, next, &b->sleepers) {
+		struct sleeper *s = container_of(l, struct sleeper, link);
+
+		if (n == count)
+			break;
+		if (s->word != word || s->as != current->proc->as)
+			continue;
+		list_remove(l);
+		s->woken = true;
+		wake_all(&s->wait);
+		n++;
+	}
+	spin_unlock(&b->lock);
+	return n;
+}
+
+long
+sys_futex_wake(const unsigned long *arg)
+{
+	if (arg[0] % sizeof(uint32_t) != 0)
+		return -EINVAL;
+	return futex_wake(arg[0], arg[1]);
+}
+
+/*
+ * The thread no longer stands on its user stack: whoever joins it may free
+ * that, as the word (if there is one) tells by being 1.
+ */
+long
+sys_thread_exit(const unsigned long *arg)
+{
+	const uint32_t one = 1;
+
+	if (arg[0] != 0 && copy_out(arg[0], &one, sizeof(one)) == 0)
+		futex_wake(arg[0], INT_MAX);
+	thread_leave();
+}
