@@ -10,9 +10,9 @@
 
 #include "stream.h"
 
-/* Put n bytes; how many went well. */
+/* Put n bytes; how many went well. f is locked. */
 static size_t
-put_bytes(const char *from, size_t n, FILE *f)
+put_locked(const char *from, size_t n, FILE *f)
 {
 	struct stream *s = stream_of(f);
 	size_t done = 0;
@@ -37,6 +37,15 @@ put_bytes(const char *from, size_t n, FILE *f)
 	return stream_settle(f) < 0 ? 0 : n;
 }
 
+static size_t
+put_bytes(const char *from, size_t n, FILE *f)
+{
+	stream_lock(f);
+	n = put_locked(from, n, f);
+	stream_unlock(f);
+	return n;
+}
+
 size_t
 fwrite(const void *from, size_t size, size_t count, FILE *f)
 {
@@ -55,15 +64,24 @@ fputs(const char *s, FILE *f)
 int
 puts(const char *s)
 {
-	return fputs(s, stdout) < 0 || fputc('\n', stdout) < 0 ? EOF : 0;
+	int result;
+
+	stream_lock(stdout);
+	result = fputs(s, stdout) < 0 || fputc('\n', stdout) < 0 ? EOF : 0;
+	stream_unlock(stdout);
+	return result;
 }
 
 int
 fputc(int c, FILE *f)
 {
+	int result = (unsigned char)c;
+
+	stream_lock(f);
 	if (!(f->flags & __SWR) || f->put(c, f) < 0 || stream_settle(f) < 0)
-		return EOF;
-	return (unsigned char)c;
+		result = EOF;
+	stream_unlock(f);
+	return result;
 }
 
 #undef putc
@@ -81,8 +99,14 @@ int __wrap_vfprintf(FILE *f, const char *format, va_list args);
 int
 __wrap_vfprintf(FILE *f, const char *format, va_list args)
 {
-	int n = __real_vfprintf(f, format, args);
-	return stream_settle(f) < 0 ? EOF : n;
+	int n;
+
+	stream_lock(f);
+	n = __real_vfprintf(f, format, args);
+	if (stream_settle(f) < 0)
+		n = EOF;
+	stream_unlock(f);
+	return n;
 }
 
 /* How many bytes f can give without a call, up to the first delim and with
@@ -120,6 +144,7 @@ fread(void *to, size_t size, size_t count, FILE *f)
 
 	if (left == 0)
 		return 0;
+	stream_lock(f);
 	while (left > 0) {
 		int c = getc(f); /* fills the buffer; knows of ungetc */
 		if (c == EOF)
@@ -133,6 +158,7 @@ fread(void *to, size_t size, size_t count, FILE *f)
 		p += n;
 		left -= n;
 	}
+	stream_unlock(f);
 	return (p - (char *)to) / size;
 }
 
@@ -142,6 +168,7 @@ fgets(char *s, int size, FILE *f)
 {
 	char *p = s, *end = s + size - 1;
 
+	stream_lock(f);
 	while (p < end && (p == s || p[-1] != '\n')) {
 		int c = getc(f);
 		if (c == EOF)
@@ -155,6 +182,7 @@ fgets(char *s, int size, FILE *f)
 		take(f, p, n);
 		p += n;
 	}
+	stream_unlock(f);
 	if (p == s && size != 1)
 		return NULL;
 	*p = '\0';
@@ -176,8 +204,9 @@ line_room(char **line, size_t *size, size_t need)
 	return 0;
 }
 
-ssize_t
-getdelim(char **line, size_t *size, int delim, FILE *f)
+/* As getdelim; f is locked. */
+static ssize_t
+get_locked(char **line, size_t *size, int delim, FILE *f)
 {
 	size_t used = 0;
 
@@ -198,6 +227,17 @@ getdelim(char **line, size_t *size, int delim, FILE *f)
 		return -1;
 	(*line)[used] = '\0';
 	return used;
+}
+
+ssize_t
+getdelim(char **line, size_t *size, int delim, FILE *f)
+{
+	ssize_t n;
+
+	stream_lock(f);
+	n = get_locked(line, size, delim, f);
+	stream_unlock(f);
+	return n;
 }
 
 ssize_t

@@ -9,7 +9,8 @@
  * A stream becomes one of the writers when it is first written to; what they
  * hold is written at exit. An unbuffered stream has a buffer too, which
  * holds a message together until the call that makes it returns
- * (stream_settle). One thread at a time uses a stream.
+ * (stream_settle). A stream's lock keeps other threads out for the time of a
+ * call; the list of writers has its own.
  */
 #include "stream.h"
 
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 static struct stream *writers;
+static struct __lock writers_lock;
 
 static int stream_put(char c, FILE *f);
 static int stream_get(FILE *f);
@@ -65,6 +67,24 @@ stream_of(FILE *f)
 	return f->put == stream_put ? (struct stream *)f : NULL;
 }
 
+void
+stream_lock(FILE *f)
+{
+	struct stream *s = stream_of(f);
+
+	if (s != NULL)
+		lock_take(&s->lock);
+}
+
+void
+stream_unlock(FILE *f)
+{
+	struct stream *s = stream_of(f);
+
+	if (s != NULL)
+		lock_give(&s->lock);
+}
+
 /* How many bytes were read ahead; one that was pushed back is among them. */
 static off_t
 stream_ahead(struct stream *s)
@@ -94,9 +114,12 @@ void
 stream_start_writing(struct stream *s)
 {
 	struct stream **link = &writers;
+
+	lock_take(&writers_lock);
 	while (*link != NULL && *link != s)
 		link = &(*link)->next;
 	*link = s;
+	lock_give(&writers_lock);
 	if (s->buffering == AUTO) {
 		int e = errno;
 		s->buffering = isatty(s->fd) ? BY_LINE : BY_BLOCK;
@@ -144,14 +167,17 @@ static int
 stream_put(char c, FILE *f)
 {
 	struct stream *s = (struct stream *)f;
+	int result = (unsigned char)c;
 
+	lock_take(&s->lock);
 	if (!s->writing)
 		stream_start_writing(s);
 	s->buf[s->len++] = c;
 	if (s->len == s->size || (c == '\n' && s->buffering == BY_LINE))
 		if (stream_flush(f) < 0)
-			return _FDEV_ERR;
-	return (unsigned char)c;
+			result = _FDEV_ERR;
+	lock_give(&s->lock);
+	return result;
 }
 
 /* Read more, having shown the user what he is asked. */
@@ -178,13 +204,15 @@ static int
 stream_get(FILE *f)
 {
 	struct stream *s = (struct stream *)f;
+	int result = 0;
 
-	if (s->writing || s->pos == s->len) {
-		int result = stream_fill(s);
-		if (result < 0)
-			return result;
-	}
-	return (unsigned char)s->buf[s->pos++];
+	lock_take(&s->lock);
+	if (s->writing || s->pos == s->len)
+		result = stream_fill(s);
+	if (result == 0)
+		result = (unsigned char)s->buf[s->pos++];
+	lock_give(&s->lock);
+	return result;
 }
 
 static __off_t
@@ -229,11 +257,13 @@ stream_shut(struct stream *s)
 	int result = stream_flush(&s->ext.cfile.file);
 	struct stream **link = &writers;
 
+	lock_take(&writers_lock);
 	while (*link != NULL && *link != s)
 		link = &(*link)->next;
 	if (*link == s)
 		*link = s->next;
 	s->next = NULL;
+	lock_give(&writers_lock);
 	s->writing = false;
 	s->pos = s->len = 0;
 	if (close(s->fd) < 0)
@@ -379,16 +409,25 @@ static __attribute__((destructor(LAST_OF_ALL))) int
 stream_flush_all(void)
 {
 	int result = 0;
+
+	lock_take(&writers_lock);
 	for (struct stream *s = writers; s != NULL; s = s->next)
-		if (s->writing && stream_flush(&s->ext.cfile.file) < 0)
+		if (s->writing && fflush(&s->ext.cfile.file) < 0)
 			result = EOF;
+	lock_give(&writers_lock);
 	return result;
 }
 
 int
 fflush(FILE *f)
 {
+	int result = 0;
+
 	if (f == NULL)
 		return stream_flush_all();
-	return f->flush != NULL ? f->flush(f) : 0;
+	stream_lock(f);
+	if (f->flush != NULL)
+		result = f->flush(f);
+	stream_unlock(f);
+	return result;
 }

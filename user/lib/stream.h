@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "locks.h"
+
 #define BUFFER_SIZE 4096 /* bytes */
 
 /* How a stream is buffered; AUTO: by lines on a terminal, else fully. */
@@ -25,10 +27,14 @@ struct stream {
 	size_t len;  /* of them filled */
 	size_t pos;  /* of them already read; 0 when writing */
 	struct stream *next;
+	struct __lock lock; /* guards all of it */
 };
 
 /* f as a stream of ours; NULL if it is of another kind, in memory say. */
 struct stream *stream_of(FILE *f);
+/* For a call that uses f more than once: keep other threads out. */
+void stream_lock(FILE *f);
+void stream_unlock(FILE *f);
 /* Make s ready for bytes to be written. */
 void stream_start_writing(struct stream *s);
 /* Write what is in buf. 0; or EOF, with the error mark set. */
