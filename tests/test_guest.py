@@ -37,6 +37,7 @@ TABLE = {
     "select": EVERYWHERE,
     "signals": EVERYWHERE,
     "t_cow": EVERYWHERE,
+    "threads": EVERYWHERE,
     # Where the host's load doesn't matter.
     "fairness": ("1", "2", "4"),
     # Where only one's own interrupts take time away.

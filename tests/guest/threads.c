@@ -1,0 +1,349 @@
+/*
+ * Threads: they share memory and files, run at once, wait for each other; a
+ * process ends, forks and execs with several of them. The library is safe
+ * under them.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "observe.h"
+
+#define MANY   6
+#define ROUNDS 5000
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key;
+static long sum, turn, inits, destroyed;
+static int hold; /* a word to sleep on */
+
+/* The system call, which <pthread.h> hides. */
+int futex_wait(const void *word, int value, const struct timespec *until);
+
+static int
+sleep_on(long word, int value, const struct timespec *until)
+{
+	return futex_wait((void *)word, value, until) < 0 ? errno : 0;
+}
+
+/* Run body in n threads, with 0.. as argument: did all give that back? */
+static bool
+run_threads(int n, void *(*body)(void *))
+{
+	pthread_t t[MANY];
+	bool good = true;
+	void *value;
+
+	for (long i = 0; i < n; i++)
+		good &= pthread_create(&t[i], NULL, body, (void *)i) == 0;
+	for (long i = 0; good && i < n; i++)
+		good &= pthread_join(t[i], &value) == 0 && value == (void *)i;
+	return good;
+}
+
+static void
+init_once(void)
+{
+	inits++;
+	sched_yield();
+}
+
+static void *
+add(void *arg)
+{
+	pthread_once(&once, init_once);
+	for (int i = 0; i < ROUNDS; i++) {
+		pthread_mutex_lock(&mutex);
+		sum++;
+		pthread_mutex_unlock(&mutex);
+	}
+	return arg;
+}
+
+/* Two take turns. */
+static void *
+alternate(void *arg)
+{
+	for (int i = 0; i < ROUNDS / 10; i++) {
+		pthread_mutex_lock(&mutex);
+		while (turn != (long)arg)
+			pthread_cond_wait(&cond, &mutex);
+		turn = !(long)arg;
+		pthread_cond_signal(&cond);
+		pthread_mutex_unlock(&mutex);
+	}
+	return arg;
+}
+
+static void *
+allocate(void *arg)
+{
+	long c = (long)arg;
+	bool good = true;
+
+	for (int i = 0; i < ROUNDS / 5; i++) {
+		size_t n = 1 + (i * 37 + c * 11) % 500;
+		char *p = malloc(n);
+
+		memset(p, c, n);
+		for (size_t k = 0; k < n; k++)
+			good &= p[k] == (char)c;
+		free(p);
+	}
+	return good ? arg : (void *)-1;
+}
+
+static void *
+set_errno(void *arg)
+{
+	bool good = true;
+
+	for (int i = 0; i < 100; i++) {
+		errno = (long)arg;
+		sched_yield();
+		good &= errno == (long)arg;
+	}
+	return good ? arg : (void *)-1;
+}
+
+static void
+test_sharing(void)
+{
+	CHECK(run_threads(MANY, add) && sum == MANY * ROUNDS,
+	      "a mutex lets one in at a time");
+	CHECK(inits == 1, "once is once");
+	CHECK(run_threads(2, alternate), "a condition wakes who waits");
+	CHECK(run_threads(MANY, allocate), "malloc gives each its own");
+	CHECK(run_threads(MANY, set_errno), "each has its own errno");
+}
+
+static FILE *shared;
+
+static void *
+print_lines(void *arg)
+{
+	for (int i = 0; i < 100; i++)
+		fprintf(shared, "thread %ld writes a whole line, %d\n",
+			(long)arg, i);
+	return arg;
+}
+
+static void
+test_stdio(void)
+{
+	char line[80];
+	int n = 0, whole = 0, i;
+	long who;
+
+	shared = fopen("lines", "w+");
+	run_threads(MANY, print_lines);
+	rewind(shared);
+	for (; fgets(line, sizeof(line), shared); n++)
+		whole += sscanf(line, "thread %ld writes a whole line, %d\n",
+				&who, &i) == 2;
+	CHECK(n == MANY * 100 && whole == n, "lines of one stream stay whole");
+	fclose(shared);
+	unlink("lines");
+}
+
+static void
+destroy(void *value)
+{
+	destroyed += (long)value;
+}
+
+static void *
+set_key(void *arg)
+{
+	pthread_setspecific(key, (void *)((long)arg + 1));
+	sched_yield();
+	return pthread_getspecific(key) == (char *)arg + 1 ? arg : (void *)-1;
+}
+
+static void
+test_keys(void)
+{
+	CHECK(pthread_key_create(&key, destroy) == 0, "a key");
+	CHECK(run_threads(1, set_key), "a thread finds its value");
+	CHECK(destroyed == 1, "a destructor has the value at the end");
+	CHECK(pthread_getspecific(key) == NULL, "others have theirs");
+	CHECK(pthread_key_delete(key) == 0, "the key is given back");
+	CHECK(pthread_setspecific(key, NULL) == EINVAL, "it is no key now");
+}
+
+static void
+test_mutexes(void)
+{
+	pthread_mutex_t r = PTHREAD_RECURSIVE_MUTEX_INITIALIZER;
+	pthread_mutex_t e = {.type = PTHREAD_MUTEX_ERRORCHECK};
+	struct timespec past = {0};
+
+	CHECK(pthread_mutex_lock(&r) == 0 && pthread_mutex_lock(&r) == 0,
+	      "a recursive mutex is locked twice");
+	CHECK(pthread_mutex_unlock(&r) == 0 && pthread_mutex_unlock(&r) == 0 &&
+		  pthread_mutex_unlock(&r) == EPERM,
+	      "and unlocked twice");
+	CHECK(pthread_mutex_lock(&e) == 0 && pthread_mutex_lock(&e) == EDEADLK,
+	      "one that checks: EDEADLK");
+	CHECK(pthread_mutex_trylock(&e) == EBUSY, "trylock: EBUSY");
+	CHECK(pthread_mutex_destroy(&e) == EBUSY, "destroy: EBUSY");
+	pthread_mutex_lock(&mutex);
+	CHECK(pthread_cond_timedwait(&cond, &mutex, &past) == ETIMEDOUT,
+	      "timedwait: ETIMEDOUT");
+	CHECK(pthread_mutex_trylock(&mutex) == EBUSY, "with the mutex locked");
+	pthread_mutex_unlock(&mutex);
+	CHECK(pthread_join(pthread_self(), NULL) == EDEADLK, "join: EDEADLK");
+}
+
+static void
+test_futex(void)
+{
+	struct timespec past = {0}, wrong = {.tv_nsec = NS_PER_S};
+	int word = 1;
+
+	CHECK(sleep_on((long)&word, 0, NULL) == EAGAIN,
+	      "futex_wait: the value has changed: EAGAIN");
+	CHECK(sleep_on((long)&word + 1, 1, NULL) == EINVAL,
+	      "futex_wait: unaligned: EINVAL");
+	CHECK(call(SYS_futex_wake, (long)&word + 1, 1) == -EINVAL,
+	      "futex_wake: unaligned: EINVAL");
+	CHECK(sleep_on(0x70000000, 1, NULL) == EFAULT,
+	      "futex_wait: nothing is there: EFAULT");
+	CHECK(sleep_on((long)&word, 1, &past) == ETIMEDOUT,
+	      "futex_wait: until the past: ETIMEDOUT");
+	CHECK(sleep_on((long)&word, 1, &wrong) == EINVAL,
+	      "futex_wait: no time: EINVAL");
+	CHECK(call(SYS_futex_wake, (long)&word, 1) == 0,
+	      "futex_wake: nobody sleeps");
+}
+
+static void *
+sleep_on_hold(void *arg)
+{
+	while (sleep_on((long)&hold, 0, NULL) != 0)
+		;
+	return arg;
+}
+
+static void *
+spin(void *arg)
+{
+	volatile bool on = true;
+
+	while (on)
+		;
+	return arg;
+}
+
+/* In a child: threads that sleep and threads that spin, then end. */
+static int
+with_threads(int (*end)(void))
+{
+	pid_t pid = fork();
+	pthread_t t;
+
+	if (pid != 0)
+		return pid;
+	for (int i = 0; i < 2; i++) {
+		pthread_create(&t, NULL, sleep_on_hold, NULL);
+		pthread_create(&t, NULL, spin, NULL);
+	}
+	_exit(end());
+}
+
+static int
+end_seven(void)
+{
+	return 7;
+}
+
+static int
+end_killed(void)
+{
+	raise(SIGKILL);
+	return 0;
+}
+
+static int
+end_exec(void)
+{
+	execl("/bin/sh", "sh", "-c", "exit 9", NULL);
+	return 1;
+}
+
+static void *
+leave_with_three(void *arg)
+{
+	(void)arg;
+	exit(3);
+}
+
+static int
+end_by_another(void)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, leave_with_three, NULL);
+	pthread_exit(NULL);
+}
+
+static int
+end_forked(void)
+{
+	pid_t pid = fork(); /* has one thread */
+
+	if (pid == 0)
+		_exit(5);
+	return exited(pid, 5) ? 6 : 1;
+}
+
+static void
+test_ends(void)
+{
+	CHECK(exited(with_threads(end_seven), 7), "exit ends all threads");
+	CHECK(killed(with_threads(end_killed), SIGKILL), "so does a signal");
+	CHECK(exited(with_threads(end_exec), 9), "exec leaves one");
+	CHECK(exited(with_threads(end_by_another), 3), "any may call exit");
+	CHECK(exited(with_threads(end_forked), 6), "fork copies one");
+}
+
+static void *
+nothing(void *arg)
+{
+	return arg;
+}
+
+/* Threads come and go, none is left over. */
+static void
+test_many(void)
+{
+	long before;
+	bool good = true;
+
+	run_threads(MANY, nothing);
+	before = pages_free();
+	for (int i = 0; i < 100; i++)
+		good &= run_threads(MANY, nothing);
+	CHECK(good, "600 threads, one after another");
+	CHECK(AWAIT(run_threads(1, nothing) && pages_free() + 8 >= before),
+	      "their memory is given back");
+}
+
+int
+main(void)
+{
+	alarm(100);
+	scratch_enter("threads");
+	test_sharing();
+	test_stdio();
+	test_keys();
+	test_mutexes();
+	test_futex();
+	test_ends();
+	test_many();
+	scratch_leave("threads");
+	return check_done();
+}
