@@ -13,8 +13,8 @@
  */
 #include "table.h"
 
-#include "../machine.h"
 #include "../clock.h"
+#include "../machine.h"
 #include "../print.h"
 #include "../thread.h"
 
