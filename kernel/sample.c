@@ -8,9 +8,11 @@
 #include "hart.h"
 
 extern struct profiler kprof_profiler;
+extern struct profiler prf_profiler;
 
 static struct profiler *const profilers[] = {
     &kprof_profiler,
+    &prf_profiler,
 };
 
 #define NPROFILERS (sizeof(profilers) / sizeof(profilers[0]))
@@ -33,12 +35,8 @@ sample(const struct sample *s, bool real)
 	__atomic_add_fetch(&h->sampling, 1, __ATOMIC_RELEASE);
 }
 
-/*
- * Wait until every hart that is in the sampler now has left it. It may have
- * seen what was so before; one that enters later doesn't. The sampler waits for
- * nobody, so this wait is short.
- */
-static void
+/* The sampler waits for nobody, so this wait is short. */
+void
 sample_settle(void)
 {
 	for (unsigned int i = 0; i < nharts; i++) {

@@ -40,6 +40,13 @@ struct profiler {
 void sample(const struct sample *s, bool real);
 
 /*
+ * Wait until every hart that is in the sampler now has left it. It may have
+ * seen what was so before; one that enters later doesn't. For a profiler that
+ * turns off a part of itself.
+ */
+void sample_settle(void);
+
+/*
  * Disarm p and wait until every hart has left the sampler: then nothing
  * counts, and what count used may be cleared or freed.
  */

@@ -5,6 +5,7 @@ extern const struct device console_device;
 extern const struct device kprof_device;
 extern const struct device ktest_device;
 extern const struct device null_device;
+extern const struct device prf_device;
 extern const struct device profclock_device;
 
 const struct device *const devices[] = {
@@ -12,6 +13,7 @@ const struct device *const devices[] = {
     &null_device,      /* null.c: null, zero */
     &profclock_device, /* profclock.c: profclock */
     &kprof_device,     /* kprof.c: kpctl, kpdata */
+    &prf_device,       /* prf.c: prf, prf255, prf0, prf1.. */
     &ktest_device,     /* ktest.c: ktest */
     NULL,
 };

@@ -1,0 +1,243 @@
+/*
+ * prf, the kernel profiler of DG/UX: prf(7) there, prf(4) here.
+ *
+ * A minor of the device is a table: N kernel addresses in ascending order, a
+ * counter for each, one for user mode and one for idling. /dev/prf0.. count
+ * the samples of a hart each, /dev/prf those of all harts. <sys/prf.h> has
+ * what read, write and ioctl do.
+ *
+ * A sample goes into the tables of its hart and of all harts, if they are on:
+ * a binary search and an atomic each. What the sampler reads changes only
+ * while the table is off and no hart is in the sampler any more.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/prf.h>
+
+#include "../hart.h"
+#include "../print.h"
+#include "../sample.h"
+#include "dev.h"
+
+#define WORD        sizeof(unsigned long)
+#define TABLE_ORDER 6 /* 256 KiB of contiguous pages */
+#define ADDRESS_MIN 3
+#define ADDRESS_MAX ((((size_t)PAGE_SIZE << TABLE_ORDER) / WORD - 2) / 2)
+
+struct table {
+	bool on;  /* atomic; the rest stays as it is meanwhile */
+	size_t n; /* addresses; 0: no valid ones, and it can't be on */
+	/* n addresses, then n + 2 counters, which are atomics. NULL until the
+	 * first write; then of TABLE_ORDER, and kept: it isn't freed in use. */
+	unsigned long *word;
+};
+
+static struct mutex lock;             /* guards all tables.. */
+static unsigned int non;              /* ..and how many are on */
+static struct table tables[HART_MAX]; /* by logical hart */
+static struct table all;              /* of minor PRF_ALL */
+static char names[HART_MAX][sizeof("prf15")];
+
+/* The counter of the largest address not above pc, the last of equal ones; a
+ * pc below all belongs to the first. */
+static size_t
+prf_search(const struct table *t, unsigned long pc)
+{
+	size_t low = 0, high = t->n;
+
+	while (high - low > 1) { /* low is 0 or its address <= pc < high's */
+		size_t middle = (low + high) / 2;
+
+		if (t->word[middle] <= pc)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void
+table_count(struct table *t, const struct sample *s)
+{
+	size_t i;
+
+	if (!__atomic_load_n(&t->on, __ATOMIC_ACQUIRE))
+		return;
+	if (s->mode == SAMPLE_USER)
+		i = t->n;
+	else if (s->mode == SAMPLE_IDLE)
+		i = t->n + 1;
+	else
+		i = prf_search(t, s->pc);
+	__atomic_add_fetch(&t->word[t->n + i], 1, __ATOMIC_RELAXED);
+}
+
+static void
+prf_count(const struct sample *s)
+{
+	table_count(&tables[s->hart], s);
+	table_count(&all, s);
+}
+
+struct profiler prf_profiler = {.name = "prf", .count = prf_count};
+
+static struct table *
+table_of(unsigned int id)
+{
+	return id == PRF_ALL ? &all : &tables[id];
+}
+
+/*
+ * Turn t on or off. When it is off no hart counts in it any more, while the
+ * others lose no sample. lock is held.
+ */
+static void
+prf_switch(struct table *t, bool on)
+{
+	if (on == t->on || t->n == 0)
+		return;
+	__atomic_store_n(&t->on, on, __ATOMIC_SEQ_CST);
+	non += on ? 1 : -1;
+	if (on)
+		sample_arm(&prf_profiler);
+	else if (non == 0)
+		sample_disarm(&prf_profiler);
+	else
+		sample_settle();
+}
+
+/* n addresses of u's into t, which is off. lock is held, and comes before an
+ * address space's: u's pages may fault. */
+static int
+prf_load(struct table *t, struct uio *u, size_t n)
+{
+	if (!t->word)
+		t->word = pages_alloc(TABLE_ORDER);
+	if (!t->word)
+		return -ENOMEM;
+	t->n = 0; /* what was there is lost, whatever happens now */
+	if (uio_from(u, t->word, n * WORD) < 0)
+		return -EFAULT;
+	for (size_t i = 1; i < n; i++)
+		if (t->word[i] < t->word[i - 1])
+			return -EINVAL;
+	memset(t->word + n, 0, (n + 2) * WORD);
+	t->n = n;
+	return 0;
+}
+
+static ssize_t
+prf_write(struct file *f, unsigned int id, struct uio *u)
+{
+	struct table *t = table_of(id);
+	size_t size = u->left;
+	int r;
+
+	(void)f;
+	if (size / WORD > ADDRESS_MAX)
+		return -ENOSPC;
+	if (size / WORD < ADDRESS_MIN || size % WORD != 0)
+		return -E2BIG;
+	mutex_lock(&lock);
+	r = t->on ? -EBUSY : prf_load(t, u, size / WORD);
+	mutex_unlock(&lock);
+	return r < 0 ? r : (ssize_t)size;
+}
+
+/* From the start, at any offset. It may be on: counters go on meanwhile. */
+static ssize_t
+prf_read(struct file *f, unsigned int id, struct uio *u)
+{
+	struct table *t = table_of(id);
+	ssize_t r = -ENXIO;
+
+	(void)f;
+	mutex_lock(&lock);
+	if (t->n > 0)
+		r = uio_to(u, t->word, (2 * t->n + 2) * WORD);
+	mutex_unlock(&lock);
+	return r;
+}
+
+static int
+prf_ioctl(struct file *f, unsigned int id, unsigned int cmd, uintptr_t arg)
+{
+	struct table *t = table_of(id);
+	int size, status, max = ADDRESS_MAX;
+
+	(void)f;
+	mutex_lock(&lock);
+	if (cmd == PRF_SETSTATE)
+		prf_switch(t, arg & PRF_ON);
+	size = t->n;
+	status = (t->on ? PRF_ON : 0) | (t->n > 0 ? PRF_VALID : 0);
+	mutex_unlock(&lock);
+	switch (cmd) {
+	case PRF_SETSTATE:
+		return 0;
+	case PRF_GETSTATUS:
+		return copy_out(arg, &status, sizeof(status));
+	case PRF_GETSIZE:
+		return copy_out(arg, &size, sizeof(size));
+	case PRF_GETMAX:
+		if (arg != 0 && copy_out(arg, &max, sizeof(max)) < 0)
+			return -EFAULT;
+		return max;
+	default:
+		return -EINVAL;
+	}
+}
+
+static void
+prf_init(void)
+{
+	mutex_init(&lock, "prf");
+	for (unsigned int i = 0; i < nharts; i++)
+		ksnprintf(names[i], sizeof(names[i]), "prf%u", i);
+}
+
+static int
+prf_list(unsigned int i, struct devfile *out)
+{
+	if (i >= nharts)
+		return -ENOENT;
+	*out = (struct devfile){.name = names[i], .id = i, .mode = 0600};
+	return 0;
+}
+
+/* prf and a minor number, as digits without a zero in front. */
+static int
+prf_find(const char *name, struct devfile *out)
+{
+	unsigned int minor = 0;
+	const char *p = name + 3;
+
+	if (strncmp(name, "prf", 3) != 0 || *p == '\0' ||
+	    (p[0] == '0' && p[1] != '\0'))
+		return -ENOENT;
+	for (; *p; p++) {
+		if (*p < '0' || *p > '9')
+			return -ENOENT;
+		minor = minor * 10 + (*p - '0');
+		if (minor > PRF_ALL)
+			return -ENOENT;
+	}
+	return prf_list(minor, out) < 0 ? -ENXIO : 0;
+}
+
+static const struct devfile files[] = {
+    {.name = "prf", .id = PRF_ALL, .mode = 0600},
+    {.name = "prf255", .id = PRF_ALL, .mode = 0600},
+    {0},
+};
+
+const struct device prf_device = {
+    .name = "prf",
+    .files = files,
+    .init = prf_init,
+    .find = prf_find,
+    .list = prf_list,
+    .read = prf_read,
+    .write = prf_write,
+    .ioctl = prf_ioctl,
+};
