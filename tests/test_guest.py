@@ -31,6 +31,7 @@ TABLE = {
     "levels": EVERYWHERE,
     "paths": EVERYWHERE,
     "pipes": EVERYWHERE,
+    "prf_ticks": EVERYWHERE,
     "processes": EVERYWHERE,
     "profclock": EVERYWHERE,
     "programs": EVERYWHERE,
@@ -40,9 +41,11 @@ TABLE = {
     "threads": EVERYWHERE,
     # Where the host's load doesn't matter.
     "fairness": ("1", "2", "4"),
+    "prf_device": ("1", "4", "8"),
     # Where only one's own interrupts take time away.
     "jitter": ("1",),
     # The less memory there is, the sooner it is used up.
+    "prf_memory": ("32M",),
     "space": ("32M",),
 }
 

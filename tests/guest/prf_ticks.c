@@ -1,0 +1,211 @@
+/*
+ * prf with real samples: every one goes to its hart's table and to that of
+ * all harts; off means off at once; and many may use the device together.
+ */
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "prf.h"
+
+#define N           4
+#define ALL         HARTS /* in minor: /dev/prf */
+#define USER_TICKS  10
+#define DEADLINE_US 30000000
+#define ROUNDS      12
+
+static unsigned long table[N];
+static unsigned int harts;
+static int minor[HARTS + 1];
+
+static void
+open_all(void)
+{
+	struct sysinfo info = system_now();
+	char name[40];
+
+	harts = info.harts;
+	for (unsigned int i = 0; i < harts; i++) {
+		sprintf(name, "/dev/prf%u", i);
+		minor[i] = open(name, O_RDWR);
+	}
+	minor[ALL] = open(PRF, O_RDWR);
+	for (unsigned int i = 0; i < N; i++)
+		table[i] = info.text_start +
+			   (info.text_end - info.text_start) / N * i;
+}
+
+/* Load and turn on all minors, or turn them off, as if at one moment. */
+static void
+switch_all(int state)
+{
+	ctl(PROFCLOCK, "hold");
+	for (unsigned int i = 0; i <= HARTS; i++) {
+		if (i >= harts && i != ALL)
+			continue;
+		if (state == PRF_ON && !prf_put(minor[i], table, N))
+			printf("no table: %s\n", strerror(errno));
+		prf_set(minor[i], state);
+	}
+	ctl(PROFCLOCK, "go");
+}
+
+static unsigned long
+counter_now(unsigned int i)
+{
+	prf_get(minor[ALL], N);
+	return got[N + i];
+}
+
+/* Some of everything: user mode, the kernel at each level, idling. */
+static void
+be_various(void)
+{
+	struct timespec nap = {.tv_nsec = 300 * 1000 * 1000};
+	uint64_t end = now_us() + DEADLINE_US;
+
+	while (counter_now(N) < USER_TICKS && now_us() < end)
+		burn_us(30000);
+	ctl(KTEST, "spin 0 50000");
+	ctl(KTEST, "spin 1 50000");
+	ctl(KTEST, "spin 5 50000");
+	nanosleep(&nap, NULL);
+}
+
+/*
+ * PRF-2, 16: a hart gets a sample with each tick. sysinfo shows a tick when
+ * its work is done, just after the sample, so those are the least that there
+ * may be; the most is what fits into the time.
+ */
+static void
+check_rate(const struct sysinfo *begun, const struct sysinfo *ending,
+	   uint64_t elapsed)
+{
+	uint64_t period = ending->timebase / ending->hz;
+
+	CHECK(ending->hz == 100, "PRF-2: 100 times a second");
+	for (unsigned int i = 0; i < harts; i++) {
+		uint64_t least = ending->ticks[i] - begun->ticks[i];
+
+		prf_get(minor[i], N);
+		CHECK(prf_sum(N) + 1 >= least,
+		      "PRF-2, 16: every sample of hart %u is counted", i);
+		CHECK(prf_sum(N) <= elapsed / period + 1,
+		      "PRF-2: and nothing else");
+	}
+}
+
+/* PRF-13, 16: the table of all harts is the sum of theirs. */
+static void
+check_sums(void)
+{
+	unsigned long sum[N + 2] = {0};
+
+	for (unsigned int i = 0; i < harts; i++) {
+		prf_get(minor[i], N);
+		for (unsigned int j = 0; j < N + 2; j++)
+			sum[j] += got[N + j];
+	}
+	CHECK(prf_get(minor[ALL], N) && memcmp(got + N, sum, sizeof(sum)) == 0,
+	      "PRF-13, 16: prf is the sum of all harts, counter by counter");
+	CHECK(prf_sum(N) - sum[N] - sum[N + 1] > 0, "PRF-3: kernel code");
+	CHECK(sum[N] >= USER_TICKS, "PRF-10: user mode");
+	CHECK(sum[N + 1] > 0, "PRF-11: idle");
+}
+
+static void
+check_all(void)
+{
+	struct sysinfo before, begun, ending;
+	uint64_t elapsed;
+
+	before = system_now();
+	switch_all(PRF_ON);
+	begun = system_now();
+	be_various();
+	ending = system_now();
+	switch_all(0);
+	elapsed = system_now().uptime - before.uptime;
+	check_rate(&begun, &ending, elapsed);
+	check_sums();
+}
+
+/* A child that reads and switches what the parent does too, till killed. */
+static pid_t
+disturb(void)
+{
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	for (unsigned int i = 0;; i = (i + 1) % harts) {
+		prf_put(minor[i], table, N);
+		prf_set(minor[i], PRF_ON);
+		prf_get(minor[ALL], N);
+		prf_get(minor[i], N);
+		prf_set(minor[i], 0);
+	}
+}
+
+enum { LOADED = 1, BUSY = 2, COUNTED = 4, STILL = 8, CLEARED = 16 };
+
+/* One profile of all harts: which of these held? */
+static unsigned int
+one_round(size_t n)
+{
+	static unsigned long large[LARGE], before[2 * LARGE + 4];
+	int fd = minor[ALL];
+	unsigned int held = 0;
+
+	for (size_t i = 0; i < n; i++)
+		large[i] = table[0] + 4 * i;
+	if (prf_put(fd, large, n) && prf_set(fd, PRF_ON) == 0)
+		held |= LOADED;
+	burn_us(10000);
+	if (!prf_put(fd, table, N) && errno == EBUSY)
+		held |= BUSY;
+	prf_set(fd, 0);
+	if (prf_get(fd, n) && prf_sum(n) > 0)
+		held |= COUNTED;
+	memcpy(before, got, sizeof(got));
+	burn_us(3000);
+	if (prf_get(fd, n) && memcmp(before, got, sizeof(got)) == 0)
+		held |= STILL;
+	if (prf_put(fd, large, n) && prf_get(fd, n) && prf_sum(n) == 0)
+		held |= CLEARED;
+	return held;
+}
+
+static void
+check_together(void)
+{
+	pid_t pid[4];
+	unsigned int held = -1;
+
+	ctl(PROFCLOCK, "hz 1000");
+	for (unsigned int i = 0; i < 4; i++)
+		pid[i] = disturb();
+	for (unsigned int i = 0; i < ROUNDS; i++)
+		held &= one_round(i % 4 ? 3 + i : LARGE);
+	for (unsigned int i = 0; i < 4; i++) {
+		kill(pid[i], SIGKILL);
+		waitpid(pid[i], NULL, 0);
+	}
+	CHECK(held & LOADED, "PRF-12: while others are switched: loaded, on");
+	CHECK(held & BUSY, "PRF-26: on, it's busy");
+	CHECK(held & COUNTED, "PRF-8: samples were counted");
+	CHECK(held & STILL, "PRF-8: turned off, none is any more");
+	CHECK(held & CLEARED, "PRF-23: loaded again, counters are 0");
+	ctl(PROFCLOCK, "hz 100");
+	for (unsigned int i = 0; i < harts; i++)
+		prf_set(minor[i], 0);
+	CHECK(prf_status(minor[0]) == PRF_VALID, "all are off");
+}
+
+int
+main(void)
+{
+	open_all();
+	check_all();
+	check_together();
+	return check_done();
+}
