@@ -11,6 +11,7 @@
 #define ALL         HARTS /* in minor: /dev/prf */
 #define USER_TICKS  10
 #define DEADLINE_US 30000000
+#define CHILDREN    3
 #define ROUNDS      12
 
 static unsigned long table[N];
@@ -143,6 +144,7 @@ disturb(void)
 		prf_get(minor[ALL], N);
 		prf_get(minor[i], N);
 		prf_set(minor[i], 0);
+		burn_us(5000); /* for the parent gets its turns too */
 	}
 }
 
@@ -178,15 +180,15 @@ one_round(size_t n)
 static void
 check_together(void)
 {
-	pid_t pid[4];
+	pid_t pid[CHILDREN];
 	unsigned int held = -1;
 
 	ctl(PROFCLOCK, "hz 1000");
-	for (unsigned int i = 0; i < 4; i++)
+	for (unsigned int i = 0; i < CHILDREN; i++)
 		pid[i] = disturb();
 	for (unsigned int i = 0; i < ROUNDS; i++)
 		held &= one_round(i % 4 ? 3 + i : LARGE);
-	for (unsigned int i = 0; i < 4; i++) {
+	for (unsigned int i = 0; i < CHILDREN; i++) {
 		kill(pid[i], SIGKILL);
 		waitpid(pid[i], NULL, 0);
 	}
