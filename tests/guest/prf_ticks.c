@@ -12,6 +12,7 @@
 #define USER_TICKS  10
 #define DEADLINE_US 30000000
 #define CHILDREN    3
+#define SAMPLES     200000
 #define ROUNDS      12
 
 static unsigned long table[N];
@@ -130,6 +131,27 @@ check_all(void)
 	check_sums();
 }
 
+/* Several harts count in one counter at once: none of it is lost. */
+static void
+check_atomic(void)
+{
+	pid_t pid[CHILDREN];
+
+	ctl(PROFCLOCK, "hold");
+	prf_put(minor[ALL], table, N);
+	prf_set(minor[ALL], PRF_ON);
+	for (unsigned int i = 0; i < CHILDREN; i++)
+		if ((pid[i] = fork()) == 0)
+			_exit(ctl(PROFCLOCK, "sample kernel 0 0 0 0 %u",
+				  SAMPLES));
+	for (unsigned int i = 0; i < CHILDREN; i++)
+		waitpid(pid[i], NULL, 0);
+	prf_set(minor[ALL], 0);
+	ctl(PROFCLOCK, "go");
+	CHECK(counter_now(0) == CHILDREN * SAMPLES,
+	      "PRF-16: harts that count at once all count");
+}
+
 /* A child that reads and switches what the parent does too, till killed. */
 static pid_t
 disturb(void)
@@ -208,6 +230,7 @@ main(void)
 {
 	open_all();
 	check_all();
+	check_atomic();
 	check_together();
 	return check_done();
 }
