@@ -39,8 +39,9 @@ read_file(const char *path, size_t piece)
 static void
 test_folder(void)
 {
-	static const char *const wanted[] = {
-	    "console", "tty", "null", "zero", "kpctl", "kpdata", "profclock"};
+	static const char *const wanted[] = {"console",   "tty",   "null",
+					     "zero",      "kpctl", "kpdata",
+					     "profclock", "prf",   "prf0"};
 	struct dirent **list;
 	struct stat st;
 	int n = scandir("/dev", &list, NULL, alphasort), good = 2, found = 0;
