@@ -254,6 +254,7 @@ clock_tick(bool user)
 		__atomic_add_fetch(user ? &p->utime : &p->stime, n,
 				   __ATOMIC_RELAXED);
 	time_tick(now);
+	sample_tick();
 	sched_tick(n);
 	if (limit && now >= limit)
 		limit_reached();

@@ -9,8 +9,10 @@
 
 extern struct profiler kprof_profiler;
 extern struct profiler prf_profiler;
+extern struct profiler pcs_profiler;
 
 static struct profiler *const profilers[] = {
+    &pcs_profiler,
     &kprof_profiler,
     &prf_profiler,
 };
@@ -33,6 +35,14 @@ sample(const struct sample *s, bool real)
 		if (profilers[i]->armed && !(real && held))
 			profilers[i]->count(s);
 	__atomic_add_fetch(&h->sampling, 1, __ATOMIC_RELEASE);
+}
+
+void
+sample_tick(void)
+{
+	for (unsigned int i = 0; i < NPROFILERS; i++)
+		if (profilers[i]->tick)
+			profilers[i]->tick();
 }
 
 /* The sampler waits for nobody, so this wait is short. */

@@ -33,11 +33,16 @@ struct profiler {
 	const char *name;
 	volatile int armed; /* count is called only while this is set */
 	void (*count)(const struct sample *s);
+	void (*tick)(void); /* at ticks: what count leaves to do, such as
+			     * waking somebody. Level 5. NULL: nothing */
 };
 
 /* Hand s to every armed profiler: a real sample, unless they are held, or a
  * made-up one. Any hart, SIE=0. */
 void sample(const struct sample *s, bool real);
+
+/* At a tick of this hart, level 5: what the samples before left to do. */
+void sample_tick(void);
 
 /*
  * Wait until every hart that is in the sampler now has left it. It may have

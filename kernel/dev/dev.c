@@ -6,12 +6,16 @@ extern const struct device kprof_device;
 extern const struct device ktest_device;
 extern const struct device null_device;
 extern const struct device prf_device;
+extern const struct device pcs_device;
+extern const struct device pcstat_device;
 extern const struct device profclock_device;
 
 const struct device *const devices[] = {
     &console_device,   /* console.c: console, tty, hostout, hosterr */
     &null_device,      /* null.c: null, zero */
     &profclock_device, /* profclock.c: profclock */
+    &pcs_device,       /* pcs.c: pcs */
+    &pcstat_device,    /* pcstat.c: pcstat */
     &kprof_device,     /* kprof.c: kpctl, kpdata */
     &prf_device,       /* prf.c: prf, prf255, prf0, prf1.. */
     &ktest_device,     /* ktest.c: ktest */

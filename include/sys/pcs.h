@@ -1,0 +1,146 @@
+/*
+ * pcs, the program counter sampling device of PDP-11 Unix: pcs(4), and for
+ * what /dev/pcs gives and takes the manual that this header is restored from.
+ * Tally's additions say so.
+ *
+ * The device gives LOGBUFs, one after another, of records of 8 bytes each.
+ * Times are counted in hits: samples of the sampling clock on any hart.
+ */
+#ifndef _SYS_PCS_H
+#define _SYS_PCS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#define BSIZE 512 /* bytes of a LOGBUF */
+
+/* What a record is: its type. The device never makes START, STOP and IOCTL;
+ * they are for a program that stores the stream. */
+#define KERNEL   1  /* PSAMPLE */
+#define USER     2  /* PSAMPLE */
+#define IDLE     3  /* MSAMPLE */
+#define MKERNEL  4  /* MSAMPLE */
+#define MUSER    5  /* MSAMPLE */
+#define START    6  /* SSAMPLE */
+#define STOP     7  /* SSAMPLE */
+#define IOCTL    8  /* ISAMPLE */
+#define KERNELI  9  /* PSAMPLE: the kernel, in a handler of an interrupt */
+#define MKERNELI 10 /* MSAMPLE */
+
+#define DEF_BUFNO 3  /* buffers that an open gives */
+#define MAX_BUFS  10 /* with those that BUF_INCR adds */
+#define MAX_LIST  5  /* processes that PROF_LIST takes */
+
+/* One hit. */
+struct PSAMPLE {
+	char type;
+	char sspace;     /* high 4 bits: priority level; low 4: the hart */
+	short pid;       /* of the interrupted process; 0: it was none */
+	unsigned int pc; /* a kernel's is to be sign-extended */
+};
+
+/* The hits of one type that nobody asked to have recorded one by one: of 100
+ * clocks of a hart, and of before if there was no room. */
+struct MSAMPLE {
+	char type;
+	char cfill;  /* Tally: the hart */
+	short count; /* at most 32767; what is more comes in a later record */
+	unsigned int ufill; /* 0 */
+};
+
+struct SSAMPLE {
+	char type;
+	char cfill;
+	time_t stime;
+};
+
+struct ISAMPLE {
+	char type;
+	char cfill;
+	int cmd;              /* the request, */
+	short data[MAX_LIST]; /* and what it was given */
+};
+
+/*
+ * Requests: ioctl(fd, cmd, arg), 0 or -1 and errno. Kinds of profiling add up
+ * until the device is closed; a new list or group replaces the one before.
+ */
+#define BUF_INCR    (('P' << 8) | 01)  /* arg: so many buffers more; EINVAL */
+#define PROF_KERNEL (('P' << 8) | 02)  /* no arg: hits in the kernel */
+#define PROF_ALL    (('P' << 8) | 04)  /* no arg: all hits but idle ones */
+#define PROF_GROUP  (('P' << 8) | 010) /* arg: a process group; EINVAL */
+/* arg: the address of an int array { n, pid 1, .. pid n }; EFAULT, EINVAL */
+#define PROF_LIST (('P' << 8) | 020)
+#define PROF_MASK 0177 /* leaves a kind of profiling its bit */
+
+/* Tally: arg: the address of a struct pcs_stat to be filled in; EFAULT */
+#define PCS_STAT (('P' << 8) | 040)
+
+/*
+ * The account, in hits, at one moment:
+ * seen == recorded + merged + pending + lost.
+ */
+struct pcs_stat {
+	uint64_t seen;     /* since the first kind of profiling was asked for */
+	uint64_t recorded; /* in PSAMPLEs, one each */
+	uint64_t merged;   /* in MSAMPLEs */
+	uint64_t pending;  /* to be in MSAMPLEs, later */
+	uint64_t lost;     /* no buffer was free */
+	uint64_t unread;   /* of the recorded and merged, still in buffers */
+	uint64_t thrown;   /* unread and pending when the one before closed */
+};
+
+struct LOGBUF_HDR {
+	unsigned short h_unused; /* bytes after the last record */
+	short
+	    h_numlost; /* records lost since the buffer before; at most 32767 */
+};
+
+#define NUMSAMPS ((BSIZE - sizeof(struct LOGBUF_HDR)) / sizeof(struct PSAMPLE))
+#define NUMWASTE \
+	(BSIZE - sizeof(struct LOGBUF_HDR) - NUMSAMPS * sizeof(struct PSAMPLE))
+
+struct LOGBUF {
+	struct LOGBUF_HDR lb_buf_hdr;
+	struct PSAMPLE lb_data[NUMSAMPS]; /* of both kinds */
+	char lb_wasted[NUMWASTE];
+};
+
+struct pid_list {
+	short p_count;
+	short p_list[MAX_LIST];
+};
+
+#ifdef _KERNEL
+#define NO_CLOCK     0 /* d_clock */
+#define TCU100_CLOCK 1
+#define KW11K_CLOCK  2
+
+#define FILLING     1 /* samp_cntl.flag */
+#define NOT_FILLING 2
+
+struct buf {
+	struct buf *av_forw; /* the next on its queue */
+	struct LOGBUF b_log;
+};
+
+struct samp_cntl {
+	unsigned short flag;
+	struct buf *cursbuf; /* being filled; NULL: none */
+	caddr_t currptr;     /* where in it the next record goes */
+	struct buf *rq;      /* full, the oldest first */
+	struct buf *fq;      /* empty */
+	struct LOGBUF_HDR sbuf_hdr;
+};
+
+/* What would be the device's registers, if it were one. */
+struct DEVPC {
+	short d_clock;
+	short d_runpid;         /* who has opened it; 0: nobody */
+	unsigned short d_flag;  /* kinds of profiling asked for */
+	short d_group;          /* for PROF_GROUP */
+	struct pid_list d_list; /* for PROF_LIST */
+	struct samp_cntl d_smple;
+};
+#endif
+#endif

@@ -1,0 +1,225 @@
+/*
+ * pcs, the program counter sampling device of PDP-11 Unix.
+ *
+ * /dev/pcs is opened by one at a time, asked by ioctl for samples of certain
+ * kinds, and read: a stream of LOGBUFs, as <sys/pcs.h> has them. The text file
+ * /dev/pcstat says how that goes, to anybody.
+ *
+ * Samples go to the log (pcslog.c). The sampler can't wake a reader: it says
+ * that a buffer is full, and the next tick of any hart sees that.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+
+#include "../print.h"
+#include "../proc/proc.h"
+#include "../sample.h"
+#include "dev.h"
+#include "pcslog.h"
+
+static struct spinlock lock = SPINLOCK5("pcs"); /* guards these two */
+static struct waitq readers = WAITQ_INIT(readers);
+static bool is_open;
+
+static struct mutex reading; /* one reader takes bytes at a time; guards.. */
+static size_t position;      /* ..how far the first full buffer is read */
+
+static void
+pcs_tick(void)
+{
+	if (!log_filled())
+		return;
+	spin_lock(&lock);
+	wake_all(&readers);
+	spin_unlock(&lock);
+}
+
+struct profiler pcs_profiler = {
+    .name = "pcs",
+    .count = log_count,
+    .tick = pcs_tick,
+};
+
+static void
+pcs_init(void)
+{
+	mutex_init(&reading, "pcs");
+}
+
+static int
+pcs_open(struct file *f, unsigned int id)
+{
+	bool busy;
+
+	(void)f, (void)id;
+	spin_lock(&lock);
+	busy = is_open;
+	is_open = true;
+	spin_unlock(&lock);
+	if (busy)
+		return -EBUSY;
+	position = 0;
+	log_open(current->proc->pid);
+	return 0;
+}
+
+/* The last descriptor is gone, so nobody reads or asks. */
+static void
+pcs_close(struct file *f, unsigned int id)
+{
+	(void)f, (void)id;
+	sample_disarm(&pcs_profiler);
+	log_close();
+	spin_lock(&lock);
+	is_open = false;
+	spin_unlock(&lock);
+}
+
+/* Wait for a full buffer: 0, or an errno. */
+static int
+wait_full(const struct file *f)
+{
+	int r = 0;
+
+	spin_lock(&lock);
+	while (r == 0 && !log_first())
+		r = f->flags & O_NONBLOCK ? -EAGAIN : wait_on(&readers, &lock);
+	spin_unlock(&lock);
+	return r;
+}
+
+/* Read of the first full buffer; 0: another reader has emptied it. */
+static ssize_t
+read_first(struct uio *u)
+{
+	const struct LOGBUF *b = log_first();
+	ssize_t n;
+
+	if (!b)
+		return 0;
+	n = uio_to(u, (const char *)b + position, BSIZE - position);
+	if (n > 0) {
+		log_read(position, position + n);
+		position = (position + n) % BSIZE;
+	}
+	return n;
+}
+
+static ssize_t
+pcs_read(struct file *f, unsigned int id, struct uio *u)
+{
+	ssize_t n = 0;
+
+	(void)id;
+	while (n == 0 && u->left) {
+		n = wait_full(f);
+		if (n < 0)
+			break;
+		mutex_lock(&reading);
+		n = read_first(u);
+		mutex_unlock(&reading);
+	}
+	return n;
+}
+
+static unsigned int
+pcs_poll(struct file *f, unsigned int id, struct poller *p)
+{
+	unsigned int ready;
+
+	(void)f, (void)id;
+	spin_lock(&lock);
+	poll_wait(p, &readers, &lock);
+	ready = log_first() ? POLLIN : 0;
+	spin_unlock(&lock);
+	return ready;
+}
+
+/*
+ * A kind of profiling more, with the group or the list that it's about. From
+ * the first one on hits are counted.
+ */
+static int
+ask(unsigned int cmd, pid_t group, const struct pid_list *list)
+{
+	unsigned long sstatus = log_lock();
+
+	if (list)
+		devpc.d_list = *list;
+	if (group)
+		devpc.d_group = group;
+	devpc.d_flag |= cmd & PROF_MASK;
+	log_unlock(sstatus);
+	sample_arm(&pcs_profiler);
+	return 0;
+}
+
+static bool
+is_pid(long n)
+{
+	return n > 0 && n <= PID_MAX;
+}
+
+/* There need be no such processes. */
+static int
+ask_list(unsigned int cmd, uintptr_t arg)
+{
+	int from[1 + MAX_LIST];
+	struct pid_list list;
+
+	if (copy_in(from, arg, sizeof(*from)) != 0)
+		return -EFAULT;
+	if (from[0] <= 0 || from[0] > MAX_LIST)
+		return -EINVAL;
+	list.p_count = from[0];
+	if (copy_in(from, arg, (1 + list.p_count) * sizeof(*from)) != 0)
+		return -EFAULT;
+	for (int i = 0; i < list.p_count; i++) {
+		if (!is_pid(from[1 + i]))
+			return -EINVAL;
+		list.p_list[i] = from[1 + i];
+	}
+	return ask(cmd, 0, &list);
+}
+
+static int
+pcs_ioctl(struct file *f, unsigned int id, unsigned int cmd, uintptr_t arg)
+{
+	struct pcs_stat account;
+
+	(void)f, (void)id;
+	switch (cmd) {
+	case PROF_KERNEL:
+	case PROF_ALL:
+		return ask(cmd, 0, NULL);
+	case PROF_GROUP:
+		return is_pid(arg) ? ask(cmd, arg, NULL) : -EINVAL;
+	case PROF_LIST:
+		return ask_list(cmd, arg);
+	case BUF_INCR:
+		return arg && log_grow(arg) ? 0 : -EINVAL;
+	case PCS_STAT:
+		account = log_state().account;
+		return copy_out(arg, &account, sizeof(account));
+	default:
+		return -ENOTTY;
+	}
+}
+
+static const struct devfile files[] = {
+    {.name = "pcs", .mode = 0400},
+    {0},
+};
+
+const struct device pcs_device = {
+    .name = "pcs",
+    .files = files,
+    .stream = true,
+    .init = pcs_init,
+    .open = pcs_open,
+    .close = pcs_close,
+    .read = pcs_read,
+    .ioctl = pcs_ioctl,
+    .poll = pcs_poll,
+};

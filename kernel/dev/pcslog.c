@@ -1,0 +1,330 @@
+/*
+ * The log of pcs: samples become records, records fill buffers.
+ *
+ * A buffer is on the free queue, or the one being filled, or on the ready
+ * queue, whose first one is read. A sample that was asked for is one record;
+ * the others are counted for their hart, and come as one record of each type
+ * at every 100th clock of that hart. When there is no free buffer a record is
+ * lost, and counted; what is counted for a hart stays so.
+ */
+#include "pcslog.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "../clock.h"
+#include "../sample.h"
+#include "../thread.h"
+
+#define MERGE_CLOCKS 100 /* of a hart, from merged records to the next */
+#define SHORT_LIMIT  32767
+#define SPINS        200 /* looks at the lock before each is a nap apart */
+#define LOW_BITS     0xf
+
+/* Both kinds of record are of this size, and aligned as this is. */
+union record {
+	struct PSAMPLE p;
+	struct MSAMPLE m;
+};
+_Static_assert(sizeof(union record) == sizeof(struct PSAMPLE), "record");
+_Static_assert(sizeof(struct LOGBUF) == BSIZE, "LOGBUF");
+
+static unsigned int locked; /* an atomic; guards what follows */
+struct DEVPC devpc;
+static struct pcs_stat account;
+static struct buf bufs[MAX_BUFS];
+static unsigned int nbufs; /* of them, those assigned to the device */
+static struct {
+	unsigned int clocks; /* since the last merged records */
+	uint64_t count[MKERNELI + 1];
+} merged[HART_MAX];
+
+static unsigned int filled; /* since log_filled was asked; an atomic */
+
+/*
+ * Whoever waits for it is on another hart than its holder, who is done soon.
+ * Not a spinlock: those only raise the level, and the sampler would come.
+ */
+unsigned long
+log_lock(void)
+{
+	unsigned long sstatus = csr_read_clear(sstatus, SSTATUS_SIE);
+
+	for (unsigned int n = 0;
+	     __atomic_exchange_n(&locked, 1, __ATOMIC_ACQUIRE); n++)
+		if (n >= SPINS)
+			clock_nap();
+	return sstatus;
+}
+
+void
+log_unlock(unsigned long sstatus)
+{
+	__atomic_store_n(&locked, 0, __ATOMIC_RELEASE);
+	csr_set(sstatus, sstatus & SSTATUS_SIE);
+}
+
+static void
+put(struct buf **queue, struct buf *b)
+{
+	while (*queue)
+		queue = &(*queue)->av_forw;
+	b->av_forw = NULL;
+	*queue = b;
+}
+
+static struct buf *
+take(struct buf **queue)
+{
+	struct buf *b = *queue;
+
+	if (b)
+		*queue = b->av_forw;
+	return b;
+}
+
+/* The buffer being filled is full: the reader's. */
+static void
+hand_over(struct samp_cntl *c)
+{
+	c->sbuf_hdr.h_unused = NUMWASTE;
+	c->cursbuf->b_log.lb_buf_hdr = c->sbuf_hdr;
+	c->sbuf_hdr.h_numlost = 0;
+	put(&c->rq, c->cursbuf);
+	c->cursbuf = NULL;
+	c->flag = NOT_FILLING;
+	__atomic_store_n(&filled, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Append a record, of so many hits; false: no buffer is free. */
+static bool
+append(union record r, unsigned int hits)
+{
+	struct samp_cntl *c = &devpc.d_smple;
+
+	if (!c->cursbuf) {
+		c->cursbuf = take(&c->fq);
+		if (!c->cursbuf)
+			return false;
+		c->currptr = (caddr_t)c->cursbuf->b_log.lb_data;
+		c->flag = FILLING;
+	}
+	memcpy(c->currptr, &r, sizeof(r));
+	c->currptr += sizeof(r);
+	account.unread += hits;
+	if (c->currptr == c->cursbuf->b_log.lb_wasted)
+		hand_over(c);
+	return true;
+}
+
+/* How many hits a record is of. */
+static unsigned int
+hits_of(const struct PSAMPLE *p)
+{
+	union record r = {.p = *p};
+
+	if (r.p.type == USER || r.p.type == KERNEL || r.p.type == KERNELI)
+		return 1;
+	return r.m.count;
+}
+
+static bool
+listed(pid_t pid)
+{
+	for (int i = 0; i < devpc.d_list.p_count; i++)
+		if (devpc.d_list.p_list[i] == pid)
+			return true;
+	return false;
+}
+
+/* Did anybody ask for this sample? */
+static bool
+wanted(const struct sample *s)
+{
+	unsigned int kinds = PROF_ALL;
+
+	if (s->mode == SAMPLE_IDLE)
+		return false;
+	if (s->mode != SAMPLE_USER)
+		kinds |= PROF_KERNEL;
+	else if (listed(s->pid))
+		kinds |= PROF_LIST;
+	if (s->mode == SAMPLE_USER && s->pgrp == devpc.d_group)
+		kinds |= PROF_GROUP;
+	return devpc.d_flag & kinds & PROF_MASK;
+}
+
+static void
+record(const struct sample *s)
+{
+	static const char types[] = {
+	    [SAMPLE_USER] = USER,
+	    [SAMPLE_KERNEL] = KERNEL,
+	    [SAMPLE_KERNELI] = KERNELI,
+	};
+	short *numlost = &devpc.d_smple.sbuf_hdr.h_numlost;
+	struct PSAMPLE p = {
+	    .type = types[s->mode],
+	    .sspace = s->ipl << 4 | (s->hart & LOW_BITS),
+	    .pid = s->pid,
+	    .pc = s->pc,
+	};
+
+	if (append((union record){.p = p}, 1)) {
+		account.recorded++;
+		return;
+	}
+	account.lost++;
+	if (*numlost < SHORT_LIMIT)
+		(*numlost)++;
+}
+
+static void
+merge(const struct sample *s)
+{
+	static const char types[] = {
+	    [SAMPLE_USER] = MUSER,
+	    [SAMPLE_KERNEL] = MKERNEL,
+	    [SAMPLE_KERNELI] = MKERNELI,
+	    [SAMPLE_IDLE] = IDLE,
+	};
+
+	merged[s->hart].count[(int)types[s->mode]]++;
+	account.pending++;
+}
+
+/* Record what was merged for a hart, as far as there is room. */
+static void
+record_merged(unsigned int hart)
+{
+	for (int type = IDLE; type <= MKERNELI; type++) {
+		uint64_t *count = &merged[hart].count[type];
+		struct MSAMPLE m = {
+		    .type = type,
+		    .cfill = hart,
+		    .count = *count < SHORT_LIMIT ? *count : SHORT_LIMIT,
+		};
+
+		if (!m.count || !append((union record){.m = m}, m.count))
+			continue;
+		*count -= m.count;
+		account.pending -= m.count;
+		account.merged += m.count;
+	}
+}
+
+void
+log_count(const struct sample *s)
+{
+	unsigned long sstatus = log_lock();
+
+	account.seen++;
+	if (wanted(s))
+		record(s);
+	else
+		merge(s);
+	if (++merged[s->hart].clocks == MERGE_CLOCKS) {
+		merged[s->hart].clocks = 0;
+		record_merged(s->hart);
+	}
+	log_unlock(sstatus);
+}
+
+void
+log_open(pid_t owner)
+{
+	unsigned long sstatus;
+
+	memset(merged, 0, sizeof(merged));
+	sstatus = log_lock();
+	devpc = (struct DEVPC){
+	    .d_clock = KW11K_CLOCK,
+	    .d_runpid = owner,
+	    .d_smple.flag = NOT_FILLING,
+	};
+	account = (struct pcs_stat){.thrown = account.thrown};
+	nbufs = 0;
+	log_unlock(sstatus);
+	log_grow(DEF_BUFNO);
+}
+
+void
+log_close(void)
+{
+	unsigned long sstatus = log_lock();
+
+	devpc = (struct DEVPC){.d_clock = NO_CLOCK};
+	account.thrown = account.unread + account.pending;
+	account.unread = account.pending = 0;
+	nbufs = 0;
+	log_unlock(sstatus);
+}
+
+bool
+log_grow(unsigned long more)
+{
+	unsigned long sstatus = log_lock();
+	bool good = more <= MAX_BUFS - nbufs;
+
+	while (good && more--)
+		put(&devpc.d_smple.fq, &bufs[nbufs++]);
+	log_unlock(sstatus);
+	return good;
+}
+
+const struct LOGBUF *
+log_first(void)
+{
+	unsigned long sstatus = log_lock();
+	struct buf *b = devpc.d_smple.rq;
+
+	log_unlock(sstatus);
+	return b ? &b->b_log : NULL;
+}
+
+/* Only full buffers are put behind the first one meanwhile. */
+void
+log_read(size_t from, size_t to)
+{
+	const struct LOGBUF *b = log_first();
+	struct samp_cntl *c = &devpc.d_smple;
+	unsigned long sstatus;
+	uint64_t hits = 0;
+
+	for (size_t i = 0; i < NUMSAMPS; i++) {
+		size_t end = offsetof(struct LOGBUF, lb_data[i + 1]);
+
+		if (from < end && end <= to)
+			hits += hits_of(&b->lb_data[i]);
+	}
+	sstatus = log_lock();
+	account.unread -= hits;
+	if (to == BSIZE)
+		put(&c->fq, take(&c->rq));
+	log_unlock(sstatus);
+}
+
+bool
+log_filled(void)
+{
+	return __atomic_load_n(&filled, __ATOMIC_RELAXED) &&
+	       __atomic_exchange_n(&filled, 0, __ATOMIC_SEQ_CST);
+}
+
+struct log_state
+log_state(void)
+{
+	unsigned long sstatus = log_lock();
+	struct log_state s = {
+	    .devpc = devpc,
+	    .account = account,
+	    .buffers = nbufs,
+	};
+
+	for (struct buf *b = devpc.d_smple.rq; b; b = b->av_forw)
+		s.full++;
+	for (struct buf *b = devpc.d_smple.fq; b; b = b->av_forw)
+		s.empty++;
+	log_unlock(sstatus);
+	return s;
+}

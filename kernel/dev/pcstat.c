@@ -1,0 +1,86 @@
+/*
+ * /dev/pcstat: the state of the sampling device pcs as text, for any number of
+ * readers: a name and its values on each line. First what the manual calls the
+ * pseudo-registers, then buffers, then the account of <sys/pcs.h>.
+ */
+#include "../print.h"
+#include "dev.h"
+#include "pcslog.h"
+
+#define TEXT_SIZE 512
+
+struct text {
+	char buf[TEXT_SIZE];
+	size_t n;
+};
+
+#define say(t, ...)                                                 \
+	((t)->n += ksnprintf((t)->buf + (t)->n, TEXT_SIZE - (t)->n, \
+			     __VA_ARGS__))
+
+static void
+say_requests(struct text *t, const struct DEVPC *d)
+{
+	static const struct {
+		int cmd;
+		const char *name;
+	} kinds[] = {
+	    {PROF_KERNEL, "kernel"},
+	    {PROF_ALL, "all"},
+	    {PROF_GROUP, "group"},
+	    {PROF_LIST, "list"},
+	};
+
+	say(t, "requests");
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (d->d_flag & kinds[i].cmd & PROF_MASK)
+			say(t, " %s", kinds[i].name);
+	say(t, "\ngroup %d\nlist", d->d_group);
+	for (int i = 0; i < d->d_list.p_count; i++)
+		say(t, " %d", d->d_list.p_list[i]);
+	say(t, "\n");
+}
+
+static void
+say_account(struct text *t, const struct pcs_stat *a)
+{
+	const struct {
+		const char *name;
+		uint64_t hits;
+	} lines[] = {
+	    {"seen", a->seen},     {"recorded", a->recorded},
+	    {"merged", a->merged}, {"pending", a->pending},
+	    {"lost", a->lost},     {"unread", a->unread},
+	    {"thrown", a->thrown},
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		say(t, "%s %lu\n", lines[i].name, lines[i].hits);
+}
+
+static ssize_t
+pcstat_read(struct file *f, unsigned int id, struct uio *u)
+{
+	struct log_state s = log_state();
+	struct text t = {.n = 0};
+
+	(void)f, (void)id;
+	say(&t, "owner %d\nclock %s\n", s.devpc.d_runpid,
+	    s.devpc.d_clock == NO_CLOCK ? "none" : "kw11k");
+	say_requests(&t, &s.devpc);
+	say(&t, "buffers %u\nfull %u\nfilling %u\nempty %u\n", s.buffers,
+	    s.full, s.buffers - s.full - s.empty, s.empty);
+	say_account(&t, &s.account);
+	return dev_read_buffer(u, t.buf, t.n);
+}
+
+static const struct devfile files[] = {
+    {.name = "pcstat", .mode = 0444},
+    {0},
+};
+
+const struct device pcstat_device = {
+    .name = "pcstat",
+    .files = files,
+    .read = pcstat_read,
+};
