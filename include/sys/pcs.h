@@ -116,6 +116,10 @@ struct pid_list {
 #define TCU100_CLOCK 1
 #define KW11K_CLOCK  2
 
+#define WAIT    1 /* these three have no use here, */
+#define NOWAIT  2 /* where files and signals decide */
+#define SAMPPRI (PZERO + 1)
+
 #define FILLING     1 /* samp_cntl.flag */
 #define NOT_FILLING 2
 

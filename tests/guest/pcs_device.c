@@ -28,11 +28,12 @@ check_open(void)
 
 	CHECK_ERRNO(open(PCS, O_WRONLY), EACCES, "PCS-2: not for writing");
 	CHECK_ERRNO(open(PCS, O_RDWR), EACCES, "PCS-2: nor for both");
-	CHECK(pcstat("owner 0"), "nobody is profiling: owner 0");
+	CHECK(pcstat("owner 0"), "PCS-46: nobody is profiling: owner 0");
 	CHECK(pcstat("clock none"), "PCS-4: and the clock isn't in use");
 	fd = pcs_open();
 	CHECK(fd >= 0, "PCS-2: it can be opened");
-	CHECK(pcstat("owner %d", getpid()), "the owner is this process");
+	CHECK(pcstat("owner %d", getpid()),
+	      "PCS-46: the owner is this process");
 	CHECK(pcstat("clock kw11k"), "PCS-4: an open starts the clock");
 	CHECK_ERRNO(pcs_open(), EBUSY, "PCS-3: it is one's own");
 	CHECK_ERRNO(write(fd, "x", 1), EBADF, "PCS-2: it can't be written");
@@ -215,18 +216,20 @@ check_waiting(void)
 
 	inherited = pcs_open();
 	child = child_start(read_buffer);
-	CHECK(AWAIT(state_of(child) == 'S'), "before a request a read sleeps");
+	CHECK(AWAIT(state_of(child) == 'S'),
+	      "PCS-6: before a request a read sleeps");
 	ioctl(inherited, PROF_ALL, NULL);
 	samples("user", 0, 1, 0, USER_PC, NUMSAMPS);
-	CHECK(child_wait(child) == 0, "a full buffer wakes it");
+	CHECK(child_wait(child) == 0, "PCS-18: a full buffer wakes it");
 	child = child_start(read_buffer);
 	CHECK(AWAIT(state_of(child) == 'S'), "the next one sleeps too");
 	kill(child, SIGTERM);
-	CHECK(killed(child, SIGTERM), "a signal ends it");
+	CHECK(killed(child, SIGTERM), "PCS-48: a signal ends it");
 	catch_signal(SIGALRM, 0, 0);
 	struct LOGBUF b;
 	ualarm(20000, 0);
-	CHECK_ERRNO(read(inherited, &b, 8), EINTR, "and a handler: EINTR");
+	CHECK_ERRNO(read(inherited, &b, 8), EINTR,
+		    "PCS-48: and a handler: EINTR");
 	close(inherited);
 }
 
@@ -257,7 +260,7 @@ check_pcstat(void)
 	char text[600], again[600];
 	ssize_t n = read(a, text, sizeof(text)), m = 0;
 
-	CHECK(a >= 0 && b >= 0, "pcstat has any number of readers");
+	CHECK(a >= 0 && b >= 0, "PCS-45: pcstat has any number of readers");
 	while (read(b, again + m, 1) == 1)
 		m++;
 	CHECK(n > 0 && n == m && memcmp(text, again, n) == 0,

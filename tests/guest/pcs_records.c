@@ -2,11 +2,36 @@
  * What is in the buffers of /dev/pcs: with real samples held and made-up ones
  * in their place, every byte is known.
  */
+#include <stddef.h>
+
 #include "pcs.h"
 
 #define HART 3 /* another than 0, if there are so many */
 
 static int hart;
+
+/* The numbers that the manual prints. */
+static void
+check_numbers(void)
+{
+	CHECK(KERNEL == 1 && USER == 2 && IDLE == 3 && MKERNEL == 4 &&
+		  MUSER == 5 && START == 6 && STOP == 7 && IOCTL == 8 &&
+		  KERNELI == 9 && MKERNELI == 10,
+	      "PCS-40: the types of records");
+	CHECK(BUF_INCR == 0x5001 && PROF_KERNEL == 0x5002 &&
+		  PROF_ALL == 0x5004 && PROF_GROUP == 0x5008 &&
+		  PROF_LIST == 0x5010 && PROF_MASK == 0x7f,
+	      "PCS-44: the requests");
+	CHECK(DEF_BUFNO == 3 && MAX_BUFS == 10 && MAX_LIST == 5,
+	      "PCS-42: the limits");
+	CHECK(offsetof(struct PSAMPLE, sspace) == 1 &&
+		  offsetof(struct PSAMPLE, pid) == 2 &&
+		  offsetof(struct PSAMPLE, pc) == 4 &&
+		  offsetof(struct MSAMPLE, count) == 2 &&
+		  offsetof(struct LOGBUF_HDR, h_numlost) == 2 &&
+		  offsetof(struct LOGBUF, lb_data) == 4,
+	      "PCS-21: where all stands");
+}
 
 static void
 check_layout(void)
@@ -260,6 +285,7 @@ main(void)
 	alarm(DEADLINE);
 	hart = system_now().harts > HART ? HART : 0;
 	ctl(PROFCLOCK, "hold");
+	check_numbers();
 	check_layout();
 	check_all();
 	check_kinds();
