@@ -31,6 +31,10 @@ check_numbers(void)
 		  offsetof(struct LOGBUF_HDR, h_numlost) == 2 &&
 		  offsetof(struct LOGBUF, lb_data) == 4,
 	      "PCS-21: where all stands");
+	CHECK(offsetof(struct SSAMPLE, stime) == 8 &&
+		  sizeof(((struct ISAMPLE *)0)->data) == MAX_LIST * 2 &&
+		  offsetof(struct ISAMPLE, cmd) == 4,
+	      "PCS-43: the records that programs make");
 }
 
 static void
@@ -177,7 +181,8 @@ check_merged(void)
 	CHECK(is_merged(p + 1, MKERNEL, hart, 11), "PCS-31: MKERNEL");
 	CHECK(is_merged(p + 2, MUSER, hart, 20), "PCS-31: MUSER");
 	CHECK(is_merged(p + 3, MKERNELI, hart, 19), "PCS-33: MKERNELI");
-	CHECK(is_merged(p + 4, IDLE, hart, MERGE), "only those that are not 0");
+	CHECK(is_merged(p + 4, IDLE, hart, MERGE),
+	      "PCS-30: only those that are not 0");
 	CHECK(is_merged(p + 62, IDLE, hart, MERGE), "up to the last");
 	close(fd);
 }
@@ -243,7 +248,7 @@ check_lost(void)
 	CHECK(b.lb_buf_hdr.h_numlost == 32767, "h_numlost stays at 32767");
 	s = account_of(fd);
 	CHECK(s.lost == 12 + 32767 + 100 && s.unread == 0 && adds_up(&s),
-	      "the account doesn't");
+	      "PCS-27: the account doesn't");
 	close(fd);
 }
 
