@@ -163,11 +163,23 @@ disturb(void)
 	for (unsigned int i = 0;; i = (i + 1) % harts) {
 		prf_put(minor[i], table, N);
 		prf_set(minor[i], PRF_ON);
-		prf_get(minor[ALL], N);
+		read(minor[ALL], got, 512); /* in a moment: not all of it */
 		prf_get(minor[i], N);
 		prf_set(minor[i], 0);
 		burn_us(5000); /* for the parent gets its turns too */
 	}
+}
+
+/* A child for which the sampler is hardly ever without a sample. */
+static pid_t
+flood(void)
+{
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	for (;;)
+		ctl(PROFCLOCK, "sample kernel 0 0 0 0 1000");
 }
 
 enum { LOADED = 1, BUSY = 2, COUNTED = 4, STILL = 8, CLEARED = 16 };
@@ -207,7 +219,7 @@ check_together(void)
 
 	ctl(PROFCLOCK, "hz 1000");
 	for (unsigned int i = 0; i < CHILDREN; i++)
-		pid[i] = disturb();
+		pid[i] = i == 0 ? flood() : disturb();
 	for (unsigned int i = 0; i < ROUNDS; i++)
 		held &= one_round(i % 4 ? 3 + i : LARGE);
 	for (unsigned int i = 0; i < CHILDREN; i++) {
