@@ -10,11 +10,13 @@
 extern struct profiler kprof_profiler;
 extern struct profiler prf_profiler;
 extern struct profiler pcs_profiler;
+extern struct profiler profil_profiler;
 
 static struct profiler *const profilers[] = {
     &pcs_profiler,
     &kprof_profiler,
     &prf_profiler,
+    &profil_profiler,
 };
 
 #define NPROFILERS (sizeof(profilers) / sizeof(profilers[0]))

@@ -67,6 +67,11 @@ struct thread {
 	uint64_t deadline;      /* of a wait with a time limit */
 	struct list timer_link; /* in the callouts, under their lock */
 
+	/* Ticks that profil is still to charge, atomics: proc/profil.c. */
+	unsigned int profil_user;   /* in user mode, at profil_pc */
+	unsigned int profil_kernel; /* in the kernel */
+	unsigned long profil_pc;
+
 	/* Signals: see proc/signal.c. */
 	unsigned long sigmask;       /* blocked; changed by itself only */
 	unsigned long sigpending;    /* for this thread; atomic */

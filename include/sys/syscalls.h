@@ -22,6 +22,8 @@ SYSCALL(13, sysinfo)     /* struct sysinfo *, size: <sys/sysinfo.h> */
 SYSCALL(14, psinfo)      /* struct psinfo *, count: <sys/sysinfo.h> */
 SYSCALL(15, poweroff)    /* int status */
 SYSCALL(16, umask)       /* mode */
+SYSCALL(17, profil)      /* buffer, bytes, offset, scale: <unistd.h> */
+SYSCALL(18, aix_profil)  /* the same, or ranges, -1, 0, 0: <mon.h> */
 
 /* Threads: see <pthread.h> */
 SYSCALL(17, thread_create) /* entry, sp, tp, a0; gives the tid */

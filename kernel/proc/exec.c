@@ -297,6 +297,7 @@ start_program(const char *path, uintptr_t entry, uintptr_t sp)
 
 	fdtable_exec(p->fds);
 	signal_exec(p);
+	profil_off(p);
 	spin_lock(&proc_tree_lock);
 	p->execed = true;
 	spin_unlock(&proc_tree_lock);

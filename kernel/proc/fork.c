@@ -62,6 +62,7 @@ sys_fork(const unsigned long *arg)
 	if (t == NULL)
 		goto no_memory;
 	fork_attributes(child, parent);
+	profil_fork(child, parent);
 	if (proc_enter(child, parent) < 0) {
 		proc_free(child);
 		return -EAGAIN;

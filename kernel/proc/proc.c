@@ -133,6 +133,7 @@ proc_alloc(void)
 	}
 	fdtable_init(p->fds);
 	p->lock = (struct spinlock)SPINLOCK5("process");
+	mutex_init(&p->profil_lock, "profil");
 	list_init(&p->all_link);
 	list_init(&p->hash_link);
 	list_init(&p->pgrp_link);
@@ -157,6 +158,7 @@ proc_free(struct proc *p)
 		list_remove(l);
 		thread_free(container_of(l, struct thread, proc_link));
 	}
+	profil_off(p);
 	if (p->as != NULL)
 		aspace_free(p->as);
 	if (p->cwd != NULL)

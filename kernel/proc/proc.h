@@ -62,6 +62,11 @@ struct proc {
 	mode_t umask;
 	char name[NAME_LEN]; /* the last part of what exec ran */
 
+	/* All threads' histogram. The sampler looks without the lock whether
+	 * there is one. */
+	struct mutex profil_lock;
+	struct profil *profil; /* NULL: off */
+
 	/* Only its own thread changes these; as, under lock. */
 	struct aspace *as;
 	struct fdtable *fds;
@@ -173,6 +178,14 @@ signal_pending(void)
 		  __atomic_load_n(&current->sigpending, __ATOMIC_SEQ_CST)) &
 		 ~current->sigmask) != 0);
 }
+
+/*
+ * profil.c. A child's histogram is as its parent's; exec turns it off. Charge
+ * to it what the current thread owes, on the way to user mode.
+ */
+void profil_fork(struct proc *child, struct proc *parent);
+void profil_off(struct proc *p);
+void profil_pay(void);
 
 /* time.c: deadlines, and what time it is. */
 void time_init(void);

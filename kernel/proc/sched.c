@@ -304,6 +304,8 @@ thread_work(void)
 
 	if (work & WORK_RESCHED)
 		thread_yield();
+	if (work & WORK_PROFIL) /* before a signal moves the user's pc */
+		profil_pay();
 	if (work & WORK_SIGNAL)
 		signal_deliver();
 }

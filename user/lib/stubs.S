@@ -16,10 +16,11 @@
 	.endm
 
 /* C knows these by another name, or wraps them. */
-#define exit      _exit
-#define brk       __brk
-#define sigaction __sigaction
-#define getcwd    __getcwd
+#define exit       _exit
+#define brk        __brk
+#define sigaction  __sigaction
+#define getcwd     __getcwd
+#define aix_profil __aix_profil
 
 #define SYSCALL(number, name) stub number, name
 #include <sys/syscalls.h>

@@ -1,0 +1,46 @@
+/*
+ * Program address sampling as AIX has it: profil(2). (Solaris's is that of
+ * <unistd.h>; who includes both headers has this one.)
+ */
+#ifndef _MON_H
+#define _MON_H
+
+#include <stdint.h>
+#include <sys/cdefs.h>
+
+typedef unsigned short HISTCOUNTER;
+
+/* A range of text, and the counters for it. */
+struct prof {
+	uintptr_t p_low, p_high; /* addresses from p_low to below p_high */
+	HISTCOUNTER *p_buff;     /* where the buffer before it ends */
+	int p_bufsize;           /* bytes */
+	unsigned int p_scale;    /* as Scale; -1: the whole buffer is used */
+};
+
+#define PROF_MAX 1000 /* ranges, at most */
+
+__BEGIN_DECLS
+/*
+ * Count where in its text the process is at each clock tick, one of HZ a
+ * second, in counters of 16 bits that stay at 65535.
+ *
+ * profil(buffer, bytes, offset, scale): a pc counts at byte
+ * ((pc - offset) * (scale & 0xffff)) >> 16, rounded up to an even number, if
+ * that is in the buffer; with scale 2 at byte 0 always. Scale 0 or 1: off.
+ *
+ * profil(ranges, -1, 0, 0): an array of struct prof, p_high ascending; a
+ * p_high of 0 ends it. If that is the first one's: off.
+ *
+ * A call does nothing if sampling is on already, or off already, or was
+ * turned on by the other form and is to be turned off by this one. 0, or -1:
+ * EFAULT, the array or a buffer can't be used, or an odd address, buffers
+ * that don't follow one another, more than PROF_MAX ranges, no memory;
+ * EINVAL, p_high isn't ascending.
+ */
+int __aix_profil(void *buffer, unsigned int bytes, unsigned long offset,
+		 unsigned int scale);
+#define profil __aix_profil
+__END_DECLS
+
+#endif

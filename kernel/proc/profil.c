@@ -1,0 +1,311 @@
+/*
+ * profil: a histogram of where a process is at the clock's ticks, kept in its
+ * own memory. profil(2) has the two flavours of it, AIX's and Solaris's.
+ *
+ * The sampler can't touch user memory. It notes that the interrupted thread
+ * owes a tick; on its way back to user mode the thread charges what it owes,
+ * where counters may be faulted in or copied. A tick in user mode is charged
+ * at the pc that it interrupted, one in the kernel at the pc returned to.
+ *
+ * What a call asked for, struct profil, never changes: another call makes
+ * another one. So a fork can share it, and can't fail for it.
+ */
+#include <limits.h>
+#include <mon.h>
+
+#include "../sample.h"
+#include "../syscall.h"
+#include "proc.h"
+
+/* Which call turned it on. */
+enum form { AIX_BUFFER, AIX_RANGES, SOLARIS };
+
+struct profil {
+	unsigned int refs; /* atomic: processes */
+	enum form form;
+	unsigned int n;
+	struct prof range[]; /* n of them, p_scale without -1 */
+};
+
+/* Any hart, SIE=0. A made-up sample may be of another process. */
+static void
+profil_count(const struct sample *s)
+{
+	struct thread *t = current;
+	struct proc *p = t->proc;
+
+	if (p == NULL || p->pid != s->pid || s->mode == SAMPLE_IDLE ||
+	    __atomic_load_n(&p->profil, __ATOMIC_RELAXED) == NULL)
+		return;
+	if (s->mode == SAMPLE_USER) {
+		t->profil_pc = s->pc;
+		__atomic_add_fetch(&t->profil_user, 1, __ATOMIC_RELAXED);
+	} else {
+		__atomic_add_fetch(&t->profil_kernel, 1, __ATOMIC_RELAXED);
+	}
+	__atomic_or_fetch(&t->work, WORK_PROFIL, __ATOMIC_RELAXED);
+}
+
+/* Always armed: whether there is anything to do, the process knows. */
+struct profiler profil_profiler = {
+    .name = "profil",
+    .armed = 1,
+    .count = profil_count,
+};
+
+static void
+profil_put(struct profil *f)
+{
+	if (f != NULL && __atomic_sub_fetch(&f->refs, 1, __ATOMIC_ACQ_REL) == 0)
+		kfree(f);
+}
+
+/* Let p have f from now on, NULL for none. Its lock is held. */
+static void
+profil_set(struct proc *p, struct profil *f)
+{
+	struct profil *old = p->profil;
+
+	__atomic_store_n(&p->profil, f, __ATOMIC_RELAXED);
+	profil_put(old);
+}
+
+void
+profil_fork(struct proc *child, struct proc *parent)
+{
+	mutex_lock(&parent->profil_lock);
+	child->profil = parent->profil;
+	if (child->profil != NULL)
+		__atomic_add_fetch(&child->profil->refs, 1, __ATOMIC_RELAXED);
+	mutex_unlock(&parent->profil_lock);
+}
+
+void
+profil_off(struct proc *p)
+{
+	mutex_lock(&p->profil_lock);
+	profil_set(p, NULL);
+	mutex_unlock(&p->profil_lock);
+}
+
+/* The user's address of the counter for pc; 0: there is none. */
+static uintptr_t
+counter_of(const struct prof *r, enum form form, uintptr_t pc)
+{
+	unsigned __int128 slot;
+
+	slot = ((unsigned __int128)(pc - r->p_low) * r->p_scale) >> 16;
+	if (form != SOLARIS) /* 2 is for one counter in all */
+		slot = r->p_scale == 2 ? 0 : slot + 1;
+	slot /= sizeof(HISTCOUNTER);
+	if (slot >= (unsigned int)r->p_bufsize / sizeof(HISTCOUNTER))
+		return 0;
+	return (uintptr_t)(r->p_buff + slot);
+}
+
+/* Add n to the counter at a user address, up to limit. Its value then, or
+ * -EFAULT. */
+static int
+counter_add(uintptr_t counter, unsigned int n, unsigned int limit)
+{
+	HISTCOUNTER value;
+
+	if (counter % sizeof(value) != 0 ||
+	    copy_in(&value, counter, sizeof(value)) < 0)
+		return -EFAULT;
+	if (value >= limit)
+		return value;
+	value = n < limit - value ? value + n : limit;
+	return copy_out(counter, &value, sizeof(value)) < 0 ? -EFAULT : value;
+}
+
+/* Charge n ticks at pc. The lock is held. Of ranges that overlap the first
+ * counts. */
+static void
+charge(struct proc *p, uintptr_t pc, unsigned int n)
+{
+	const struct profil *f = p->profil;
+	const struct prof *r;
+	uintptr_t counter;
+	int value;
+
+	if (f == NULL)
+		return;
+	for (r = f->range; r < f->range + f->n; r++)
+		if (r->p_low <= pc && pc < r->p_high)
+			break;
+	if (r == f->range + f->n || r->p_scale <= 1)
+		return;
+	counter = counter_of(r, f->form, pc);
+	if (counter == 0)
+		return;
+	value = counter_add(counter, n,
+			    f->form == SOLARIS ? SHRT_MAX : USHRT_MAX);
+	if (f->form == SOLARIS && (value < 0 || value >= SHRT_MAX))
+		profil_set(p, NULL);
+}
+
+void
+profil_pay(void)
+{
+	struct thread *t = current;
+	struct proc *p = t->proc;
+	unsigned int user, kernel;
+
+	user = __atomic_exchange_n(&t->profil_user, 0, __ATOMIC_RELAXED);
+	kernel = __atomic_exchange_n(&t->profil_kernel, 0, __ATOMIC_RELAXED);
+	mutex_lock(&p->profil_lock);
+	if (user != 0)
+		charge(p, t->profil_pc, user);
+	if (kernel != 0)
+		charge(p, t->tf.sepc, kernel);
+	mutex_unlock(&p->profil_lock);
+}
+
+/* What n ranges ask for: one, as four plain arguments have it, and room for
+ * the others. NULL: no memory. */
+static struct profil *
+profil_new(enum form form, unsigned int n, const unsigned long *arg,
+	   uintptr_t low, unsigned int scale)
+{
+	struct profil *f = kzalloc(sizeof(*f) + n * sizeof(f->range[0]));
+
+	if (f == NULL)
+		return NULL;
+	f->refs = 1;
+	f->form = form;
+	f->n = n;
+	f->range[0] = (struct prof){
+	    .p_low = low,
+	    .p_high = ULONG_MAX,
+	    .p_buff = (HISTCOUNTER *)arg[0],
+	    .p_bufsize = arg[1],
+	    .p_scale = scale,
+	};
+	return f;
+}
+
+/* AIX pins a buffer: here it is at least present, and the process's own. */
+static int
+buffer_pin(uintptr_t start, unsigned int size)
+{
+	uintptr_t end = start + size;
+
+	if (size == 0)
+		return 0;
+	if (start % sizeof(HISTCOUNTER) != 0 || start > USER_TOP ||
+	    end > USER_TOP)
+		return -EFAULT;
+	for (uintptr_t va = start; va < end; va += PAGE_SIZE - va % PAGE_SIZE)
+		if (aspace_fault(current->proc->as, va, PROT_W) < 0)
+			return -EFAULT;
+	return 0;
+}
+
+/* The scale of a range, which -1 leaves to be computed. */
+static unsigned int
+range_scale(const struct prof *r)
+{
+	unsigned long scale = (unsigned int)r->p_bufsize;
+
+	if (r->p_scale != UINT_MAX)
+		return r->p_scale & USHRT_MAX;
+	if (r->p_low >= r->p_high)
+		return 0;
+	scale = (scale << 16) / (r->p_high - r->p_low);
+	return scale < USHRT_MAX ? scale : USHRT_MAX;
+}
+
+/* How many ranges there are before the end of a user's array; or -EFAULT. */
+static int
+ranges_count(uintptr_t array)
+{
+	struct prof r;
+
+	for (int n = 0; n <= PROF_MAX; n++, array += sizeof(r)) {
+		if (copy_in(&r, array, sizeof(r)) < 0)
+			return -EFAULT;
+		if (r.p_high == 0)
+			return n;
+	}
+	return -EFAULT;
+}
+
+/* Are the ranges in order, and their buffers good? Compute scales. */
+static int
+ranges_check(struct profil *f)
+{
+	uintptr_t end = (uintptr_t)f->range[0].p_buff;
+
+	for (struct prof *r = f->range; r < f->range + f->n; r++) {
+		if (r > f->range && r->p_high <= r[-1].p_high)
+			return -EINVAL;
+		if ((uintptr_t)r->p_buff != end ||
+		    buffer_pin(end, r->p_bufsize) < 0)
+			return -EFAULT;
+		end += (unsigned int)r->p_bufsize;
+		r->p_scale = range_scale(r);
+	}
+	return 0;
+}
+
+/*
+ * AIX: whether the call is to do anything, the present state decides first.
+ * The lock is held.
+ */
+static int
+aix_profil(struct proc *p, const unsigned long *arg)
+{
+	bool ranges = (unsigned int)arg[1] == UINT_MAX;
+	enum form form = ranges ? AIX_RANGES : AIX_BUFFER;
+	unsigned int scale = arg[3] & USHRT_MAX;
+	int n = ranges ? ranges_count(arg[0]) : scale > 1; /* 0: off */
+	int r = -EFAULT;
+	struct profil *f;
+
+	if (n == 0 && p->profil != NULL && p->profil->form == form)
+		profil_set(p, NULL);
+	if (n <= 0 || p->profil != NULL)
+		return n < 0 ? n : 0;
+	f = profil_new(form, n, arg, arg[2], scale);
+	if (f == NULL)
+		return -EFAULT;
+	if (!ranges || copy_in(f->range, arg[0], n * sizeof(f->range[0])) == 0)
+		r = ranges_check(f);
+	if (r < 0)
+		kfree(f);
+	else
+		profil_set(p, f);
+	return r;
+}
+
+long
+sys_aix_profil(const unsigned long *arg)
+{
+	struct proc *p = current->proc;
+	int r;
+
+	mutex_lock(&p->profil_lock);
+	r = aix_profil(p, arg);
+	mutex_unlock(&p->profil_lock);
+	return r;
+}
+
+/* Solaris: each call replaces what there was, and checks nothing. */
+long
+sys_profil(const unsigned long *arg)
+{
+	struct proc *p = current->proc;
+	unsigned int offset = arg[2], scale = arg[3];
+	struct profil *f = NULL;
+
+	if (scale > 1) {
+		f = profil_new(SOLARIS, 1, arg, offset, scale);
+		if (f == NULL)
+			return -ENOMEM;
+	}
+	mutex_lock(&p->profil_lock);
+	profil_set(p, f);
+	mutex_unlock(&p->profil_lock);
+	return 0;
+}
