@@ -1,0 +1,101 @@
+/*
+ * What the tests of profil share: made-up ticks of this process, a buffer of
+ * counters, and what both flavours have in common.
+ */
+#ifndef PROFIL_H
+#define PROFIL_H
+
+#include "helpers.h"
+#include "profiling.h"
+
+#define TEXT  0x10000UL /* the address that Offset says */
+#define SLOTS 1024
+
+static unsigned short buf[SLOTS + 1]; /* the last is none of the kernel's */
+
+/* The process is seen at pc by so many ticks, in this mode. */
+static inline void
+tick(const char *mode, pid_t pid, unsigned long pc, unsigned int count)
+{
+	if (ctl(PROFCLOCK, "sample %s 0 %d 0 0x%lx %u", mode, pid, pc, count))
+		printf("no sample: %s\n", strerror(errno));
+}
+
+static inline void
+hit(unsigned long pc, unsigned int count)
+{
+	tick("user", getpid(), pc, count);
+}
+
+/* Is this counter n, and every other 0? Then all are 0. */
+static inline bool
+only(unsigned int slot, unsigned int n)
+{
+	unsigned int sum = 0, was = buf[slot];
+
+	for (int i = 0; i <= SLOTS; i++)
+		sum += buf[i];
+	memset(buf, 0, sizeof(buf));
+	return was == n && sum == n;
+}
+
+static inline bool
+none(void)
+{
+	return only(0, 0);
+}
+
+/* It's on, from TEXT, into buf: on in both after a fork, with pages of their
+ * own. The child's exit status is what it saw. */
+static inline void
+check_fork(const char *clause)
+{
+	hit(TEXT, 3);
+	pid_t pid = fork();
+	if (pid == 0) {
+		hit(TEXT, 4);
+		_exit(buf[0]);
+	}
+	CHECK(child_wait(pid) == 7, "%s on in the child of a fork", clause);
+	hit(TEXT, 2);
+	CHECK(only(0, 5), "%s on in the parent, whose counters are its own",
+	      clause);
+}
+
+/* A child executes this program, which must then call check_exec_again. */
+static inline void
+check_exec(const char *clause, const char *path)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		hit(TEXT, 1);
+		execl(path, path, "again", NULL);
+		_exit(100);
+	}
+	CHECK(child_wait(pid) == 0, "%s exec turns it off", clause);
+	hit(TEXT, 1);
+	CHECK(only(0, 1), "%s but not in the parent", clause);
+}
+
+static inline void
+check_exec_again(int argc)
+{
+	if (argc > 1) {
+		hit(TEXT, 1);
+		_exit(none() ? 0 : 1);
+	}
+}
+
+/* It's on: ticks that aren't of this process. */
+static inline void
+check_others(const char *clause)
+{
+	tick("user", getppid(), TEXT, 1);
+	tick("user", 0, TEXT, 1);
+	CHECK(none(), "%s another process's ticks aren't counted", clause);
+	tick("idle", getpid(), TEXT, 1);
+	CHECK(none(), "%s nor are an idle hart's", clause);
+}
+
+#endif

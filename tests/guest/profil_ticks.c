@@ -1,0 +1,164 @@
+/*
+ * profil with the real clock: every tick of the process is counted, where it
+ * was, by processes on all harts at once, and while pages come and go.
+ */
+#include <sys/times.h>
+
+#include "profil.h"
+
+#define LOAD_US  250000
+#define SLACK    3 /* ticks that profil and times may see apart */
+#define CHILDREN 6
+#define FORKS    20
+#define TICK_US  10000
+#define AREA     64 /* bytes of text that hold spin's loop */
+
+/* AIX's: with scale 2 a clock, whose one counter goes on to 65535. */
+int __aix_profil(void *, unsigned int, unsigned long, unsigned int);
+
+/* Be busy in user mode, here only, for some ticks. */
+static void __attribute__((noinline)) spin(void)
+{
+	for (volatile int i = 0; i < 1500000; i++)
+		;
+}
+
+static clock_t
+ticks_used(void)
+{
+	struct tms t;
+
+	times(&t);
+	return t.tms_utime + t.tms_stime;
+}
+
+/* Be busy in the kernel. */
+static void
+call_us(uint64_t us)
+{
+	uint64_t end = now_us() + us;
+
+	while (now_us() < end)
+		for (int i = 0; i < 100; i++)
+			getppid();
+}
+
+/* What a load costs, as times and profil have it. */
+struct cost {
+	int used, counted;
+	bool possible; /* no more is counted than time has passed */
+};
+
+static struct cost
+measure(void (*load)(uint64_t us))
+{
+	uint64_t begun = now_us();
+	struct cost c;
+
+	buf[0] = 0;
+	__aix_profil(buf, 2, 0, 2);
+	c.used = -ticks_used();
+	load(LOAD_US);
+	c.used += ticks_used();
+	__aix_profil(buf, 2, 0, 0);
+	c.counted = buf[0];
+	c.possible = c.counted > 0 &&
+		     c.counted <= (int)((now_us() - begun) / TICK_US + SLACK);
+	return c;
+}
+
+static void
+check_alone(void (*load)(uint64_t us), const char *name)
+{
+	struct cost c = measure(load);
+
+	CHECK(c.possible && abs(c.used - c.counted) <= SLACK, "%s", name);
+}
+
+/*
+ * Each has a histogram and a clock of its own. A tick that comes while a
+ * hart changes over to another process may be that one's to times, so only
+ * the sums agree.
+ */
+static void
+check_children(void)
+{
+	int fd[2], used = 0, counted = 0, good = 0;
+	struct cost c;
+
+	pipe(fd);
+	for (int i = 0; i < CHILDREN; i++)
+		if (fork() == 0) {
+			c = measure(i % 2 ? burn_us : call_us);
+			write(fd[1], &c, sizeof(c));
+			_exit(0);
+		}
+	for (int i = 0; i < CHILDREN; i++) {
+		read(fd[0], &c, sizeof(c));
+		used += c.used;
+		counted += c.counted;
+		good += c.possible;
+	}
+	while (wait(NULL) > 0)
+		;
+	CHECK(good == CHILDREN, "processes side by side have each its own");
+	CHECK(abs(used - counted) <= CHILDREN * SLACK,
+	      "and all their ticks are counted");
+}
+
+/* Where was it? Some of the ticks are of the calls of profil and times. */
+static void
+check_place(void)
+{
+	unsigned int here = 0;
+	clock_t used = ticks_used();
+
+	memset(buf, 0, sizeof(buf));
+	profil(buf, AREA, (unsigned long)spin, 0x10000);
+	spin();
+	profil(NULL, 0, 0, 0);
+	used = ticks_used() - used;
+	for (int i = 0; i < AREA / 2; i++)
+		here += buf[i];
+	CHECK(here > 0 && here + SLACK >= used, "they are where it was busy");
+}
+
+/* At a high rate, with pages that become shared between any two ticks. */
+static void
+check_storm(void)
+{
+	int good = 0;
+	unsigned int sum;
+
+	ctl(PROFCLOCK, "hz 2000");
+	memset(buf, 0, sizeof(buf));
+	__aix_profil(buf, sizeof(buf), TEXT, 0x1000);
+	for (int i = 0; i < FORKS; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			burn_us(3000);
+			_exit(0);
+		}
+		good += child_wait(pid) == 0;
+	}
+	burn_us(20000);
+	__aix_profil(buf, sizeof(buf), TEXT, 0);
+	ctl(PROFCLOCK, "hz 100");
+	sum = 0;
+	for (int i = 0; i < SLOTS; i++)
+		sum += buf[i];
+	CHECK(good == FORKS && sum > 0, "forks at 2000 ticks a second");
+}
+
+int
+main(void)
+{
+	alarm(DEADLINE);
+	check_alone(burn_us, "every tick in user mode is counted");
+	check_alone(call_us, "every tick in the kernel is counted");
+	check_children();
+	check_place();
+	check_storm();
+	return check_done();
+}
