@@ -10,6 +10,7 @@
 #define SLACK    3 /* ticks that profil and times may see apart */
 #define CHILDREN 6
 #define FORKS    20
+#define ENOUGH   20 /* ticks */
 #define TICK_US  10000
 #define AREA     64 /* bytes of text that hold spin's loop */
 
@@ -115,7 +116,8 @@ check_place(void)
 
 	memset(buf, 0, sizeof(buf));
 	profil(buf, AREA, (unsigned long)spin, 0x10000);
-	spin();
+	while (ticks_used() - used < ENOUGH)
+		spin();
 	profil(NULL, 0, 0, 0);
 	used = ticks_used() - used;
 	for (int i = 0; i < AREA / 2; i++)
