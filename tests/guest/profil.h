@@ -70,7 +70,7 @@ check_exec(const char *clause, const char *path)
 
 	if (pid == 0) {
 		hit(TEXT, 1);
-		execl(path, path, "again", NULL);
+		execlp(path, path, "again", NULL);
 		_exit(100);
 	}
 	CHECK(child_wait(pid) == 0, "%s exec turns it off", clause);
@@ -94,6 +94,12 @@ check_others(const char *clause)
 	tick("user", getppid(), TEXT, 1);
 	tick("user", 0, TEXT, 1);
 	CHECK(none(), "%s another process's ticks aren't counted", clause);
+}
+
+/* It's on, for all of text. */
+static inline void
+check_idle(const char *clause)
+{
 	tick("idle", getpid(), TEXT, 1);
 	CHECK(none(), "%s nor are an idle hart's", clause);
 }

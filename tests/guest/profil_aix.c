@@ -50,6 +50,15 @@ check_slots(void)
 	hit(0, 1);
 	CHECK(none(), "AIX-4 a pc below Offset isn't counted");
 	off();
+	on(2);
+	hit(TEXT - 1, 1);
+	CHECK(none(), "AIX-4 not even by scale 2");
+	check_idle("AIX-3");
+	off();
+	on(0x8000);
+	hit(TEXT + (1UL << 49), 1);
+	CHECK(none(), "AIX-5 nothing wraps");
+	off();
 }
 
 /* All of a piece of text against the formula, in exact arithmetic. */

@@ -49,6 +49,10 @@ check_slots(void)
 	hit(TEXT + 2 * SLOTS, 1);
 	hit(-1, 1);
 	CHECK(none(), "SOL-7 nothing after it does");
+	hit(TEXT + (1UL << 48), 1);
+	CHECK(none(), "SOL-12 nothing wraps");
+	on(2);
+	check_idle("SOL-2");
 	profil(buf, 5, TEXT, 0x10000);
 	hit(TEXT + 4, 1);
 	CHECK(none(), "SOL-7 nor half a count at the end");
@@ -72,6 +76,11 @@ check_limit(void)
 	CHECK(only(0, 32767), "SOL-5 no more than that are counted at once");
 	hit(TEXT + 2, 1);
 	CHECK(none(), "SOL-5 which ends it too");
+	on(0x10000);
+	buf[0] = 40000;
+	hit(TEXT, 1);
+	hit(TEXT + 2, 1);
+	CHECK(only(0, 40000), "SOL-5 so does a count that is past it");
 }
 
 static void
