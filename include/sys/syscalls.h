@@ -22,8 +22,6 @@ SYSCALL(13, sysinfo)     /* struct sysinfo *, size: <sys/sysinfo.h> */
 SYSCALL(14, psinfo)      /* struct psinfo *, count: <sys/sysinfo.h> */
 SYSCALL(15, poweroff)    /* int status */
 SYSCALL(16, umask)       /* mode */
-SYSCALL(17, profil)      /* buffer, bytes, offset, scale: <unistd.h> */
-SYSCALL(18, aix_profil)  /* the same, or ranges, -1, 0, 0: <mon.h> */
 
 /* Threads: see <pthread.h> */
 SYSCALL(17, thread_create) /* entry, sp, tp, a0; gives the tid */
@@ -31,6 +29,10 @@ SYSCALL(18, thread_exit)   /* int *gone, or 0: set to 1, and woken */
 SYSCALL(19, gettid)        /* */
 SYSCALL(31, futex_wait)    /* const int *, value, const timespec *until */
 SYSCALL(32, futex_wake)    /* int *, count; gives how many were woken */
+
+/* Profiling */
+SYSCALL(33, profil)     /* buffer, bytes, offset, scale: <unistd.h> */
+SYSCALL(34, aix_profil) /* the same, or ranges, -1, 0, 0: <mon.h> */
 
 /* Signals and time */
 SYSCALL(20, kill)          /* pid, sig */
