@@ -270,7 +270,7 @@ test:
 
 # --- Looking after the sources -----------------------------------------------
 
-c_files = $(shell find boot kernel include user examples tests labs \
+c_files = $(shell find boot kernel include user examples tests \
 	-name '*.[ch]')
 shell_files = $(shell grep -slE '^\#! ?/bin/(ba)?sh' scripts/* .ci/*)
 
