@@ -2,6 +2,7 @@
  * profil with the real clock: every tick of the process is counted, where it
  * was, by processes on all harts at once, and while pages come and go.
  */
+#include <pthread.h>
 #include <sys/times.h>
 
 #include "profil.h"
@@ -44,6 +45,25 @@ call_us(uint64_t us)
 			getppid();
 }
 
+static void *
+thread(void *us)
+{
+	burn_us((uintptr_t)us);
+	return NULL;
+}
+
+/* Be busy in three threads that know nothing of profil. */
+static void
+threads_us(uint64_t us)
+{
+	pthread_t t[3];
+
+	for (int i = 0; i < 3; i++)
+		pthread_create(&t[i], NULL, thread, (void *)us);
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], NULL);
+}
+
 /* What a load costs, as times and profil have it. */
 struct cost {
 	int used, counted;
@@ -74,6 +94,16 @@ check_alone(void (*load)(uint64_t us), const char *name)
 	struct cost c = measure(load);
 
 	CHECK(c.possible && abs(c.used - c.counted) <= SLACK, "%s", name);
+}
+
+/* On several harts at once: more ticks than time. */
+static void
+check_threads(void)
+{
+	struct cost c = measure(threads_us);
+
+	CHECK(abs(c.used - c.counted) <= 3 * SLACK,
+	      "every tick of all threads is counted");
 }
 
 /*
@@ -159,6 +189,7 @@ main(void)
 	alarm(DEADLINE);
 	check_alone(burn_us, "every tick in user mode is counted");
 	check_alone(call_us, "every tick in the kernel is counted");
+	check_threads();
 	check_children();
 	check_place();
 	check_storm();
