@@ -6,6 +6,7 @@
 #define OBSERVE_H
 
 #include <sched.h>
+#include <signal.h>
 #include <sys/sysinfo.h>
 #include <time.h>
 

@@ -229,10 +229,11 @@ disturb(void)
 {
 	struct LOGBUF b;
 
-	for (int i = 1;; i++) {
+	for (unsigned int i = 1; i != 0; i++) {
 		read(fd, &b, i % BSIZE);
 		ioctl(fd, PROF_LIST, (int[]){2, i % 100 + 1, getpid()});
 	}
+	return 0;
 }
 
 static void
