@@ -31,10 +31,12 @@ void
 sample(const struct sample *s, bool real)
 {
 	struct hart *h = this_hart();
+	bool skip;
 
 	__atomic_add_fetch(&h->sampling, 1, __ATOMIC_SEQ_CST);
-	for (unsigned int i = 0; i < NPROFILERS; i++)
-		if (profilers[i]->armed && !(real && held))
+	skip = real && held; /* once: for all profilers or for none */
+	for (unsigned int i = 0; i < NPROFILERS && !skip; i++)
+		if (profilers[i]->armed)
 			profilers[i]->count(s);
 	__atomic_add_fetch(&h->sampling, 1, __ATOMIC_RELEASE);
 }
