@@ -21,7 +21,8 @@
 #include "sample.h"
 #include "thread.h"
 
-#define NAP_US 10
+#define NAP_US      10
+#define TURN_ROUNDS 6
 
 struct profclock profclock = {.hz = HZ, .seed = 1};
 
@@ -172,16 +173,47 @@ next_deadline(uint64_t deadline, uint64_t interval, uint64_t now,
 	return deadline + interval * ((now - deadline) / interval + 1);
 }
 
+/* Turns are counted by deadlines that all harts have at once: samples if they
+ * come often and without jitter, else ticks. */
+static uint64_t
+turn_number(const struct hart *h)
+{
+	if (profclock.jitter || profclock.hz < HZ)
+		return h->next_tick / (machine.timebase / HZ);
+	return next_due(h) / (machine.timebase / profclock.hz);
+}
+
+/* The hart whose turn it is: each in order of those that have something to do.
+ * NULL: none has, any more. */
+static const struct hart *
+turn_of(uint64_t number)
+{
+	unsigned int busy = 0, n;
+
+	for (unsigned int i = 0; i < nharts; i++)
+		busy += !harts[i].idling;
+	if (!busy)
+		return NULL;
+	n = number % busy;
+	for (unsigned int i = 0; i < nharts; i++)
+		if (!harts[i].idling && n-- == 0)
+			return &harts[i];
+	return NULL; /* one went idle meanwhile */
+}
+
 /*
- * From tick to tick it is the turn of one hart, of each in order, as far as
- * this hart can see to it. QEMU, when it runs one hart at a time (-icount),
- * goes on with the next one when a hart sleeps; so here it sleeps, for an
- * interrupt that is pending already: anywhere else that takes no time. Left to
- * itself QEMU 7.2 goes back to the same hart at every deadline of any timer,
- * and lets it run until the next; others that have work would stand still.
+ * From deadline to deadline it is the turn of one hart, as far as this one can
+ * see to it. QEMU, when it runs one hart at a time (-icount), goes on with the
+ * next one when a hart sleeps; so here it sleeps, for an interrupt that is
+ * pending already: anywhere else that takes no time. Left to itself QEMU 7.2
+ * goes back to the same hart at every deadline of any timer, and lets it run
+ * until the next; others that have work would stand still.
  *
- * Once round, so that all harts come to take this tick; then all sleep once
- * more but the one whose turn it is.
+ * The hart whose turn it is sleeps once, so that all others come to meet this
+ * deadline; they sleep until it says that it goes on. (A fixed number of times
+ * won't do: a hart that comes to it later than the others would find each of
+ * its turns taken, for good.) It may not come to that, having gone idle or
+ * being in the firmware: they sleep TURN_ROUNDS times at most.
  *
  * (A software interrupt that comes from elsewhere meanwhile may be cleared: it
  * asks for no more than what every interrupt does before it returns.)
@@ -189,14 +221,19 @@ next_deadline(uint64_t deadline, uint64_t interval, uint64_t now,
 static void
 pass_turn(const struct hart *h)
 {
-	uint64_t tick = h->next_tick / (machine.timebase / HZ);
-	int times = tick % nharts == h->id ? 1 : 2;
+	static uint64_t taken; /* the last turn whose hart went on */
+	uint64_t turn = turn_number(h);
+	bool mine = turn_of(turn) == h;
+	int rounds = mine ? 1 : TURN_ROUNDS;
 	unsigned long sie = csr_read(sie);
 
 	csr_set(sip, SIE_SOFT);
 	csr_set(sie, SIE_SOFT);
-	while (times-- && rdtime() < next_due(h))
+	while (rounds-- && rdtime() < next_due(h) &&
+	       (mine || __atomic_load_n(&taken, __ATOMIC_RELAXED) != turn))
 		asm volatile("wfi" ::: "memory");
+	if (mine)
+		__atomic_store_n(&taken, turn, __ATOMIC_RELAXED);
 	csr_clear(sip, SIE_SOFT);
 	csr_write(sie, sie);
 }
@@ -235,7 +272,7 @@ clock_interrupt(const struct sample *where)
 	do {
 		take_due(h, where, rdtime());
 		arm(h);
-		if (current != h->idle) /* which ends its turn soon */
+		if (nharts > 1 && current != h->idle)
 			pass_turn(h);
 	} while (rdtime() >= next_due(h));
 }

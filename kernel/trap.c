@@ -306,7 +306,6 @@ trap_interrupt(unsigned long cause, enum trap_origin origin, unsigned long pc,
 		break;
 	case CAUSE_SOFT:
 		csr_clear(sip, SIE_SOFT);
-		panic_stop_if_asked();
 		handle(soft_interrupt, LEVEL1_MASK, &where);
 		break;
 	case CAUSE_EXTERNAL:
@@ -315,6 +314,7 @@ trap_interrupt(unsigned long cause, enum trap_origin origin, unsigned long pc,
 	default:
 		panic("interrupt of unknown cause %lx", cause);
 	}
+	panic_stop_if_asked();
 	tlb_serve();
 	if (kf && in_idle(pc))
 		kf->sepc = (unsigned long)idle_wait;

@@ -46,7 +46,7 @@ TABLE = {
     "t_cow": EVERYWHERE,
     "threads": EVERYWHERE,
     # Where the host's load doesn't matter.
-    "fairness": ("1", "2", "4"),
+    "fairness": ("1", "2", "4", "8"),
     "prf_device": ("1", "4", "8"),
     # Where only one's own interrupts take time away.
     "jitter": ("1",),

@@ -44,6 +44,7 @@ give_to_init(struct proc *p)
 {
 	list_remove(&p->sibling);
 	p->parent = init_proc;
+	__atomic_store_n(&p->ppid, init_proc->pid, __ATOMIC_RELAXED);
 	list_append(&init_proc->children, &p->sibling);
 	if (p->status_new) {
 		signal_post(init_proc, SIGCHLD);

@@ -103,6 +103,7 @@ proc_enter(struct proc *p, struct proc *parent)
 	list_append(hash_chain(by_pid, p->pid), &p->hash_link);
 	set_group(p, parent != NULL ? parent->pgrp : p->pid);
 	p->parent = parent;
+	p->ppid = parent != NULL ? parent->pid : 0;
 	if (parent != NULL)
 		list_append(&parent->children, &p->sibling);
 	spin_unlock(&proc_tree_lock);
@@ -250,15 +251,8 @@ sys_getpid(const unsigned long *arg)
 long
 sys_getppid(const unsigned long *arg)
 {
-	struct proc *parent;
-	pid_t pid;
-
 	(void)arg;
-	spin_lock(&proc_tree_lock);
-	parent = current->proc->parent;
-	pid = parent != NULL ? parent->pid : 0;
-	spin_unlock(&proc_tree_lock);
-	return pid;
+	return __atomic_load_n(&current->proc->ppid, __ATOMIC_RELAXED);
 }
 
 long

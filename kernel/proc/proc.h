@@ -36,6 +36,7 @@ struct proc {
 	struct list hash_link; /* in the chain of its pid's hash, */
 	struct list pgrp_link; /* and of its group's */
 	struct proc *parent;
+	pid_t ppid; /* its pid; may be read without the lock */
 	struct list children, sibling;
 	pid_t pgrp;
 	enum proc_state state;
