@@ -33,6 +33,7 @@ TABLE = {
     "pcs_device": EVERYWHERE,
     "pcs_live": EVERYWHERE,
     "pcs_records": EVERYWHERE,
+    "pcsample": EVERYWHERE,
     "pipes": EVERYWHERE,
     "prf_ticks": EVERYWHERE,
     "processes": EVERYWHERE,

@@ -33,6 +33,7 @@ SYSCALL(32, futex_wake)    /* int *, count; gives how many were woken */
 /* Profiling */
 SYSCALL(33, profil)     /* buffer, bytes, offset, scale: <unistd.h> */
 SYSCALL(34, aix_profil) /* the same, or ranges, -1, 0, 0: <mon.h> */
+SYSCALL(35, pcsample)   /* uintptr_t *samples, nsamples: <pcsample.h> */
 
 /* Signals and time */
 SYSCALL(20, kill)          /* pid, sig */

@@ -66,7 +66,8 @@ struct proc {
 	/* All threads' histogram. The sampler looks without the lock whether
 	 * there is one. */
 	struct mutex profil_lock;
-	struct profil *profil; /* NULL: off */
+	struct profil *profil;       /* NULL: off */
+	unsigned long profil_stored; /* by pcsample, since its last call */
 
 	/* Only its own thread changes these; as, under lock. */
 	struct aspace *as;

@@ -1,6 +1,7 @@
 /*
  * profil: a histogram of where a process is at the clock's ticks, kept in its
- * own memory. profil(2) has the two flavours of it, AIX's and Solaris's.
+ * own memory. profil(2) has the two flavours of it, AIX's and Solaris's;
+ * pcsample(2) keeps the addresses themselves instead.
  *
  * The sampler can't touch user memory. It notes that the interrupted thread
  * owes a tick; on its way back to user mode the thread charges what it owes,
@@ -18,11 +19,13 @@
 #include "proc.h"
 
 /* Which call turned it on. */
-enum form { AIX_BUFFER, AIX_RANGES, SOLARIS };
+enum form { AIX_BUFFER, AIX_RANGES, SOLARIS, PCSAMPLE };
 
 struct profil {
 	unsigned int refs; /* atomic: processes */
 	enum form form;
+	uintptr_t samples; /* PCSAMPLE: the user's array, and its length */
+	unsigned long nsamples;
 	unsigned int n;
 	struct prof range[]; /* n of them, p_scale without -1 */
 };
@@ -60,7 +63,8 @@ profil_put(struct profil *f)
 		kfree(f);
 }
 
-/* Let p have f from now on, NULL for none. Its lock is held. */
+/* Let p have f from now on, NULL for none. Its lock is held. What pcsample
+ * stored is counted until the next call. */
 static void
 profil_set(struct proc *p, struct profil *f)
 {
@@ -75,6 +79,7 @@ profil_fork(struct proc *child, struct proc *parent)
 {
 	mutex_lock(&parent->profil_lock);
 	child->profil = parent->profil;
+	child->profil_stored = parent->profil_stored;
 	if (child->profil != NULL)
 		__atomic_add_fetch(&child->profil->refs, 1, __ATOMIC_RELAXED);
 	mutex_unlock(&parent->profil_lock);
@@ -85,7 +90,23 @@ profil_off(struct proc *p)
 {
 	mutex_lock(&p->profil_lock);
 	profil_set(p, NULL);
+	p->profil_stored = 0;
 	mutex_unlock(&p->profil_lock);
+}
+
+/* Store pc n times; a full array, or one that can't be written, ends it. */
+static void
+store(struct proc *p, const struct profil *f, uintptr_t pc, unsigned int n)
+{
+	bool good = f->samples % sizeof(pc) == 0;
+
+	while (good && n-- && p->profil_stored < f->nsamples) {
+		good = copy_out(f->samples + p->profil_stored * sizeof(pc), &pc,
+				sizeof(pc)) == 0;
+		p->profil_stored += good;
+	}
+	if (!good || p->profil_stored == f->nsamples)
+		profil_set(p, NULL);
 }
 
 /* The user's address of the counter for pc; 0: there is none. */
@@ -131,6 +152,8 @@ charge(struct proc *p, uintptr_t pc, unsigned int n)
 
 	if (f == NULL)
 		return;
+	if (f->form == PCSAMPLE)
+		return store(p, f, pc, n);
 	for (r = f->range; r < f->range + f->n; r++)
 		if (r->p_low <= pc && pc < r->p_high)
 			break;
@@ -162,27 +185,31 @@ profil_pay(void)
 	mutex_unlock(&p->profil_lock);
 }
 
-/* What n ranges ask for: one, as four plain arguments have it, and room for
- * the others. NULL: no memory. */
+/* A new one, with room for n ranges. NULL: no memory. */
 static struct profil *
-profil_new(enum form form, unsigned int n, const unsigned long *arg,
-	   uintptr_t low, unsigned int scale)
+profil_new(enum form form, unsigned int n)
 {
 	struct profil *f = kzalloc(sizeof(*f) + n * sizeof(f->range[0]));
 
-	if (f == NULL)
-		return NULL;
-	f->refs = 1;
-	f->form = form;
-	f->n = n;
-	f->range[0] = (struct prof){
+	if (f != NULL) {
+		f->refs = 1;
+		f->form = form;
+		f->n = n;
+	}
+	return f;
+}
+
+/* The range that four plain arguments mean. */
+static struct prof
+range_of(const unsigned long *arg, uintptr_t low, unsigned int scale)
+{
+	return (struct prof){
 	    .p_low = low,
 	    .p_high = ULONG_MAX,
 	    .p_buff = (HISTCOUNTER *)arg[0],
 	    .p_bufsize = arg[1],
 	    .p_scale = scale,
 	};
-	return f;
 }
 
 /* AIX pins a buffer: here it is at least present, and the process's own. */
@@ -267,15 +294,18 @@ aix_profil(struct proc *p, const unsigned long *arg)
 		profil_set(p, NULL);
 	if (n <= 0 || p->profil != NULL)
 		return n < 0 ? n : 0;
-	f = profil_new(form, n, arg, arg[2], scale);
+	f = profil_new(form, n);
 	if (f == NULL)
 		return -EFAULT;
+	f->range[0] = range_of(arg, arg[2], scale);
 	if (!ranges || copy_in(f->range, arg[0], n * sizeof(f->range[0])) == 0)
 		r = ranges_check(f);
-	if (r < 0)
+	if (r < 0) {
 		kfree(f);
-	else
+	} else {
 		profil_set(p, f);
+		p->profil_stored = 0;
+	}
 	return r;
 }
 
@@ -300,12 +330,39 @@ sys_profil(const unsigned long *arg)
 	struct profil *f = NULL;
 
 	if (scale > 1) {
-		f = profil_new(SOLARIS, 1, arg, offset, scale);
+		f = profil_new(SOLARIS, 1);
 		if (f == NULL)
 			return -ENOMEM;
+		f->range[0] = range_of(arg, offset, scale);
 	}
 	mutex_lock(&p->profil_lock);
 	profil_set(p, f);
+	p->profil_stored = 0;
 	mutex_unlock(&p->profil_lock);
 	return 0;
+}
+
+/* As Solaris has it: it, too, replaces what there was, and checks nothing. */
+long
+sys_pcsample(const unsigned long *arg)
+{
+	struct proc *p = current->proc;
+	struct profil *f = NULL;
+	long stored;
+
+	if ((long)arg[1] < 0)
+		return -EINVAL;
+	if (arg[1] != 0) {
+		f = profil_new(PCSAMPLE, 0);
+		if (f == NULL)
+			return -ENOMEM;
+		f->samples = arg[0];
+		f->nsamples = arg[1];
+	}
+	mutex_lock(&p->profil_lock);
+	stored = p->profil_stored;
+	profil_set(p, f);
+	p->profil_stored = 0;
+	mutex_unlock(&p->profil_lock);
+	return stored;
 }
