@@ -20,6 +20,7 @@ PROGRAMS = sorted(
 )
 
 EVERYWHERE = ("1", "2", "4", "8", "free")
+PROFILERS = (*EVERYWHERE, "no-sstc")  # the clauses of the manuals hold on all
 TABLE = {
     # What depends on the number of harts, or on what they do at once.
     "descriptors": EVERYWHERE,
@@ -27,28 +28,37 @@ TABLE = {
     "faults": EVERYWHERE,
     "images": EVERYWHERE,
     "interrupted": EVERYWHERE,
-    "kprof_ticks": EVERYWHERE,
     "levels": EVERYWHERE,
     "paths": EVERYWHERE,
-    "pcs_device": EVERYWHERE,
-    "pcs_live": EVERYWHERE,
-    "pcs_records": EVERYWHERE,
-    "pcsample": EVERYWHERE,
     "pipes": EVERYWHERE,
-    "prf_ticks": EVERYWHERE,
     "processes": EVERYWHERE,
-    "profclock": EVERYWHERE,
-    "profil_aix": EVERYWHERE,
-    "profil_solaris": EVERYWHERE,
-    "profil_ticks": EVERYWHERE,
     "programs": EVERYWHERE,
     "select": EVERYWHERE,
     "signals": EVERYWHERE,
     "t_cow": EVERYWHERE,
     "threads": EVERYWHERE,
+    **dict.fromkeys(
+        (
+            "kprof_device",
+            "kprof_ticks",
+            "pcs_device",
+            "pcs_live",
+            "pcs_records",
+            "pcsample",
+            "prf_device",
+            "prf_ticks",
+            "profclock",
+            "profil_aix",
+            "profil_aix_ranges",
+            "profil_headers",
+            "profil_solaris",
+            "profil_ticks",
+            "totals",
+        ),
+        PROFILERS,
+    ),
     # Where the host's load doesn't matter.
     "fairness": ("1", "2", "4", "8"),
-    "prf_device": ("1", "4", "8"),
     # Where only one's own interrupts take time away.
     "jitter": ("1",),
     # The less memory there is, the sooner it is used up.

@@ -53,6 +53,18 @@ check_session(void)
 	memset(pcs, 0, sizeof(pcs));
 }
 
+int __aix_profil(void *, unsigned int, unsigned long, unsigned int);
+
+/* Which it can't while sampling of any kind is on. */
+static bool
+aix_may_begin(void)
+{
+	__aix_profil(buf, sizeof(buf), TEXT, 0xffff);
+	hit(TEXT, 1);
+	__aix_profil(buf, sizeof(buf), TEXT, 0);
+	return only(0, 1);
+}
+
 static void
 check_full(void)
 {
@@ -62,7 +74,12 @@ check_full(void)
 	CHECK(stored(ROOM, TEXT), "SOL-25 a full array isn't written past");
 	hit(TEXT, 1);
 	CHECK(stored(0, 0), "SOL-25 nor again");
+	CHECK(aix_may_begin(), "SOL-25 sampling is off then");
+	pcsample(pcs, ROOM);
+	hit(TEXT, ROOM);
 	CHECK(pcsample(pcs, 0) == ROOM, "SOL-25 and its length is the count");
+	CHECK(aix_may_begin(), "SOL-24 a length of 0 turns it off");
+	memset(pcs, 0, sizeof(pcs));
 }
 
 /* An array in a page that comes and goes, and others that can't be one. */
@@ -130,8 +147,6 @@ check_processes(const char *self)
 static void
 check_profil(void)
 {
-	int __aix_profil(void *, unsigned int, unsigned long, unsigned int);
-
 	pcsample(pcs, ROOM);
 	hit(TEXT, 1);
 	profil(buf, sizeof(buf), TEXT, 0x10000);
@@ -205,9 +220,8 @@ main(int argc, char **argv)
 {
 	alarm(DEADLINE);
 	if (argc > 1) {
-		long n = pcsample(NULL, 0);
-
-		return n != 0;
+		hit(TEXT, 1);
+		return pcsample(NULL, 0) != 0;
 	}
 	ctl(PROFCLOCK, "hold");
 	check_session();

@@ -48,7 +48,8 @@ def assert_checks(result: Result) -> None:
     """Assert that a guest program's checks all came out well."""
     wrong = failures(result.out)
     good = re.findall(r"^ok (.+)$", result.out, re.M)
-    passed.setdefault(Path(result.command).name, set()).update(good)
+    program = Path(result.command.split()[0]).name
+    passed.setdefault(program, set()).update(good)
     if result.status != 0 and not wrong:
         wrong.append(f"status {result.status}")
     assert not wrong, "\n".join([result.command, *wrong, result.err])

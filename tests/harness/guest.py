@@ -33,6 +33,14 @@ MACHINES = {
     "8": Machine(harts=8, icount=6, **_SAFE),
     "free": Machine(harts=4, **_SAFE),
     "no-sstc": Machine(harts=4, icount=6, cpu="sstc=off", **_SAFE),
+    # With more instructions from tick to tick, for fast sampling clocks.
+    "fine-1": Machine(harts=1, icount=3, **_SAFE),
+    "fine-2": Machine(harts=2, icount=3, **_SAFE),
+    "fine-4": Machine(harts=4, icount=3, **_SAFE),
+    "fine-8": Machine(harts=8, icount=3, **_SAFE),
+    "fine-no-sstc": Machine(harts=8, icount=3, cpu="sstc=off", **_SAFE),
+    "free-1": Machine(harts=1, **_SAFE),
+    "free-8": Machine(harts=8, **_SAFE),
     "32M": Machine(harts=4, icount=6, mem="32M", **_SAFE),
     "2G": Machine(harts=4, icount=6, mem="2G", **_SAFE),
 }
