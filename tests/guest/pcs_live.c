@@ -8,6 +8,7 @@
 #define SPIN_US  100000
 #define BUFFERS  40
 #define OPENS    20
+#define INTR_US  30000000
 #define TEXT_END 0x80000000u /* of user programs: below */
 
 static int fd;
@@ -224,6 +225,38 @@ check_list(void)
 	finish();
 }
 
+/* The sampling clock, out of step with the ticks, finds their handler at work
+ * sooner or later. */
+static bool
+seen_at_work(int type)
+{
+	struct LOGBUF b;
+	long until = now_us() + INTR_US;
+
+	while (sums.type[type] == 0 && (long)now_us() < until &&
+	       read(fd, &b, BSIZE) == BSIZE)
+		add_buffer(&b);
+	return sums.type[type] > 0;
+}
+
+static void
+check_handlers(void)
+{
+	ctl(PROFCLOCK, "jitter on");
+	begin(1000);
+	ioctl(fd, PROF_KERNEL, NULL);
+	ctl(PROFCLOCK, "go");
+	CHECK(seen_at_work(KERNELI), "PCS-32: a handler is interrupted");
+	close(fd);
+	memset(&sums, 0, sizeof(sums));
+	fd = pcs_open();
+	ioctl(fd, PROF_LIST, (int[]){1, getpid()});
+	CHECK(seen_at_work(MKERNELI), "PCS-33: and its hits are merged");
+	CHECK(sums.wrong == 0, "with sound records");
+	finish();
+	ctl(PROFCLOCK, "jitter off");
+}
+
 /* In a child: read and ask, without end. */
 static int
 disturb(void)
@@ -287,6 +320,7 @@ main(void)
 	check_stream();
 	check_levels();
 	check_list();
+	check_handlers();
 	check_crowd();
 	check_closes();
 	return check_done();
