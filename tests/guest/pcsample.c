@@ -164,7 +164,7 @@ check_profil(void)
 }
 
 static void
-check_kernel(void)
+check_caller(void)
 {
 	pcsample(pcs, ROOM);
 	tick("kernel", getpid(), KERNEL, 1);
@@ -230,7 +230,7 @@ main(int argc, char **argv)
 	check_errors();
 	check_processes(argv[0]);
 	check_profil();
-	check_kernel();
+	check_caller();
 	ctl(PROFCLOCK, "go");
 	check_threads();
 	return check_done();

@@ -104,4 +104,20 @@ check_idle(const char *clause)
 	CHECK(none(), "%s nor are an idle hart's", clause);
 }
 
+/* Ticks in the kernel count where the call that they hit returns to. */
+static inline void
+check_kernel(const char *clause)
+{
+	unsigned int sum = 0;
+
+	profil(buf, 16, (unsigned long)write, 0xffff);
+	tick("kernel", getpid(), 0xffffffff80200000, 3);
+	tick("intr", getpid(), 0xffffffff80200000, 4);
+	profil(buf, 16, (unsigned long)write, 0);
+	for (int i = 0; i < 8; i++)
+		sum += buf[i];
+	CHECK(sum == 7, "%s ticks in the kernel are its caller's", clause);
+	memset(buf, 0, sizeof(buf));
+}
+
 #endif
