@@ -112,42 +112,27 @@ wait_uninterruptible(struct waitq *q, struct spinlock *lk)
 	wait_common(q, lk, THREAD_SLEEPING_HARD, WAIT_FOREVER);
 }
 
-/* Was there a sleeper to wake? A poller may not sleep yet, and may not want
- * what it's woken for. */
-static bool
-wake(struct waiter *w)
-{
-	if (w->poller == NULL)
-		return thread_wake(w->thread, false);
-	poll_woken(w->poller);
-	return false;
-}
-
+/* A poller may not sleep yet: it is told, and looks before it does. */
 void
 wake_all(struct waitq *q)
 {
 	struct list *l;
 
-	list_each (l, &q->waiters)
-		wake(container_of(l, struct waiter, link));
-}
+	list_each (l, &q->waiters) {
+		struct waiter *w = container_of(l, struct waiter, link);
 
-/* A waiter stays on q until it runs again: pass over those already woken.
- * Pollers are told in passing, for they need not take what there is. */
-void
-wake_one(struct waitq *q)
-{
-	struct list *l;
-
-	list_each (l, &q->waiters)
-		if (wake(container_of(l, struct waiter, link)))
-			return;
+		if (w->poller != NULL)
+			poll_woken(w->poller);
+		else
+			thread_wake(w->thread, false);
+	}
 }
 
 /*
- * A mutex's owner is a thread's address, with bit 0 set while others may be
+ * A mutex's owner is a thread's address, with bit 0 set while others are
  * waiting: so taking and giving back one that nobody else wants is one
- * compare-and-swap each.
+ * compare-and-swap each. One that is wanted goes to the first who waits: if it
+ * were free until that thread runs, another could take it over and over.
  */
 #define MUTEX_WANTED 1UL
 
@@ -172,7 +157,6 @@ mutex_held(const struct mutex *m)
 	return (m->owner & ~MUTEX_WANTED) == (unsigned long)current;
 }
 
-/* A waiter takes it as wanted: it can't tell whether it was the last one. */
 void
 mutex_lock(struct mutex *m)
 {
@@ -180,13 +164,12 @@ mutex_lock(struct mutex *m)
 		return;
 	assert(!mutex_held(m));
 	spin_lock(&m->lock);
-	for (;;) {
+	while (!mutex_held(m)) {
 		unsigned long owner = m->owner;
 
-		if (owner == 0 &&
-		    mutex_swap(m, 0, (unsigned long)current | MUTEX_WANTED))
-			break;
-		if (owner != 0 && mutex_swap(m, owner, owner | MUTEX_WANTED))
+		if (owner == 0)
+			mutex_swap(m, 0, (unsigned long)current);
+		else if (mutex_swap(m, owner, owner | MUTEX_WANTED))
 			wait_uninterruptible(&m->waiters, &m->lock);
 	}
 	spin_unlock(&m->lock);
@@ -195,11 +178,19 @@ mutex_lock(struct mutex *m)
 void
 mutex_unlock(struct mutex *m)
 {
+	struct waiter *first;
+	unsigned long owner;
+
 	if (mutex_swap(m, (unsigned long)current, 0))
 		return;
 	assert(mutex_held(m));
 	spin_lock(&m->lock);
-	__atomic_store_n(&m->owner, 0, __ATOMIC_RELEASE);
-	wake_one(&m->waiters);
+	first = container_of(m->waiters.waiters.next, struct waiter, link);
+	list_remove(&first->link);
+	owner = (unsigned long)first->thread;
+	if (!list_empty(&m->waiters.waiters))
+		owner |= MUTEX_WANTED;
+	__atomic_store_n(&m->owner, owner, __ATOMIC_RELEASE);
+	thread_wake(first->thread, false);
 	spin_unlock(&m->lock);
 }

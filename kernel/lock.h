@@ -83,9 +83,8 @@ int wait_on(struct waitq *q, struct spinlock *lk);
 int wait_until(struct waitq *q, struct spinlock *lk, unsigned long deadline);
 void wait_uninterruptible(struct waitq *q, struct spinlock *lk);
 
-/* Wake all, or the first, of q's waiters. The lock that guards q is held. */
+/* Wake all of q's waiters. The lock that guards q is held. */
 void wake_all(struct waitq *q);
-void wake_one(struct waitq *q);
 
 struct mutex {
 	unsigned long owner;  /* a struct thread's address; see lock.c */

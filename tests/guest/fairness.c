@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "profiling.h"
+#include "prf.h"
 
 #define SECOND     1000000 /* us */
 #define TURN_US    40000
@@ -119,10 +119,52 @@ check_response(void)
 	}
 }
 
+/* Read a table, which takes a lock for most of the time, over and over. */
+static void
+read_table(uint64_t start, uint64_t end, int out)
+{
+	int fd = open(PRF, O_RDONLY);
+	uint64_t n = 0;
+
+	prf_get(fd, LARGE); /* so that no page of `got` is missing later */
+	while (now_us() < start)
+		burn_us(1000);
+	for (; now_us() < end; n++)
+		prf_get(fd, LARGE);
+	write(out, &n, sizeof(n));
+	_exit(0);
+}
+
+/* Three readers of one table: none does without. */
+static void
+check_lock(void)
+{
+	static unsigned long address[LARGE];
+	uint64_t start = now_us() + SECOND, reads[3], sum = 0;
+	int fd = open(PRF, O_WRONLY), fds[2];
+
+	CHECK(prf_put(fd, address, LARGE), "a large table");
+	close(fd);
+	pipe(fds);
+	for (int i = 0; i < 3; i++)
+		if (fork() == 0)
+			read_table(start, start + 2 * SECOND, fds[1]);
+	for (int i = 0; i < 3; i++) {
+		read(fds[0], &reads[i], sizeof(reads[i]));
+		sum += reads[i];
+		wait(NULL);
+	}
+	for (int i = 0; i < 3; i++)
+		CHECK(reads[i] * 6 >= sum, "reader %d gets the lock, too", i);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 int
 main(void)
 {
 	rivals = 2 * system_now().harts;
+	check_lock();
 	check_shares();
 	check_response();
 	return check_done();
