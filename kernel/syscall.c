@@ -21,7 +21,7 @@ syscall(struct trapframe *tf)
 	unsigned long number = tf->a7;
 	long result = -ENOSYS;
 
-	tf->sepc += 4; /* past the ecall */
+	tf->sepc += ECALL_SIZE;
 	if (number < TABLE_SIZE && table[number])
 		result = table[number](&tf->a0);
 	if (result == -ERESTART) {

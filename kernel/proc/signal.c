@@ -16,8 +16,6 @@
 #include "../trap.h"
 #include "proc.h"
 
-#define ECALL_SIZE 4 /* bytes of the instruction */
-
 #define UNMASKABLE (sigmask(SIGKILL) | sigmask(SIGSTOP))
 #define STOPS                                                     \
 	(sigmask(SIGSTOP) | sigmask(SIGTSTP) | sigmask(SIGTTIN) | \
