@@ -89,14 +89,15 @@ signal_send(struct proc *p, int sig)
 	spin_unlock(&proc_tree_lock);
 }
 
-/* sig may be 0: count only. Some of those counted may be past taking it, as
- * *taken tells. proc_tree_lock is held. */
+/* Gives how many there are. Some of them may be past taking it, as *taken
+ * tells. sig may be 0: count only. proc_tree_lock is held. */
 static int
 post_group(pid_t pgrp, int sig, bool *taken)
 {
 	struct list *chain = proc_group_chain(pgrp), *l;
 	int n = 0;
 
+	*taken = false;
 	list_each (l, chain) {
 		struct proc *p = container_of(l, struct proc, pgrp_link);
 
@@ -113,7 +114,7 @@ post_group(pid_t pgrp, int sig, bool *taken)
 bool
 signal_send_group(pid_t pgrp, int sig)
 {
-	bool taken = false;
+	bool taken;
 
 	spin_lock(&proc_tree_lock);
 	post_group(pgrp, sig, &taken);
