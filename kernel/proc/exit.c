@@ -67,12 +67,9 @@ proc_tell_parent(struct proc *p, int status)
 	wake_all(&parent->child_wait);
 }
 
-/*
- * The level is raised from here to the end of the thread: whoever waits for
- * the thread to leave its stack shouldn't wait for its next turn.
- */
+/* The level stays raised to the end of the thread, as thread_leave says. */
 static void
-become_zombie(struct proc *p, int status)
+become_zombie(struct proc *p)
 {
 	struct list *l, *next;
 
@@ -81,79 +78,98 @@ become_zombie(struct proc *p, int status)
 	list_each_safe (l, next, &p->children)
 		give_to_init(container_of(l, struct proc, sibling));
 	p->state = PROC_ZOMBIE;
-	proc_tell_parent(p, status);
+	proc_tell_parent(p, p->exit_status);
 	/* init waits for those whose parents don't care to. */
 	if (spurns_children(p->parent))
 		give_to_init(p);
 	spin_unlock(&proc_tree_lock);
 }
 
-/* From now on no signal is taken. Unless it must be, false if one is waiting
- * to be delivered: it would be lost. */
+/*
+ * The process is to end with this status, if it wasn't to already: it takes no
+ * more signals, and its other threads leave. Unless it must end, false if a
+ * signal is waiting to be delivered: it would be lost.
+ */
 static bool
-exit_begin(bool must)
+exit_begin(int status, bool must)
 {
+	struct proc *p = current->proc;
 	bool begun;
 
 	spin_lock(&proc_tree_lock);
+	spin_lock(&p->lock);
 	begun = must || !(current->work & WORK_SIGNAL);
-	if (begun) {
-		current->proc->state = PROC_EXITING;
-		wake_all(&current->proc->cont_wait);
+	if (begun && p->state < PROC_EXITING) {
+		p->state = PROC_EXITING;
+		p->exit_status = status;
+		threads_tell_others(p);
+		wake_all(&p->cont_wait);
 	}
+	spin_unlock(&p->lock);
 	spin_unlock(&proc_tree_lock);
 	return begun;
 }
 
 /* What the last thread does. */
-static void __attribute__((noreturn)) end_process(int status)
+static void
+end_process(struct proc *p)
 {
-	struct proc *p = current->proc;
-	struct aspace *as;
-
 	if (p == init_proc)
-		machine_poweroff(shell_status(status));
-	exit_begin(true);
+		machine_poweroff(shell_status(p->exit_status));
 	time_cancel_alarm(p);
 	proc_close_files();
-	as = proc_set_aspace(NULL);
-	aspace_free(as);
-	become_zombie(p, status);
-	thread_exit();
+	aspace_free(proc_set_aspace(NULL));
+	become_zombie(p);
 }
 
+/*
+ * The level is raised from the thread's leaving to its end. So it never waits
+ * for another turn: for that its address space would be loaded, which others
+ * may be freeing, and whoever waits for its stack would wait as long.
+ */
 void
 thread_leave(void)
 {
 	struct proc *p = current->proc;
+	unsigned long sie = level_raise(LEVEL5_MASK);
+	bool last;
 
-	if (threads_leave())
-		end_process(p->ending ? p->exit_status : STATUS_EXITED(0));
+	spin_lock(&p->lock);
+	last = --p->nthreads == 0;
+	list_remove(&current->proc_link);
+	list_append(&p->gone, &current->proc_link);
+	wake_all(&p->alone_wait);
+	spin_unlock(&p->lock);
+	if (last) {
+		level_lower(sie);
+		if (p->state < PROC_EXITING) /* all have left by themselves */
+			exit_begin(STATUS_EXITED(0), true);
+		end_process(p);
+	}
 	thread_exit();
 }
 
 void
 proc_exit(int status)
 {
-	exit_begin(true);
-	threads_end(status);
+	exit_begin(status, true);
 	thread_leave();
 }
 
 long
 sys_exit(const unsigned long *arg)
 {
-	if (!exit_begin(false)) {
+	if (!exit_begin(STATUS_EXITED(arg[0]), false)) {
 		current->tf.sepc -= ECALL_SIZE; /* and then once more */
 		return arg[0];
 	}
-	proc_exit(STATUS_EXITED(arg[0]));
+	thread_leave();
 }
 
 long
 sys_poweroff(const unsigned long *arg)
 {
-	machine_poweroff(shell_status(STATUS_EXITED(arg[0])));
+	machine_poweroff(WEXITSTATUS(STATUS_EXITED(arg[0])));
 }
 
 /* What waitpid looks for. */
@@ -177,14 +193,10 @@ is_wanted(const struct proc *child, const struct wanted *w)
 static bool
 has_news(const struct proc *child, int options)
 {
-	switch (child->state) {
-	case PROC_ZOMBIE:
-		return true;
-	case PROC_STOPPED:
-		return child->status_new && options & WUNTRACED;
-	default:
-		return child->status_new && options & WCONTINUED;
-	}
+	int asked = child->state == PROC_STOPPED ? WUNTRACED : WCONTINUED;
+
+	return child->state == PROC_ZOMBIE ||
+	       (child->status_new && options & asked);
 }
 
 /*
@@ -240,16 +252,13 @@ inherit_times(struct proc *p, const struct proc *child)
 	p->child_stime += child->stime + child->child_stime;
 }
 
-/* Free a zombie that has left the tree, once its thread has left its stack. */
+/* Free a zombie that has left the tree, once its threads have left their
+ * stacks. */
 static void
 free_zombie(struct proc *p)
 {
-	struct thread *t = container_of(p->threads.next, struct thread,
-					proc_link);
-
-	for (threads_reap(p); !thread_is_off(t) || !list_empty(&p->gone);
-	     threads_reap(p)) {
-		thread_yield(); /* to it, if it is on this hart */
+	for (threads_reap(p); !list_empty(&p->gone); threads_reap(p)) {
+		thread_yield(); /* to one on this hart */
 		clock_nap();
 	}
 	proc_free(p);

@@ -25,7 +25,7 @@ fork_thread(struct proc *child)
 	if (t->tf.sstatus & SSTATUS_FS)
 		t->fp = current->fp;
 	t->sigmask = current->sigmask;
-	proc_add_thread(child, t);
+	threads_add(child, t);
 	return t;
 }
 

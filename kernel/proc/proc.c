@@ -169,15 +169,6 @@ proc_free(struct proc *p)
 }
 
 void
-proc_add_thread(struct proc *p, struct thread *t)
-{
-	spin_lock(&p->lock);
-	list_append(&p->threads, &t->proc_link);
-	p->nthreads++;
-	spin_unlock(&p->lock);
-}
-
-void
 proc_close_files(void)
 {
 	struct proc *p = current->proc;
@@ -234,7 +225,7 @@ proc_init(void)
 	t = thread_create(init_proc, init_start);
 	if (t == NULL)
 		panic("no memory for the first thread");
-	proc_add_thread(init_proc, t);
+	threads_add(init_proc, t);
 	init_proc->umask = INIT_UMASK;
 	proc_enter(init_proc, NULL);
 	thread_start(t);

@@ -25,7 +25,8 @@
 #define STATUS_STOPPED(sig) ((sig) << 8 | 0x7f)
 #define STATUS_CONTINUED    0xffff
 
-/* From PROC_EXITING on a process takes no signals: its status stands. */
+/* From PROC_EXITING on a process takes no signals, its status stands, and all
+ * its threads leave; the last ends it. */
 enum proc_state { PROC_ALIVE, PROC_STOPPED, PROC_EXITING, PROC_ZOMBIE };
 
 struct proc {
@@ -39,7 +40,7 @@ struct proc {
 	pid_t ppid; /* its pid; may be read without the lock */
 	struct list children, sibling;
 	pid_t pgrp;
-	enum proc_state state;
+	enum proc_state state;            /* EXITING: under lock, too */
 	int status;                       /* as wait gives it */
 	bool status_new;                  /* not waited for yet */
 	bool execed;                      /* since its fork; setpgid asks */
@@ -52,8 +53,7 @@ struct proc {
 	struct list threads; /* of struct thread */
 	struct list gone;    /* ended, but perhaps still on their stacks */
 	unsigned int nthreads, tids;
-	bool ending;             /* all threads leave; the last ends it */
-	int exit_status;         /* with this */
+	int exit_status;         /* of one that is exiting */
 	struct thread *alone;    /* it execs: all others leave */
 	struct waitq alone_wait; /* and it sleeps here until they have */
 	struct sigaction action[NSIG];
@@ -92,7 +92,6 @@ void proc_init(void); /* make process 1, which runs /bin/init */
 struct proc *proc_alloc(void);
 /* Give back p and all it has; it isn't in the tree, nothing of it runs. */
 void proc_free(struct proc *p);
-void proc_add_thread(struct proc *p, struct thread *t);
 /* Put p into the tree below parent, with a new pid. 0, or -EAGAIN. */
 int proc_enter(struct proc *p, struct proc *parent);
 /* The next four want proc_tree_lock. */
@@ -116,16 +115,17 @@ int elf_load(struct vnode *v, struct aspace *as, uintptr_t *entry);
 void proc_exit(int status) __attribute__((noreturn));
 /* The current thread ends, and with the last one its process. */
 void thread_leave(void) __attribute__((noreturn));
+/* Let p's parent know of p's new status. proc_tree_lock is held. */
+void proc_tell_parent(struct proc *p, int status);
 
 /* threads.c */
 #define THREADS_MAX 512 /* of a process */
 void threads_init(void);
 void threads_reap(struct proc *p);
-/* The process is to end with this status; false if it was to already. */
-bool threads_end(int status);
-bool threads_leave(void);
-/* The process has stopped: let its other threads notice. */
-void threads_notify_others(void);
+/* Make t one of p's threads; false if p has enough, or wants no more. */
+bool threads_add(struct proc *p, struct thread *t);
+/* Have p's threads but this look at p's state. p->lock is held. */
+void threads_tell_others(struct proc *p);
 /* End all threads but this. -ERESTART: it has to end itself. */
 int threads_alone(void);
 
@@ -143,10 +143,9 @@ thread_must_leave(void)
 {
 	struct proc *p = current->proc;
 
-	return p->ending || (p->alone != NULL && p->alone != current);
+	return p->state >= PROC_EXITING ||
+	       (p->alone != NULL && p->alone != current);
 }
-/* Let p's parent know of p's new status. proc_tree_lock is held. */
-void proc_tell_parent(struct proc *p, int status);
 
 /*
  * signal.c. Send a signal: to a process that can't vanish meanwhile; to a

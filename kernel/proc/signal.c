@@ -258,10 +258,13 @@ stop(int sig)
 	struct proc *p = current->proc;
 
 	spin_lock(&proc_tree_lock);
-	if (!(p->sigpending & (sigmask(SIGCONT) | sigmask(SIGKILL)))) {
+	if (p->state == PROC_ALIVE &&
+	    !(p->sigpending & (sigmask(SIGCONT) | sigmask(SIGKILL)))) {
 		p->state = PROC_STOPPED;
 		proc_tell_parent(p, STATUS_STOPPED(sig));
-		threads_notify_others();
+		spin_lock(&p->lock);
+		threads_tell_others(p);
+		spin_unlock(&p->lock);
 	}
 	spin_unlock(&proc_tree_lock);
 	await_continue();

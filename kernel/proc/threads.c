@@ -58,21 +58,18 @@ threads_reap(struct proc *p)
 	list_init(&done);
 	spin_lock(&p->lock);
 	list_each_safe (l, next, &p->gone) {
-		struct thread *t = container_of(l, struct thread, proc_link);
-
-		if (thread_is_off(t)) {
-			list_remove(l);
-			list_append(&done, l);
-		}
+		if (!thread_is_off(container_of(l, struct thread, proc_link)))
+			continue;
+		list_remove(l);
+		list_append(&done, l);
 	}
 	spin_unlock(&p->lock);
 	list_each_safe (l, next, &done)
 		thread_free(container_of(l, struct thread, proc_link));
 }
 
-/* Tell p's threads but this one to leave. p->lock is held. */
-static void
-tell_others(struct proc *p)
+void
+threads_tell_others(struct proc *p)
 {
 	struct list *l;
 
@@ -86,52 +83,6 @@ tell_others(struct proc *p)
 	}
 }
 
-void
-threads_notify_others(void)
-{
-	struct proc *p = current->proc;
-
-	spin_lock(&p->lock);
-	tell_others(p);
-	spin_unlock(&p->lock);
-}
-
-bool
-threads_end(int status)
-{
-	struct proc *p = current->proc;
-	bool first;
-
-	spin_lock(&p->lock);
-	first = !p->ending;
-	if (first) {
-		p->ending = true;
-		p->exit_status = status;
-		tell_others(p);
-	}
-	spin_unlock(&p->lock);
-	return first;
-}
-
-/* Leave the process: true if this was its last thread. */
-bool
-threads_leave(void)
-{
-	struct proc *p = current->proc;
-	bool last;
-
-	spin_lock(&p->lock);
-	last = p->nthreads == 1;
-	if (!last) {
-		p->nthreads--;
-		list_remove(&current->proc_link);
-		list_append(&p->gone, &current->proc_link);
-		wake_all(&p->alone_wait);
-	}
-	spin_unlock(&p->lock);
-	return last;
-}
-
 int
 threads_alone(void)
 {
@@ -143,7 +94,7 @@ threads_alone(void)
 		r = -ERESTART;
 	} else {
 		p->alone = current;
-		tell_others(p);
+		threads_tell_others(p);
 		while (p->nthreads > 1)
 			wait_uninterruptible(&p->alone_wait, &p->lock);
 		p->alone = NULL;
@@ -152,14 +103,14 @@ threads_alone(void)
 	return r;
 }
 
-/* Make t one of p's threads, unless p has enough or is ending. */
-static bool
-join(struct proc *p, struct thread *t)
+bool
+threads_add(struct proc *p, struct thread *t)
 {
 	bool good;
 
 	spin_lock(&p->lock);
-	good = !p->ending && !p->alone && p->nthreads < THREADS_MAX;
+	good = p->state < PROC_EXITING && p->alone == NULL &&
+	       p->nthreads < THREADS_MAX;
 	if (good) {
 		t->tid = PID_MAX + ++p->tids;
 		list_append(&p->threads, &t->proc_link);
@@ -189,7 +140,7 @@ sys_thread_create(const unsigned long *arg)
 	    .sstatus = current->tf.sstatus & ~SSTATUS_FS,
 	};
 	t->sigmask = current->sigmask;
-	if (!join(p, t)) {
+	if (!threads_add(p, t)) {
 		thread_free(t);
 		return -EAGAIN;
 	}
