@@ -7,36 +7,13 @@
  * file is anybody's: every number in it is checked before it is used, and
  * what doesn't fit is ENOEXEC.
  */
+#include <elf.h>
 #include <string.h>
 
 #include "../syscall.h"
 #include "proc.h"
 
-/* The layout is the ELF specification's; so are the names and values. */
-struct elf_header {
-	uint8_t e_ident[16];
-	uint16_t e_type, e_machine;
-	uint32_t e_version;
-	uint64_t e_entry, e_phoff, e_shoff;
-	uint32_t e_flags;
-	uint16_t e_ehsize, e_phentsize, e_phnum;
-	uint16_t e_shentsize, e_shnum, e_shstrndx;
-};
-
-struct elf_segment {
-	uint32_t p_type, p_flags;
-	uint64_t p_offset, p_vaddr, p_paddr;
-	uint64_t p_filesz, p_memsz, p_align;
-};
-
-#define IDENT     "\177ELF\2\1\1" /* 64 bits, little-endian, version 1 */
-#define ET_EXEC   2
-#define EM_RISCV  243
-#define PT_LOAD   1
-#define PT_INTERP 3
-#define PF_X      1
-#define PF_W      2
-#define PF_R      4
+#define IDENT ELFMAG "\2\1\1" /* 64 bits, little-endian, version 1 */
 
 #define SEGMENT_MAX 16
 #define HEAP_TOP    (USER_TOP - USER_STACK_MAX)
@@ -60,16 +37,16 @@ read_exactly(struct vnode *v, void *buf, size_t n, uint64_t offset)
 }
 
 static bool
-header_good(const struct elf_header *h)
+header_good(const Elf64_Ehdr *h)
 {
 	return memcmp(h->e_ident, IDENT, sizeof IDENT - 1) == 0 &&
 	       h->e_type == ET_EXEC && h->e_machine == EM_RISCV &&
-	       h->e_phentsize == sizeof(struct elf_segment) && h->e_phnum > 0 &&
+	       h->e_phentsize == sizeof(Elf64_Phdr) && h->e_phnum > 0 &&
 	       h->e_phnum <= SEGMENT_MAX;
 }
 
 static bool
-segment_good(const struct elf_segment *s, uint64_t file_size)
+segment_good(const Elf64_Phdr *s, uint64_t file_size)
 {
 	return s->p_vaddr >= USER_BASE && s->p_vaddr <= HEAP_TOP &&
 	       s->p_memsz <= HEAP_TOP - s->p_vaddr &&
@@ -80,7 +57,7 @@ segment_good(const struct elf_segment *s, uint64_t file_size)
 }
 
 static int
-segment_prot(const struct elf_segment *s)
+segment_prot(const Elf64_Phdr *s)
 {
 	return (s->p_flags & PF_R ? PROT_R : 0) |
 	       (s->p_flags & PF_W ? PROT_W : 0) |
@@ -92,7 +69,7 @@ segment_prot(const struct elf_segment *s)
  * and its last ends with zeroes.
  */
 static int
-segment_map(struct aspace *as, struct vnode *v, const struct elf_segment *s)
+segment_map(struct aspace *as, struct vnode *v, const Elf64_Phdr *s)
 {
 	uintptr_t start = PAGE_DOWN(s->p_vaddr);
 	uintptr_t end = PAGE_UP(s->p_vaddr + s->p_memsz);
@@ -116,24 +93,14 @@ segment_map(struct aspace *as, struct vnode *v, const struct elf_segment *s)
 	return error;
 }
 
-static int
-file_size(struct vnode *v, uint64_t *size)
-{
-	struct stat st;
-	int r = vnode_stat(v, &st);
-
-	*size = st.st_size;
-	return r;
-}
-
 int
 elf_load(struct vnode *v, struct aspace *as, uintptr_t *entry)
 {
-	struct elf_header h;
-	struct elf_segment s[SEGMENT_MAX];
-	uint64_t size;
+	Elf64_Ehdr h;
+	Elf64_Phdr s[SEGMENT_MAX];
+	struct stat st;
 	bool entry_good = false;
-	int r = file_size(v, &size);
+	int r = vnode_stat(v, &st);
 
 	if (r == 0)
 		r = read_exactly(v, &h, sizeof h, 0);
@@ -149,7 +116,7 @@ elf_load(struct vnode *v, struct aspace *as, uintptr_t *entry)
 			return -ENOEXEC; /* wants a dynamic linker */
 		if (s[i].p_type != PT_LOAD || s[i].p_memsz == 0)
 			continue;
-		if (!segment_good(&s[i], size))
+		if (!segment_good(&s[i], st.st_size))
 			return -ENOEXEC;
 		r = segment_map(as, v, &s[i]);
 		if (r < 0)

@@ -1,9 +1,9 @@
 /*
  * exec: another program for the same process.
  *
- * The new address space is built beside the old one, down to the arguments
- * on its stack; only when nothing can fail any more does the old one go. So
- * a failed exec changes nothing.
+ * The new address space is built beside the old one, down to the stack's pages
+ * that take the arguments; only when nothing can fail any more do the other
+ * threads and the old one go. So a failed exec changes nothing.
  *
  * A program starts with its stack pointer, a multiple of 16, at
  *
@@ -25,12 +25,11 @@
 
 /*
  * The arguments on their way from one program to the next: the strings, one
- * after another, argv's first. The buffer grows in powers of two pages.
+ * after another, argv's first.
  */
 struct args {
 	char *strings;
 	size_t used, room; /* bytes of strings; the buffer's size */
-	unsigned int order;
 	unsigned int argc, envc;
 };
 
@@ -43,17 +42,18 @@ vector_size(const struct args *a)
 	return (a->argc + a->envc + VECTOR_FIXED) * sizeof(uintptr_t);
 }
 
-static int
-args_init(struct args *a)
+/* The user's addresses: of the strings, and of the vectors, where sp starts. */
+static uintptr_t
+strings_address(const struct args *a)
 {
-	*a = (struct args){.strings = page_alloc(), .room = PAGE_SIZE};
-	return a->strings != NULL ? 0 : -ENOMEM;
+	return USER_TOP - STRING_SLACK - a->used;
 }
 
-static void
-args_free(struct args *a)
+static uintptr_t
+vector_address(const struct args *a)
 {
-	pages_free(a->strings, a->order);
+	return (strings_address(a) - vector_size(a)) &
+	       ~(uintptr_t)(STACK_ALIGN - 1);
 }
 
 /* Double the room for strings. */
@@ -64,13 +64,12 @@ args_grow(struct args *a)
 
 	if (a->room >= ARG_MAX_BYTES)
 		return -E2BIG;
-	bigger = pages_alloc(a->order + 1);
+	bigger = kmalloc(2 * a->room);
 	if (bigger == NULL)
 		return -ENOMEM;
 	memcpy(bigger, a->strings, a->used);
-	pages_free(a->strings, a->order);
+	kfree(a->strings);
 	a->strings = bigger;
-	a->order++;
 	a->room *= 2;
 	return 0;
 }
@@ -151,39 +150,39 @@ args_drop_first(struct args *a)
 	memmove(a->strings, a->strings + size, a->used);
 }
 
-/* Fill in n pointers to the strings from offset on; gives the offset after. */
-static size_t
-args_point(const struct args *a, uintptr_t *vector, unsigned int n,
-	   size_t offset, uintptr_t base)
+/* Have the pages that the arguments go to present in as. 0 or -ENOMEM. */
+static int
+args_reserve(const struct args *a, struct aspace *as)
 {
-	for (unsigned int i = 0; i < n; i++) {
-		vector[i] = base + offset;
-		offset += strlen(a->strings + offset) + 1;
-	}
-	return offset;
+	uintptr_t page = vector_address(a) & ~(PAGE_SIZE - 1UL);
+	int r = 0;
+
+	for (; page < USER_TOP && r == 0; page += PAGE_SIZE)
+		r = aspace_fault(as, page, PROT_W);
+	return r;
 }
 
-/* Lay out the stack in the current address space; *sp is where it ends. */
-static int
-args_put(const struct args *a, uintptr_t *sp)
+/* Lay out the arguments on the current address space's stack. They have been
+ * reserved: nothing can fail. What isn't written is zero. */
+static void
+args_put(const struct args *a)
 {
-	uintptr_t strings = USER_TOP - STRING_SLACK - a->used;
-	size_t size = vector_size(a), offset;
-	uintptr_t *vector = kzalloc(size);
-	int r;
+	uintptr_t to = vector_address(a), argc = a->argc;
+	uintptr_t string = strings_address(a);
+	const char *s = a->strings;
 
-	if (vector == NULL)
-		return -ENOMEM;
-	vector[0] = a->argc;
-	offset = args_point(a, &vector[1], a->argc, 0, strings);
-	args_point(a, &vector[1 + a->argc + 1], a->envc, offset, strings);
-	*sp = (strings - size) & ~(uintptr_t)(STACK_ALIGN - 1);
-	r = copy_out(strings, a->strings, a->used);
-	if (r == 0)
-		r = copy_out(*sp, vector, size);
-	kfree(vector);
-	/* The stack is mapped: it can only be memory that lacks. */
-	return r == 0 ? 0 : -ENOMEM;
+	copy_out(string, a->strings, a->used);
+	copy_out(to, &argc, sizeof argc);
+	for (unsigned int i = 0; i < a->argc + a->envc; i++) {
+		size_t size = strlen(s) + 1;
+
+		to += sizeof string;
+		if (i == a->argc)
+			to += sizeof string; /* argv's end */
+		copy_out(to, &string, sizeof string);
+		s += size;
+		string += size;
+	}
 }
 
 /* The file to run, referenced: a regular one that is marked executable. */
@@ -263,9 +262,10 @@ resolve_script(struct vnode **program, const char *path, struct args *a)
 	return 0;
 }
 
-/* An address space for program, with a stack, but nothing on it yet. */
+/* An address space for program, with a stack that has room for args. */
 static int
-build_image(struct vnode *program, struct aspace **out, uintptr_t *entry)
+build_image(struct vnode *program, const struct args *args, struct aspace **out,
+	    uintptr_t *entry)
 {
 	static const struct region stack = {
 	    .start = USER_TOP - USER_STACK_MAX,
@@ -280,6 +280,8 @@ build_image(struct vnode *program, struct aspace **out, uintptr_t *entry)
 	r = elf_load(program, as, entry);
 	if (r == 0)
 		r = aspace_map(as, &stack);
+	if (r == 0)
+		r = args_reserve(args, as);
 	if (r < 0)
 		aspace_free(as);
 	else
@@ -322,67 +324,56 @@ exec_run(const char *path, struct args *args)
 {
 	struct vnode *program;
 	struct aspace *as, *old;
-	uintptr_t entry, sp;
+	uintptr_t entry;
 	int r = open_program(path, &program);
 
 	if (r < 0)
 		return r;
 	r = resolve_script(&program, path, args);
 	if (r == 0)
-		r = build_image(program, &as, &entry);
+		r = build_image(program, args, &as, &entry);
 	vnode_put(program);
 	if (r != 0)
 		return r;
 	r = threads_alone();
-	if (r != 0) {
+	if (r < 0) {
 		aspace_free(as);
 		return r;
 	}
 	old = proc_set_aspace(as);
-	r = args_put(args, &sp);
-	if (r < 0) {
-		proc_set_aspace(old);
-		aspace_free(as);
-		return r;
-	}
 	if (old != NULL)
 		aspace_free(old);
-	start_program(path, entry, sp);
+	args_put(args);
+	start_program(path, entry, vector_address(args));
 	return 0;
 }
 
-int
-exec_kernel(const char *path, const char *arg0)
-{
-	struct args args;
-	int r = args_init(&args);
-
-	if (r < 0)
-		return r;
-	r = args_prepend(&args, arg0);
-	if (r == 0)
-		r = exec_run(path, &args);
-	args_free(&args);
-	return r;
-}
-
-/* Gather the arguments and run path, a kernel string. */
+/* Run path, a kernel string: with the argument arg0, another, if that isn't
+ * NULL, and with those of the user's vectors that aren't 0. */
 static int
-exec_user(const char *path, uintptr_t argv, uintptr_t envp)
+exec(const char *path, const char *arg0, uintptr_t argv, uintptr_t envp)
 {
-	struct args args;
-	int r = args_init(&args);
+	struct args args = {.strings = kmalloc(PAGE_SIZE), .room = PAGE_SIZE};
+	int r = 0;
 
-	if (r < 0)
-		return r;
-	if (argv != 0)
+	if (args.strings == NULL)
+		return -ENOMEM;
+	if (arg0 != NULL)
+		r = args_prepend(&args, arg0);
+	if (r == 0 && argv != 0)
 		r = args_copy_vector(&args, argv, &args.argc);
 	if (r == 0 && envp != 0)
 		r = args_copy_vector(&args, envp, &args.envc);
 	if (r == 0)
 		r = exec_run(path, &args);
-	args_free(&args);
+	kfree(args.strings);
 	return r;
+}
+
+int
+exec_kernel(const char *path, const char *arg0)
+{
+	return exec(path, arg0, 0, 0);
 }
 
 long
@@ -395,7 +386,7 @@ sys_execve(const unsigned long *arg)
 		return -ENOMEM;
 	r = copy_in_str(path, arg[0], PATH_MAX_LEN);
 	if (r >= 0)
-		r = exec_user(path, arg[1], arg[2]);
+		r = exec(path, NULL, arg[1], arg[2]);
 	kfree(path);
 	return r;
 }
