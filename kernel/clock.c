@@ -290,7 +290,7 @@ clock_tick(bool user)
 	if (p)
 		__atomic_add_fetch(user ? &p->utime : &p->stime, n,
 				   __ATOMIC_RELAXED);
-	time_tick(now);
+	timer_tick(now);
 	sample_tick();
 	sched_tick(n);
 	if (limit && now >= limit)

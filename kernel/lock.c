@@ -59,11 +59,18 @@ spin_held(const struct spinlock *lk)
 	return lk->hart == this_hart();
 }
 
+/* A wait's timer: its time is over. */
+static void
+wake_late(void *thread)
+{
+	thread_wake(thread, false);
+}
+
 /*
- * Sleep on q. The state is set before lk is released, so a waker that comes
- * between that and sched() finds a sleeper, makes it runnable, and sched()
- * soon comes back. The level stays raised from lk's taking to its retaking:
- * a preemption in between would find a sleeper running.
+ * Sleep on q. The state is set before lk is released and the timer is set, so
+ * a waker that comes between that and sched() finds a sleeper, makes it
+ * runnable, and sched() soon comes back. The level stays raised from lk's
+ * taking to its retaking: a preemption in between would find a sleeper running.
  *
  * A signal that came before the state was set woke no one: look again after.
  */
@@ -72,14 +79,17 @@ wait_common(struct waitq *q, struct spinlock *lk, int state,
 	    unsigned long deadline)
 {
 	struct waiter w = {.thread = current};
+	struct timer limit;
 	unsigned long sie = lk->saved;
 	bool hard = state == THREAD_SLEEPING_HARD;
 
 	assert(spin_held(lk));
 	list_append(&q->waiters, &w.link);
-	if (deadline != WAIT_FOREVER)
-		time_add(current, deadline);
 	__atomic_store_n(&current->state, state, __ATOMIC_SEQ_CST);
+	if (deadline != WAIT_FOREVER) {
+		timer_init(&limit, wake_late, current);
+		timer_set(&limit, deadline, 0);
+	}
 	if (!hard && signal_pending())
 		thread_wake(current, true);
 	release(lk);
@@ -88,7 +98,7 @@ wait_common(struct waitq *q, struct spinlock *lk, int state,
 	lk->saved = sie;
 	list_remove(&w.link);
 	if (deadline != WAIT_FOREVER)
-		time_remove(current);
+		timer_set(&limit, WAIT_FOREVER, 0);
 	if (!hard && signal_pending())
 		return -ERESTART;
 	return rdtime() < deadline ? 0 : -ETIMEDOUT;

@@ -60,12 +60,10 @@ struct thread {
 	struct list proc_link; /* in proc->threads, under proc->lock */
 
 	/* Scheduling: see proc/sched.c. */
-	int state;              /* enum thread_state; changed by CAS */
-	int on_cpu;             /* nonzero until its stack has been left */
-	struct list run_link;   /* in a run queue, under its lock */
-	unsigned int slice;     /* ticks left before others have a turn */
-	uint64_t deadline;      /* of a wait with a time limit */
-	struct list timer_link; /* in the callouts, under their lock */
+	int state;            /* enum thread_state; changed by CAS */
+	int on_cpu;           /* nonzero until its stack has been left */
+	struct list run_link; /* in a run queue, under its lock */
+	unsigned int slice;   /* ticks left before others have a turn */
 
 	/* Ticks that profil is still to charge, atomics: proc/profil.c. */
 	unsigned int profil_user;   /* in user mode, at profil_pc */

@@ -116,7 +116,7 @@ end_process(struct proc *p)
 {
 	if (p == init_proc)
 		machine_poweroff(shell_status(p->exit_status));
-	time_cancel_alarm(p);
+	timer_set(&p->alarm, WAIT_FOREVER, 0);
 	proc_close_files();
 	aspace_free(proc_set_aspace(NULL));
 	become_zombie(p);

@@ -120,6 +120,12 @@ proc_leave(struct proc *p)
 	list_remove(&p->sibling);
 }
 
+static void
+ring_alarm(void *p)
+{
+	signal_send(p, SIGALRM);
+}
+
 struct proc *
 proc_alloc(void)
 {
@@ -142,7 +148,7 @@ proc_alloc(void)
 	list_init(&p->sibling);
 	list_init(&p->threads);
 	list_init(&p->gone);
-	list_init(&p->alarm_link);
+	timer_init(&p->alarm, ring_alarm, p);
 	waitq_init(&p->child_wait);
 	waitq_init(&p->cont_wait);
 	waitq_init(&p->alone_wait);

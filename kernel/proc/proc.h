@@ -3,7 +3,7 @@
  *
  * Signals are sent by the console's interrupt and by the tick's alarms too,
  * so both locks here are of level 5. The order: a wait queue's or device's
- * lock, the callouts' lock (time.c), proc_tree_lock, a process's lock, a run
+ * lock, the timers' lock (timer.c), proc_tree_lock, a process's lock, a run
  * queue's.
  */
 #ifndef KERNEL_PROC_H
@@ -28,6 +28,13 @@
 /* From PROC_EXITING on a process takes no signals, its status stands, and all
  * its threads leave; the last ends it. */
 enum proc_state { PROC_ALIVE, PROC_STOPPED, PROC_EXITING, PROC_ZOMBIE };
+
+struct timer {
+	struct list link;            /* in the list of those that are set */
+	uint64_t deadline, interval; /* timer counts, as timer_set has them */
+	void (*ring)(void *arg);
+	void *arg;
+};
 
 struct proc {
 	pid_t pid; /* constant */
@@ -76,9 +83,7 @@ struct proc {
 	/* Counted by the tick, atomics. */
 	clock_t utime, stime;
 
-	/* setitimer's real timer, under the callouts' lock. */
-	uint64_t alarm_deadline, alarm_interval; /* timer counts; 0: off */
-	struct list alarm_link;
+	struct timer alarm; /* setitimer's: see timer.c */
 };
 
 /* proc.c: the table of processes. */
@@ -188,16 +193,19 @@ void profil_fork(struct proc *child, struct proc *parent);
 void profil_off(struct proc *p);
 void profil_pay(void);
 
-/* time.c: deadlines, and what time it is. */
+/* timer.c. ring(arg) is called when t is due, from a tick, with the lock of all
+ * timers held. A new one isn't set. */
+void timer_init(struct timer *t, void (*ring)(void *arg), void *arg);
+/* Let t be due at deadline, in timer counts (WAIT_FOREVER: never), and then at
+ * each interval from there (0: once). */
+void timer_set(struct timer *t, uint64_t deadline, uint64_t interval);
+struct timer timer_get(const struct timer *t); /* its times, as they are */
+void timer_tick(uint64_t now);
+
+/* sys/time.c */
 void time_init(void);
-/* When the monotonic clock shows ts, in timer counts; 0 or -EINVAL. */
-int time_deadline(const struct timespec *ts, uint64_t *deadline);
-/* Wake t (the current thread) at a tick after deadline, unless removed. */
-void time_add(struct thread *t, uint64_t deadline);
-void time_remove(struct thread *t);
-/* Deadlines of waits and alarms that have come; from each hart's tick. */
-void time_tick(uint64_t now);
-void time_cancel_alarm(struct proc *p);
 uint64_t time_realtime_ns(void); /* since 1970 */
+/* A user's struct timespec in timer counts; 0, -EFAULT, or -EINVAL. */
+int time_copy_in(uintptr_t user, uint64_t *counts);
 
 #endif

@@ -57,7 +57,6 @@ thread_create(struct proc *p, void (*start)(void))
 	t->ctx.sp = t->kstack_top;
 	t->ctx.s1 = (unsigned long)start;
 	list_init(&t->run_link);
-	list_init(&t->timer_link);
 	list_init(&t->proc_link);
 	return t;
 }

@@ -164,20 +164,6 @@ bucket_of(uintptr_t word)
 	return &buckets[(word >> 2) * 0x9e3779b1 % FUTEX_HASH];
 }
 
-/* When a wait with a user's time limit ends; a null pointer is no limit. */
-static int
-read_deadline(uintptr_t user, uint64_t *deadline)
-{
-	struct timespec ts;
-
-	*deadline = WAIT_FOREVER;
-	if (user == 0)
-		return 0;
-	if (copy_in(&ts, user, sizeof(ts)) < 0)
-		return -EFAULT;
-	return time_deadline(&ts, deadline);
-}
-
 /*
  * On the list first, then the look at the word: a waker changes the word, then
  * looks at the list, so one of them sees the other.
@@ -187,12 +173,14 @@ sys_futex_wait(const unsigned long *arg)
 {
 	struct sleeper s = {.as = current->proc->as, .word = arg[0]};
 	struct bucket *b = bucket_of(s.word);
-	uint64_t deadline;
+	uint64_t deadline = WAIT_FOREVER;
 	uint32_t value;
-	int r = read_deadline(arg[2], &deadline);
+	int r = arg[2] != 0 ? time_copy_in(arg[2], &deadline) : 0;
 
-	if (r < 0 || s.word % sizeof(value) != 0)
-		return r < 0 ? r : -EINVAL;
+	if (r == 0 && s.word % sizeof(value) != 0)
+		r = -EINVAL;
+	if (r < 0)
+		return r;
 	waitq_init(&s.wait);
 	spin_lock(&b->lock);
 	list_append(&b->sleepers, &s.link);

@@ -5,8 +5,8 @@
 
 #include "../clock.h"
 #include "../machine.h"
+#include "../proc/proc.h"
 #include "../syscall.h"
-#include "proc.h"
 
 #define VERSION "0.1"
 
