@@ -76,7 +76,6 @@ struct thread {
 	unsigned long sigmask_saved; /* sigsuspend's, restored after delivery */
 	bool sigmask_restore;
 	bool restart;         /* the call gave -ERESTART: see signal_deliver */
-	bool restart_plain;   /* it is never restarted after a handler */
 	uint64_t sleep_until; /* nanosleep's, across a restart; 0: none */
 
 	struct fpstate fp;    /* valid unless live on fp_hart */

@@ -102,7 +102,7 @@ exit_begin(int status, bool must)
 	if (begun && p->state < PROC_EXITING) {
 		p->state = PROC_EXITING;
 		p->exit_status = status;
-		threads_tell_others(p);
+		signal_tell(p, SIGKILL);
 		wake_all(&p->cont_wait);
 	}
 	spin_unlock(&p->lock);

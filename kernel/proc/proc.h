@@ -129,8 +129,6 @@ void threads_init(void);
 void threads_reap(struct proc *p);
 /* Make t one of p's threads; false if p has enough, or wants no more. */
 bool threads_add(struct proc *p, struct thread *t);
-/* Have p's threads but this look at p's state. p->lock is held. */
-void threads_tell_others(struct proc *p);
 /* End all threads but this. -ERESTART: it has to end itself. */
 int threads_alone(void);
 
@@ -153,12 +151,16 @@ thread_must_leave(void)
 }
 
 /*
- * signal.c. Send a signal: to a process that can't vanish meanwhile; to a
- * group (how many got it); the same with proc_tree_lock held already.
+ * signal.c. Send a signal to a process that can't vanish meanwhile, or to a
+ * group; is there anyone to take it? signal_post wants proc_tree_lock, and
+ * takes 0 for no signal.
  */
 void signal_send(struct proc *p, int sig);
 bool signal_send_group(pid_t pgrp, int sig);
 bool signal_post(struct proc *p, int sig);
+/* Have those of p's threads that don't block sig (none blocks SIGKILL) look at
+ * what there is for them, or for p. p->lock is held. */
+void signal_tell(struct proc *p, int sig);
 /* On the way to user mode: act on what is pending. */
 void signal_deliver(void);
 /* The current thread did something that no one can put right. */

@@ -9,8 +9,8 @@
  * A call that a signal interrupted has given -ERESTART. The program counter
  * is then after its ecall, and a0 still holds its first argument. If no
  * handler runs, or one with SA_RESTART, the counter goes back, and the call
- * is made again; else it fails with EINTR. (sigsuspend and nanosleep, which
- * set restart_plain, fail after any handler.)
+ * is made again; else it fails with EINTR. (sigsuspend and nanosleep fail
+ * after any handler.)
  */
 #include "../syscall.h"
 #include "../trap.h"
@@ -38,12 +38,25 @@ ignored(const struct proc *p, int sig)
 	       (handler == SIG_DFL && sigmask(sig) & IGNORED);
 }
 
+void
+signal_tell(struct proc *p, int sig)
+{
+	struct list *l;
+
+	list_each (l, &p->threads) {
+		struct thread *t = container_of(l, struct thread, proc_link);
+
+		if (t->sigmask & sigmask(sig))
+			continue;
+		thread_notify(t, WORK_SIGNAL);
+		thread_wake(t, true);
+	}
+}
+
 /* Make sig pending for p, and tell its threads. */
 static void
 make_pending(struct proc *p, int sig)
 {
-	struct list *l;
-
 	spin_lock(&p->lock);
 	if (sig == SIGCONT)
 		p->sigpending &= ~STOPS;
@@ -52,24 +65,15 @@ make_pending(struct proc *p, int sig)
 	if (sig == SIGCONT || !ignored(p, sig)) {
 		__atomic_or_fetch(&p->sigpending, sigmask(sig),
 				  __ATOMIC_SEQ_CST);
-		list_each (l, &p->threads) {
-			struct thread *t = container_of(l, struct thread,
-							proc_link);
-
-			if (t->sigmask & sigmask(sig))
-				continue;
-			thread_notify(t, WORK_SIGNAL);
-			thread_wake(t, true);
-		}
+		signal_tell(p, sig);
 	}
 	spin_unlock(&p->lock);
 }
 
-/* Is p still there to take it? proc_tree_lock is held. */
 bool
 signal_post(struct proc *p, int sig)
 {
-	if (p->state >= PROC_EXITING)
+	if (p->state >= PROC_EXITING || sig == 0)
 		return false;
 	make_pending(p, sig);
 	if (p->state == PROC_STOPPED && (sig == SIGCONT || sig == SIGKILL)) {
@@ -90,7 +94,7 @@ signal_send(struct proc *p, int sig)
 }
 
 /* Gives how many there are. Some of them may be past taking it, as *taken
- * tells. sig may be 0: count only. proc_tree_lock is held. */
+ * tells. proc_tree_lock is held. */
 static int
 post_group(pid_t pgrp, int sig, bool *taken)
 {
@@ -104,8 +108,7 @@ post_group(pid_t pgrp, int sig, bool *taken)
 		if (p->pgrp != pgrp)
 			continue;
 		n++;
-		if (sig != 0 && signal_post(p, sig))
-			*taken = true;
+		*taken |= signal_post(p, sig);
 	}
 	return n;
 }
@@ -135,22 +138,9 @@ post_all(int sig)
 		if (p == init_proc || p == current->proc)
 			continue;
 		n++;
-		if (sig != 0)
-			signal_post(p, sig);
+		signal_post(p, sig);
 	}
 	return n;
-}
-
-static int
-post_one(pid_t pid, int sig)
-{
-	struct proc *p = proc_find(pid);
-
-	if (p == NULL)
-		return 0;
-	if (sig != 0)
-		signal_post(p, sig);
-	return 1;
 }
 
 void
@@ -263,7 +253,7 @@ stop(int sig)
 		p->state = PROC_STOPPED;
 		proc_tell_parent(p, STATUS_STOPPED(sig));
 		spin_lock(&p->lock);
-		threads_tell_others(p);
+		signal_tell(p, SIGKILL);
 		spin_unlock(&p->lock);
 	}
 	spin_unlock(&proc_tree_lock);
@@ -279,41 +269,27 @@ act_by_default(int sig)
 		proc_exit(STATUS_KILLED(sig));
 }
 
-/* The interrupted call is made again. */
-static void
-restart_call(void)
-{
-	current->restart = false;
-	current->restart_plain = false;
-	current->tf.sepc -= ECALL_SIZE;
-}
-
-/* The interrupted call has failed. */
-static void
-fail_call(void)
-{
-	current->restart = false;
-	current->restart_plain = false;
-	current->sleep_until = 0;
-	current->tf.a0 = -EINTR;
-}
-
-/* A handler will run: what becomes of the call that the signal interrupted,
- * if there was one? */
+/*
+ * A handler will run: what becomes of the call that the signal interrupted, if
+ * there was one? It may be a sleep that was to go on (so the counter has gone
+ * back) and was not yet called again.
+ */
 static void
 interrupt_call(const struct sigaction *act)
 {
 	struct thread *t = current;
+	bool sleeps = t->sleep_until != 0;
 
-	if (t->restart && act->sa_flags & SA_RESTART && !t->restart_plain) {
-		restart_call();
-	} else if (t->restart) {
-		fail_call();
-	} else if (t->sleep_until != 0) {
-		/* A sleep that was to go on, and was not yet called again. */
+	if (!t->restart && !sleeps)
+		return;
+	if (!t->restart)
 		t->tf.sepc += ECALL_SIZE;
-		fail_call();
-	}
+	if (act->sa_flags & SA_RESTART && !sleeps && !t->sigmask_restore)
+		t->tf.sepc -= ECALL_SIZE;
+	else
+		t->tf.a0 = -EINTR;
+	t->restart = false;
+	t->sleep_until = 0;
 }
 
 /* Let the thread go on in a handler. Without a stack for it, that's all. */
@@ -360,8 +336,10 @@ signal_deliver(void)
 		current->sigmask_restore = false;
 		signal_set_mask(current->sigmask_saved);
 	}
-	if (current->restart)
-		restart_call();
+	if (current->restart) {
+		current->restart = false;
+		current->tf.sepc -= ECALL_SIZE;
+	}
 }
 
 long
@@ -369,19 +347,26 @@ sys_kill(const unsigned long *arg)
 {
 	pid_t pid = arg[0];
 	int sig = arg[1], n;
+	struct proc *p;
 	bool taken;
 
 	if (sig != 0 && !valid(sig))
 		return -EINVAL;
 	spin_lock(&proc_tree_lock);
-	if (pid > 0)
-		n = post_one(pid, sig);
-	else if (pid == -1)
+	if (pid > 0) {
+		p = proc_find(pid);
+		n = p != NULL;
+		if (p != NULL)
+			signal_post(p, sig);
+	} else if (pid == -1) {
 		n = post_all(sig);
-	else if (pid == 0)
-		n = post_group(current->proc->pgrp, sig, &taken);
-	else
-		n = post_group(-(unsigned int)pid, sig, &taken);
+	} else {
+		pid_t pgrp = -(unsigned int)pid;
+
+		if (pid == 0)
+			pgrp = current->proc->pgrp;
+		n = post_group(pgrp, sig, &taken);
+	}
 	spin_unlock(&proc_tree_lock);
 	return n > 0 ? 0 : -ESRCH;
 }
@@ -470,7 +455,6 @@ sys_sigsuspend(const unsigned long *arg)
 		return -EFAULT;
 	current->sigmask_saved = current->sigmask;
 	current->sigmask_restore = true;
-	current->restart_plain = true;
 	signal_set_mask(mask);
 	waitq_init(&nothing);
 	spin_lock(&p->lock);

@@ -68,21 +68,6 @@ threads_reap(struct proc *p)
 		thread_free(container_of(l, struct thread, proc_link));
 }
 
-void
-threads_tell_others(struct proc *p)
-{
-	struct list *l;
-
-	list_each (l, &p->threads) {
-		struct thread *t = container_of(l, struct thread, proc_link);
-
-		if (t == current)
-			continue;
-		thread_notify(t, WORK_SIGNAL);
-		thread_wake(t, true);
-	}
-}
-
 int
 threads_alone(void)
 {
@@ -94,7 +79,7 @@ threads_alone(void)
 		r = -ERESTART;
 	} else {
 		p->alone = current;
-		threads_tell_others(p);
+		signal_tell(p, SIGKILL);
 		while (p->nthreads > 1)
 			wait_uninterruptible(&p->alone_wait, &p->lock);
 		p->alone = NULL;

@@ -97,7 +97,6 @@ sleep_interrupted(uint64_t deadline, uintptr_t user_left)
 	if (user_left != 0 && copy_out_ns(user_left, counts_to_ns(left)) < 0)
 		return -EFAULT;
 	current->sleep_until = deadline;
-	current->restart_plain = true;
 	return -ERESTART;
 }
 
