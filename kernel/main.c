@@ -93,7 +93,6 @@ boot_main(unsigned long hartid)
 	aspace_init();
 	plic_init();
 	time_init();
-	threads_init();
 	vfs_init();
 	dev_init();
 	symbols_load();

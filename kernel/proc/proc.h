@@ -70,6 +70,9 @@ struct proc {
 	mode_t umask;
 	char name[NAME_LEN]; /* the last part of what exec ran */
 
+	struct spinlock futex_lock; /* level 1 */
+	struct list sleepers;       /* under it: who sleeps on which word */
+
 	/* All threads' histogram. The sampler looks without the lock whether
 	 * there is one. */
 	struct mutex profil_lock;
@@ -125,7 +128,6 @@ void proc_tell_parent(struct proc *p, int status);
 
 /* threads.c */
 #define THREADS_MAX 512 /* of a process */
-void threads_init(void);
 void threads_reap(struct proc *p);
 /* Make t one of p's threads; false if p has enough, or wants no more. */
 bool threads_add(struct proc *p, struct thread *t);

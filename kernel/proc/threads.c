@@ -21,32 +21,6 @@
 #include "../trap.h"
 #include "proc.h"
 
-#define FUTEX_HASH 64
-
-/* One who sleeps on a word; on that thread's stack, under the bucket's lock
- * from being listed to being woken. */
-struct sleeper {
-	struct list link;
-	const struct aspace *as;
-	uintptr_t word;
-	struct waitq wait;
-	bool woken;
-};
-
-static struct bucket {
-	struct spinlock lock;
-	struct list sleepers;
-} buckets[FUTEX_HASH];
-
-void
-threads_init(void)
-{
-	for (unsigned int i = 0; i < FUTEX_HASH; i++) {
-		buckets[i].lock = (struct spinlock)SPINLOCK1("futex");
-		list_init(&buckets[i].sleepers);
-	}
-}
-
 /* --- Coming and going --- */
 
 /* Free those of p's threads that are gone and have left their stacks. */
@@ -143,11 +117,14 @@ sys_gettid(const unsigned long *arg)
 
 /* --- Futexes --- */
 
-static struct bucket *
-bucket_of(uintptr_t word)
-{
-	return &buckets[(word >> 2) * 0x9e3779b1 % FUTEX_HASH];
-}
+/* One who sleeps on a word. It is on that thread's stack; under futex_lock from
+ * being listed to being woken. */
+struct sleeper {
+	struct list link;
+	uintptr_t word;
+	struct waitq wait;
+	bool woken;
+};
 
 /*
  * On the list first, then the look at the word: a waker changes the word, then
@@ -156,8 +133,8 @@ bucket_of(uintptr_t word)
 long
 sys_futex_wait(const unsigned long *arg)
 {
-	struct sleeper s = {.as = current->proc->as, .word = arg[0]};
-	struct bucket *b = bucket_of(s.word);
+	struct proc *p = current->proc;
+	struct sleeper s = {.word = arg[0]};
 	uint64_t deadline = WAIT_FOREVER;
 	uint32_t value;
 	int r = arg[2] != 0 ? time_copy_in(arg[2], &deadline) : 0;
@@ -167,44 +144,44 @@ sys_futex_wait(const unsigned long *arg)
 	if (r < 0)
 		return r;
 	waitq_init(&s.wait);
-	spin_lock(&b->lock);
-	list_append(&b->sleepers, &s.link);
-	spin_unlock(&b->lock);
+	spin_lock(&p->futex_lock);
+	list_append(&p->sleepers, &s.link);
+	spin_unlock(&p->futex_lock);
 	r = copy_in(&value, s.word, sizeof(value));
 	if (r == 0 && value != (uint32_t)arg[1])
 		r = -EAGAIN;
-	spin_lock(&b->lock);
+	spin_lock(&p->futex_lock);
 	while (r == 0 && !s.woken)
-		r = wait_until(&s.wait, &b->lock, deadline);
+		r = wait_until(&s.wait, &p->futex_lock, deadline);
 	if (s.woken)
 		r = 0;
 	else
 		list_remove(&s.link);
-	spin_unlock(&b->lock);
+	spin_unlock(&p->futex_lock);
 	return r;
 }
 
 static int
 futex_wake(uintptr_t word, int count)
 {
-	struct bucket *b = bucket_of(word);
+	struct proc *p = current->proc;
 	struct list *l, *next;
 	int n = 0;
 
-	spin_lock(&b->lock);
-	list_each_safe (l, next, &b->sleepers) {
+	spin_lock(&p->futex_lock);
+	list_each_safe (l, next, &p->sleepers) {
 		struct sleeper *s = container_of(l, struct sleeper, link);
 
 		if (n == count)
 			break;
-		if (s->word != word || s->as != current->proc->as)
+		if (s->word != word)
 			continue;
 		list_remove(l);
 		s->woken = true;
 		wake_all(&s->wait);
 		n++;
 	}
-	spin_unlock(&b->lock);
+	spin_unlock(&p->futex_lock);
 	return n;
 }
 
