@@ -88,13 +88,12 @@ struct thread {
  */
 register struct thread *current asm("tp");
 
-/* A new thread of p (or of the kernel), not yet runnable. NULL: no memory. */
+/* A new thread of p (or of the kernel), to be woken first. NULL: no memory. */
 struct thread *thread_create(struct proc *p, void (*start)(void));
 void thread_free(struct thread *t);
 
 /* proc/sched.c */
 void sched_init_hart(struct hart *h);
-void thread_start(struct thread *t); /* a new one: let it run */
 /* Make a sleeper runnable; false if it isn't one that this wakes. A signal
  * doesn't wake THREAD_SLEEPING_HARD. */
 bool thread_wake(struct thread *t, bool signal);

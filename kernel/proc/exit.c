@@ -244,14 +244,6 @@ await_child(const struct wanted *w, struct proc **child)
 	}
 }
 
-/* The times of a child that is waited for are its parent's too. */
-static void
-inherit_times(struct proc *p, const struct proc *child)
-{
-	p->child_utime += child->utime + child->child_utime;
-	p->child_stime += child->stime + child->child_stime;
-}
-
 /* Free a zombie that has left the tree, once its threads have left their
  * stacks. */
 static void
@@ -274,14 +266,18 @@ probe_int(uintptr_t user)
 	return r < 0 ? r : copy_out(user, &value, sizeof value);
 }
 
-/* Note a child's news as told; a zombie leaves the tree. Gives its pid. */
+/* Note a child's news as told; a zombie leaves the tree, and its times are its
+ * parent's too. Gives its pid. */
 static pid_t
 collect(struct proc *child, int *status)
 {
+	struct proc *p = current->proc;
+
 	*status = child->status;
 	child->status_new = false;
 	if (child->state == PROC_ZOMBIE) {
-		inherit_times(current->proc, child);
+		p->child_utime += child->utime + child->child_utime;
+		p->child_stime += child->stime + child->child_stime;
 		proc_leave(child);
 	}
 	return child->pid;

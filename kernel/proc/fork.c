@@ -69,7 +69,7 @@ sys_fork(const unsigned long *arg)
 	}
 	fdtable_fork(child->fds, parent->fds);
 	pid = child->pid; /* once started, it may be gone at any time */
-	thread_start(t);
+	thread_wake(t, false);
 	return pid;
 
 no_memory:

@@ -236,7 +236,7 @@ proc_init(void)
 	threads_add(init_proc, t);
 	init_proc->umask = INIT_UMASK;
 	proc_enter(init_proc, NULL);
-	thread_start(t);
+	thread_wake(t, false);
 }
 
 /* The shortest system call: the one to measure the others by. */

@@ -128,19 +128,12 @@ void proc_tell_parent(struct proc *p, int status);
 
 /* threads.c */
 #define THREADS_MAX 512 /* of a process */
+/* Free those of p's threads that are gone and have left their stacks. */
 void threads_reap(struct proc *p);
 /* Make t one of p's threads; false if p has enough, or wants no more. */
 bool threads_add(struct proc *p, struct thread *t);
 /* End all threads but this. -ERESTART: it has to end itself. */
 int threads_alone(void);
-
-/* Has t ended, and left its stack? */
-static inline bool
-thread_is_off(struct thread *t)
-{
-	return __atomic_load_n(&t->state, __ATOMIC_ACQUIRE) == THREAD_DEAD &&
-	       !__atomic_load_n(&t->on_cpu, __ATOMIC_ACQUIRE);
-}
 
 /* Has the current thread been told to leave its process? */
 static inline bool

@@ -176,13 +176,6 @@ thread_wake(struct thread *t, bool signal)
 	return true;
 }
 
-void
-thread_start(struct thread *t)
-{
-	t->state = THREAD_RUNNABLE;
-	make_runnable(t);
-}
-
 /* The first thing in a thread's new turn: who ran before has left its stack. */
 static void
 sched_switched(struct thread *prev)

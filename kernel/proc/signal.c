@@ -229,12 +229,14 @@ take(struct sigaction *act, siginfo_t *info)
 	return sig;
 }
 
-/* The process may have been stopped: all its threads wait here. */
+/* If the process has been stopped, all its threads wait here. */
 static void
 await_continue(void)
 {
 	struct proc *p = current->proc;
 
+	if (p->state != PROC_STOPPED)
+		return; /* whoever stops it tells its threads after */
 	spin_lock(&proc_tree_lock);
 	while (p->state == PROC_STOPPED)
 		wait_uninterruptible(&p->cont_wait, &proc_tree_lock);
@@ -257,7 +259,6 @@ stop(int sig)
 		spin_unlock(&p->lock);
 	}
 	spin_unlock(&proc_tree_lock);
-	await_continue();
 }
 
 static void
@@ -309,28 +310,25 @@ run_handler(int sig, const struct sigaction *act, const siginfo_t *info)
 }
 
 /* Act on all signals that are pending and not blocked. */
-static void
-deliver_ready(void)
+void
+signal_deliver(void)
 {
 	struct sigaction act;
 	siginfo_t info;
 	int sig;
 
-	while ((sig = take(&act, &info)) != 0) {
+	for (;;) {
+		await_continue();
+		if (thread_must_leave())
+			thread_leave();
+		sig = take(&act, &info);
+		if (sig == 0)
+			break;
 		if (act.sa_handler == SIG_DFL)
 			act_by_default(sig);
 		else if (act.sa_handler != SIG_IGN)
 			run_handler(sig, &act, &info);
 	}
-}
-
-void
-signal_deliver(void)
-{
-	await_continue();
-	if (thread_must_leave())
-		thread_leave();
-	deliver_ready();
 	if (current->sigmask_restore) {
 		/* sigsuspend, but no handler ran: it will be called again. */
 		current->sigmask_restore = false;

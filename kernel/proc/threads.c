@@ -23,7 +23,14 @@
 
 /* --- Coming and going --- */
 
-/* Free those of p's threads that are gone and have left their stacks. */
+/* Has t ended, and left its stack? */
+static bool
+is_off(struct thread *t)
+{
+	return __atomic_load_n(&t->state, __ATOMIC_ACQUIRE) == THREAD_DEAD &&
+	       !__atomic_load_n(&t->on_cpu, __ATOMIC_ACQUIRE);
+}
+
 void
 threads_reap(struct proc *p)
 {
@@ -32,7 +39,7 @@ threads_reap(struct proc *p)
 	list_init(&done);
 	spin_lock(&p->lock);
 	list_each_safe (l, next, &p->gone) {
-		if (!thread_is_off(container_of(l, struct thread, proc_link)))
+		if (!is_off(container_of(l, struct thread, proc_link)))
 			continue;
 		list_remove(l);
 		list_append(&done, l);
@@ -104,7 +111,7 @@ sys_thread_create(const unsigned long *arg)
 		return -EAGAIN;
 	}
 	tid = t->tid;
-	thread_start(t);
+	thread_wake(t, false);
 	return tid;
 }
 
@@ -153,12 +160,9 @@ sys_futex_wait(const unsigned long *arg)
 	spin_lock(&p->futex_lock);
 	while (r == 0 && !s.woken)
 		r = wait_until(&s.wait, &p->futex_lock, deadline);
-	if (s.woken)
-		r = 0;
-	else
-		list_remove(&s.link);
+	list_remove(&s.link);
 	spin_unlock(&p->futex_lock);
-	return r;
+	return s.woken ? 0 : r;
 }
 
 static int
