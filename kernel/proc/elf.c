@@ -18,9 +18,7 @@
 #define SEGMENT_MAX 16
 #define HEAP_TOP    (USER_TOP - USER_STACK_MAX)
 
-#define PAGE_MASK     (PAGE_SIZE - 1UL)
-#define PAGE_DOWN(va) ((va) & ~PAGE_MASK)
-#define PAGE_UP(va)   (((va) + PAGE_MASK) & ~PAGE_MASK)
+#define PAGE_MASK (PAGE_SIZE - 1UL)
 
 /* Exactly n bytes at offset: 0, -ENOEXEC if the file is too short. */
 static int
@@ -71,8 +69,8 @@ segment_prot(const Elf64_Phdr *s)
 static int
 segment_map(struct aspace *as, struct vnode *v, const Elf64_Phdr *s)
 {
-	uintptr_t start = PAGE_DOWN(s->p_vaddr);
-	uintptr_t end = PAGE_UP(s->p_vaddr + s->p_memsz);
+	uintptr_t start = s->p_vaddr & ~PAGE_MASK;
+	uintptr_t end = (s->p_vaddr + s->p_memsz + PAGE_MASK) & ~PAGE_MASK;
 	struct region r = {
 	    .start = start,
 	    .end = end,
@@ -82,7 +80,7 @@ segment_map(struct aspace *as, struct vnode *v, const Elf64_Phdr *s)
 
 	if (s->p_filesz > 0) {
 		r.vnode = v;
-		r.offset = PAGE_DOWN(s->p_offset);
+		r.offset = s->p_offset & ~PAGE_MASK;
 		r.filled = s->p_vaddr - start + s->p_filesz;
 	}
 	error = aspace_map(as, &r);

@@ -348,9 +348,7 @@ exec_run(const char *path, struct args *args)
 	return 0;
 }
 
-/* Run path, a kernel string: with the argument arg0, another, if that isn't
- * NULL, and with those of the user's vectors that aren't 0. */
-static int
+int
 exec(const char *path, const char *arg0, uintptr_t argv, uintptr_t envp)
 {
 	struct args args = {.strings = kmalloc(PAGE_SIZE), .room = PAGE_SIZE};
@@ -368,12 +366,6 @@ exec(const char *path, const char *arg0, uintptr_t argv, uintptr_t envp)
 		r = exec_run(path, &args);
 	kfree(args.strings);
 	return r;
-}
-
-int
-exec_kernel(const char *path, const char *arg0)
-{
-	return exec(path, arg0, 0, 0);
 }
 
 long

@@ -110,6 +110,20 @@ exit_begin(int status, bool must)
 	return begun;
 }
 
+/* Close the current process's files, leave its directory. */
+static void
+close_files(struct proc *p)
+{
+	struct vnode *cwd;
+
+	fdtable_close_all(p->fds);
+	spin_lock(&p->lock);
+	cwd = p->cwd;
+	p->cwd = NULL;
+	spin_unlock(&p->lock);
+	vnode_put(cwd);
+}
+
 /* What the last thread does. */
 static void
 end_process(struct proc *p)
@@ -117,7 +131,7 @@ end_process(struct proc *p)
 	if (p == init_proc)
 		machine_poweroff(shell_status(p->exit_status));
 	timer_set(&p->alarm, WAIT_FOREVER, 0);
-	proc_close_files();
+	close_files(p);
 	aspace_free(proc_set_aspace(NULL));
 	become_zombie(p);
 }

@@ -162,7 +162,6 @@ proc_free(struct proc *p)
 {
 	struct list *l, *next;
 
-	threads_reap(p);
 	list_each_safe (l, next, &p->threads) {
 		list_remove(l);
 		thread_free(container_of(l, struct thread, proc_link));
@@ -174,20 +173,6 @@ proc_free(struct proc *p)
 		vnode_put(p->cwd);
 	kfree(p->fds);
 	kfree(p);
-}
-
-void
-proc_close_files(void)
-{
-	struct proc *p = current->proc;
-	struct vnode *cwd;
-
-	fdtable_close_all(p->fds);
-	spin_lock(&p->lock);
-	cwd = p->cwd;
-	p->cwd = NULL;
-	spin_unlock(&p->lock);
-	vnode_put(cwd);
 }
 
 struct aspace *
@@ -212,7 +197,7 @@ init_start(void)
 
 	if (r < 0)
 		panic("process 1 has no root directory: error %d", -r);
-	r = exec_kernel("/bin/init", "init");
+	r = exec("/bin/init", "init", 0, 0);
 	if (r < 0)
 		panic("can't run /bin/init: error %d", -r);
 	trap_return_user();

@@ -108,14 +108,13 @@ struct proc *proc_find(pid_t pid); /* NULL: there is none */
 bool proc_group_exists(pid_t pgrp);
 /* The chain (by pgrp_link) that group pgrp is on; others are on it too. */
 struct list *proc_group_chain(pid_t pgrp);
-/* Close the current process's files, leave its directory. */
-void proc_close_files(void);
 /* Go over to another address space (NULL: none); gives the one before. */
 struct aspace *proc_set_aspace(struct aspace *as);
 
 /* exec.c, elf.c */
-/* Run path with one argument, from kernel memory. 0 or a negative errno. */
-int exec_kernel(const char *path, const char *arg0);
+/* Run path in the current process, with the argument arg0 if that isn't NULL,
+ * and those of the user's vectors that aren't 0. 0 or a negative errno. */
+int exec(const char *path, const char *arg0, uintptr_t argv, uintptr_t envp);
 /* Map the program v into as; ENOEXEC for all that isn't one. */
 int elf_load(struct vnode *v, struct aspace *as, uintptr_t *entry);
 
