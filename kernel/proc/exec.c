@@ -31,6 +31,7 @@ struct args {
 	char *strings;
 	size_t used, room; /* bytes of strings; the buffer's size */
 	unsigned int argc, envc;
+	uintptr_t *vector; /* all vectors, as they go on the stack */
 };
 
 /* Words of the vectors: argc, two NULLs, the empty auxiliary vector. */
@@ -150,39 +151,33 @@ args_drop_first(struct args *a)
 	memmove(a->strings, a->strings + size, a->used);
 }
 
-/* Have the pages that the arguments go to present in as. 0 or -ENOMEM. */
+/* Fill in the vectors, and have all pages that the arguments go to present in
+ * as: then putting them there can't fail. 0 or -ENOMEM. */
 static int
-args_reserve(const struct args *a, struct aspace *as)
+args_prepare(struct args *a, struct aspace *as)
 {
 	uintptr_t page = vector_address(a) & ~(PAGE_SIZE - 1UL);
-	int r = 0;
-
-	for (; page < USER_TOP && r == 0; page += PAGE_SIZE)
-		r = aspace_fault(as, page, PROT_W);
-	return r;
-}
-
-/* Lay out the arguments on the current address space's stack. They have been
- * reserved: nothing can fail. What isn't written is zero. */
-static void
-args_put(const struct args *a)
-{
-	uintptr_t to = vector_address(a), argc = a->argc;
 	uintptr_t string = strings_address(a);
 	const char *s = a->strings;
+	uintptr_t *to;
+	int r = 0;
 
-	copy_out(string, a->strings, a->used);
-	copy_out(to, &argc, sizeof argc);
+	a->vector = to = kzalloc(vector_size(a));
+	if (to == NULL)
+		return -ENOMEM;
+	*to++ = a->argc;
 	for (unsigned int i = 0; i < a->argc + a->envc; i++) {
 		size_t size = strlen(s) + 1;
 
-		to += sizeof string;
 		if (i == a->argc)
-			to += sizeof string; /* argv's end */
-		copy_out(to, &string, sizeof string);
+			to++; /* argv's end */
+		*to++ = string;
 		s += size;
 		string += size;
 	}
+	for (; page < USER_TOP && r == 0; page += PAGE_SIZE)
+		r = aspace_fault(as, page, PROT_W);
+	return r;
 }
 
 /* The file to run, referenced: a regular one that is marked executable. */
@@ -264,7 +259,7 @@ resolve_script(struct vnode **program, const char *path, struct args *a)
 
 /* An address space for program, with a stack that has room for args. */
 static int
-build_image(struct vnode *program, const struct args *args, struct aspace **out,
+build_image(struct vnode *program, struct args *args, struct aspace **out,
 	    uintptr_t *entry)
 {
 	static const struct region stack = {
@@ -281,7 +276,7 @@ build_image(struct vnode *program, const struct args *args, struct aspace **out,
 	if (r == 0)
 		r = aspace_map(as, &stack);
 	if (r == 0)
-		r = args_reserve(args, as);
+		r = args_prepare(args, as);
 	if (r < 0)
 		aspace_free(as);
 	else
@@ -343,7 +338,8 @@ exec_run(const char *path, struct args *args)
 	old = proc_set_aspace(as);
 	if (old != NULL)
 		aspace_free(old);
-	args_put(args);
+	copy_out(strings_address(args), args->strings, args->used);
+	copy_out(vector_address(args), args->vector, vector_size(args));
 	start_program(path, entry, vector_address(args));
 	return 0;
 }
@@ -364,6 +360,7 @@ exec(const char *path, const char *arg0, uintptr_t argv, uintptr_t envp)
 		r = args_copy_vector(&args, envp, &args.envc);
 	if (r == 0)
 		r = exec_run(path, &args);
+	kfree(args.vector);
 	kfree(args.strings);
 	return r;
 }

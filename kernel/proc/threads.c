@@ -60,7 +60,8 @@ threads_alone(void)
 		r = -ERESTART;
 	} else {
 		p->alone = current;
-		signal_tell(p, SIGKILL);
+		if (p->nthreads > 1)
+			signal_tell(p, SIGKILL);
 		while (p->nthreads > 1)
 			wait_uninterruptible(&p->alone_wait, &p->lock);
 		p->alone = NULL;

@@ -8,7 +8,7 @@
 #include "../machine.h"
 #include "proc.h"
 
-/* Level 5; guards the list, and all timers' deadlines and intervals. */
+/* Level 5; guards the list, and changes of deadlines and intervals. */
 static struct spinlock timer_lock = SPINLOCK5("timers");
 static struct list timers = LIST_INIT(timers);
 static uint64_t soonest = WAIT_FOREVER; /* read without the lock */
@@ -54,17 +54,6 @@ timer_set(struct timer *t, uint64_t deadline, uint64_t interval)
 	t->interval = interval;
 	place(t, deadline);
 	spin_unlock(&timer_lock);
-}
-
-struct timer
-timer_get(const struct timer *t)
-{
-	struct timer copy;
-
-	spin_lock(&timer_lock);
-	copy = *t;
-	spin_unlock(&timer_lock);
-	return copy;
 }
 
 /* t is due. If it comes again, then without those times that have passed as

@@ -192,13 +192,13 @@ counts_to_timeval(uint64_t counts)
 static int
 alarm_copy_out(const struct proc *p, uintptr_t user)
 {
-	struct timer t = timer_get(&p->alarm);
+	uint64_t deadline = p->alarm.deadline; /* needs no lock */
 	uint64_t now = rdtime(), left = 0;
 	struct itimerval it;
 
-	if (t.deadline != WAIT_FOREVER) /* due, but not sent: as good as now */
-		left = t.deadline > now ? t.deadline - now : 1;
-	it.it_interval = counts_to_timeval(t.interval);
+	if (deadline != WAIT_FOREVER) /* due, but not sent: as good as now */
+		left = deadline > now ? deadline - now : 1;
+	it.it_interval = counts_to_timeval(p->alarm.interval);
 	it.it_value = counts_to_timeval(left);
 	return copy_out(user, &it, sizeof it);
 }
