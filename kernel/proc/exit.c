@@ -213,49 +213,43 @@ has_news(const struct proc *child, int options)
 	       (child->status_new && options & asked);
 }
 
-/*
- * Look at the current process's children: one with news goes to *out. 0, or
- * -ECHILD if no child can ever be what is wanted. proc_tree_lock is held.
- */
-static int
-find_child(const struct wanted *w, struct proc **out)
+/* The first of the current process's children with news that is wanted, or
+ * NULL; is there *any that may have some? proc_tree_lock is held. */
+static struct proc *
+find_child(const struct wanted *w, bool *any)
 {
-	struct proc *p = current->proc;
 	struct list *l;
-	int r = -ECHILD;
 
-	*out = NULL;
-	list_each (l, &p->children) {
+	*any = false;
+	list_each (l, &current->proc->children) {
 		struct proc *child = container_of(l, struct proc, sibling);
 
 		if (!is_wanted(child, w))
 			continue;
-		r = 0;
-		if (has_news(child, w->options)) {
-			*out = child;
-			break;
-		}
+		*any = true;
+		if (has_news(child, w->options))
+			return child;
 	}
-	return r;
+	return NULL;
 }
 
-/* Wait until there is a child with news, if that is wanted. As find_child,
- * or -ERESTART. proc_tree_lock is held. */
+/* Wait for such a child, unless the options say not to. 0 and *child, which
+ * may be NULL then; -ECHILD or -ERESTART. proc_tree_lock is held. */
 static int
 await_child(const struct wanted *w, struct proc **child)
 {
 	int interrupted = 0;
+	bool any;
 
-	for (;;) {
-		int r = find_child(w, child);
-
-		if (r < 0 || *child != NULL || w->options & WNOHANG)
-			return r;
-		if (interrupted != 0)
+	while ((*child = find_child(w, &any)) == NULL) {
+		if (!any)
+			return -ECHILD;
+		if (w->options & WNOHANG || interrupted != 0)
 			return interrupted;
 		interrupted = wait_on(&current->proc->child_wait,
 				      &proc_tree_lock);
 	}
+	return 0;
 }
 
 /* Free a zombie that has left the tree, once its threads have left their
