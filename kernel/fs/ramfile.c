@@ -296,8 +296,7 @@ const struct vnode_ops ramfile_ops = {
     .write = ramfile_write,
     .truncate = ramfile_truncate,
     .stat = ramnode_stat,
-    .chmod = ramnode_chmod,
-    .utimens = ramnode_utimens,
+    .setattr = ramnode_setattr,
     .getpage = ramfile_getpage,
     .free = ramnode_free,
 };

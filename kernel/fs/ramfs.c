@@ -106,9 +106,9 @@ name_copy(const char *name)
 	return copy;
 }
 
-/* A node that isn't in the tree yet. NULL: no memory. */
+/* A node of mode's type that isn't in the tree yet. NULL: no memory. */
 static struct ramnode *
-node_create(mode_t type, mode_t mode, const char *name)
+node_create(mode_t mode, const char *name)
 {
 	struct ramnode *n = kzalloc(sizeof *n);
 
@@ -119,8 +119,8 @@ node_create(mode_t type, mode_t mode, const char *name)
 		kfree(n);
 		return NULL;
 	}
-	vnode_init(&n->vnode, type == S_IFDIR ? &ramdir_ops : &ramfile_ops,
-		   type);
+	vnode_init(&n->vnode, S_ISDIR(mode) ? &ramdir_ops : &ramfile_ops,
+		   mode & S_IFMT);
 	n->page_lock = (struct spinlock)SPINLOCK1("ramfs pages");
 	n->ino = __atomic_add_fetch(&last_ino, 1, __ATOMIC_RELAXED);
 	n->mode = mode;
@@ -141,13 +141,13 @@ ramnode_free(struct vnode *v)
 	kfree(n);
 }
 
-/* Make a node and enter it; the reference its entry has is the only one. */
+/* The reference that the new node's entry has is its first. */
 static int
-enter(struct vnode *dir, const char *name, mode_t type, mode_t mode,
-      struct vnode **out)
+ramfs_create(struct vnode *dir, const char *name, mode_t mode,
+	     struct vnode **out)
 {
 	struct ramnode *d = ramnode_of(dir);
-	struct ramnode *n = node_create(type, mode, name);
+	struct ramnode *n = node_create(mode, name);
 	int r = 0;
 
 	if (n == NULL)
@@ -170,19 +170,6 @@ enter(struct vnode *dir, const char *name, mode_t type, mode_t mode,
 }
 
 static int
-ramfs_makefile(struct vnode *dir, const char *name, mode_t mode,
-	       struct vnode **out)
-{
-	return enter(dir, name, S_IFREG, mode, out);
-}
-
-static int
-ramfs_mkdir(struct vnode *dir, const char *name, mode_t mode)
-{
-	return enter(dir, name, S_IFDIR, mode, NULL);
-}
-
-static int
 ramfs_lookup(struct vnode *dir, const char *name, struct vnode **out)
 {
 	struct ramnode *d = ramnode_of(dir), *n;
@@ -198,13 +185,13 @@ ramfs_lookup(struct vnode *dir, const char *name, struct vnode **out)
 	return 0;
 }
 
-/* May n be removed by rmdir, or (dir is false) by unlink? */
+/* May n be removed as what type says? */
 static int
-check_remove(const struct ramnode *n, bool dir)
+check_remove(const struct ramnode *n, mode_t type)
 {
 	if (n == NULL)
 		return -ENOENT;
-	if (!dir)
+	if (type != S_IFDIR)
 		return is_dir(n) ? -EPERM : 0;
 	if (!is_dir(n))
 		return -ENOTDIR;
@@ -214,32 +201,20 @@ check_remove(const struct ramnode *n, bool dir)
 }
 
 static int
-remove_child(struct vnode *dir, const char *name, bool is_rmdir)
+ramfs_remove(struct vnode *dir, const char *name, mode_t type)
 {
 	struct ramnode *n;
 	int r;
 
 	spin_lock(&ramfs_lock);
 	n = child_find(ramnode_of(dir), name);
-	r = check_remove(n, is_rmdir);
+	r = check_remove(n, type);
 	if (r == 0)
 		child_remove(n);
 	spin_unlock(&ramfs_lock);
 	if (r == 0)
 		vnode_put(&n->vnode);
 	return r;
-}
-
-static int
-ramfs_unlink(struct vnode *dir, const char *name)
-{
-	return remove_child(dir, name, false);
-}
-
-static int
-ramfs_rmdir(struct vnode *dir, const char *name)
-{
-	return remove_child(dir, name, true);
 }
 
 /* May n be moved to directory to, in the place of old (NULL: no one's)? */
@@ -260,7 +235,7 @@ check_rename(const struct ramnode *n, const struct ramnode *to,
 		return 0;
 	if (is_dir(old) && !is_dir(n))
 		return -EISDIR;
-	return is_dir(n) ? check_remove(old, true) : 0;
+	return is_dir(n) ? check_remove(old, S_IFDIR) : 0;
 }
 
 /* Do it, once it's allowed: n gets a name, and gives its own for it. */
@@ -370,7 +345,7 @@ ramnode_stat(struct vnode *v, struct stat *st)
 
 	st->st_dev = DEV_RAMFS;
 	st->st_ino = n->ino;
-	st->st_mode = v->type | n->mode;
+	st->st_mode = n->mode;
 	spin_lock(&ramfs_lock);
 	if (n->parent != NULL)
 		st->st_nlink = is_dir(n) ? 2 + n->subdirs : 1;
@@ -385,47 +360,36 @@ ramnode_stat(struct vnode *v, struct stat *st)
 }
 
 int
-ramnode_chmod(struct vnode *v, mode_t mode)
+ramnode_setattr(struct vnode *v, const struct attr *a)
 {
 	struct ramnode *n = ramnode_of(v);
 
-	n->mode = mode;
-	n->ctime = time_realtime_ns();
-	return 0;
-}
-
-int
-ramnode_utimens(struct vnode *v, const int64_t ns[2])
-{
-	struct ramnode *n = ramnode_of(v);
-
-	if (ns[0] != TIME_OMIT)
-		n->atime = ns[0];
-	if (ns[1] != TIME_OMIT)
-		n->mtime = ns[1];
+	if (a->mode != OMIT)
+		n->mode = v->type | a->mode;
+	if (a->atime != OMIT)
+		n->atime = a->atime;
+	if (a->mtime != OMIT)
+		n->mtime = a->mtime;
 	n->ctime = time_realtime_ns();
 	return 0;
 }
 
 static const struct vnode_ops ramdir_ops = {
     .lookup = ramfs_lookup,
-    .create = ramfs_makefile,
-    .mkdir = ramfs_mkdir,
-    .unlink = ramfs_unlink,
-    .rmdir = ramfs_rmdir,
+    .create = ramfs_create,
+    .remove = ramfs_remove,
     .rename = ramfs_rename,
     .name = ramfs_name,
     .readdir = ramfs_readdir,
     .stat = ramnode_stat,
-    .chmod = ramnode_chmod,
-    .utimens = ramnode_utimens,
+    .setattr = ramnode_setattr,
     .free = ramnode_free,
 };
 
 struct vnode *
-ramfs_create(void)
+ramfs_root(void)
 {
-	struct ramnode *n = node_create(S_IFDIR, 0755, "");
+	struct ramnode *n = node_create(S_IFDIR | 0755, "");
 
 	if (n == NULL)
 		return NULL;

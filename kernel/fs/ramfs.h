@@ -15,7 +15,7 @@
 struct ramnode {
 	struct vnode vnode; /* first: a ramfs vnode's address is its node's */
 	unsigned long ino;  /* the C library's ino_t has but 16 bits of it */
-	mode_t mode;        /* permissions; chmod sets them */
+	mode_t mode;        /* type and permissions; chmod sets these */
 	int64_t atime, mtime, ctime; /* ns since 1970 */
 
 	/* Its place in the tree; under ramfs_lock. */
@@ -49,10 +49,9 @@ ramnode_of(struct vnode *v)
 	return (struct ramnode *)v;
 }
 
-/* For every node: stat, chmod, utimens. */
+/* For every node. */
 int ramnode_stat(struct vnode *v, struct stat *st);
-int ramnode_chmod(struct vnode *v, mode_t mode);
-int ramnode_utimens(struct vnode *v, const int64_t ns[2]);
+int ramnode_setattr(struct vnode *v, const struct attr *a);
 void ramnode_free(struct vnode *v);
 
 /* Give back all pages of a file that no one can reach any more. */

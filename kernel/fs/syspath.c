@@ -1,4 +1,7 @@
-/* System calls on paths. */
+/*
+ * System calls on paths. A path is fetched onto the kernel's stack, which has
+ * room for two of the longest.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <time.h>
@@ -10,75 +13,37 @@
 
 #define NS_PER_S 1000000000L
 
-/*
- * A path of the caller's. Most are short and lie on the stack; a kernel stack
- * is no place for the longest there can be, though.
- */
-struct path {
-	char *str;
-	char small[128];
-};
-
-/* Fetch the path at address user: 0, and path_free is due; or -errno. */
-static int
-path_get(struct path *p, uintptr_t user)
-{
-	ssize_t r = copy_in_str(p->small, user, sizeof p->small);
-
-	p->str = p->small;
-	if (r != -ENAMETOOLONG)
-		return r < 0 ? r : 0;
-	p->str = kmalloc(PATH_MAX_LEN);
-	if (p->str == NULL)
-		return -ENOMEM;
-	r = copy_in_str(p->str, user, PATH_MAX_LEN);
-	if (r < 0)
-		kfree(p->str);
-	return r < 0 ? r : 0;
-}
-
-static void
-path_free(struct path *p)
-{
-	if (p->str != p->small)
-		kfree(p->str);
-}
-
 /* What the path at address user leads to, referenced. */
 static int
 lookup_user(uintptr_t user, struct vnode **out)
 {
-	struct path p;
-	int r = path_get(&p, user);
+	char path[PATH_MAX_LEN];
+	ssize_t r = copy_in_str(path, user, sizeof path);
 
-	if (r < 0)
-		return r;
-	r = vfs_lookup(p.str, out);
-	path_free(&p);
-	return r;
+	return r < 0 ? r : vfs_lookup(path, out);
 }
 
+/* The descriptor is taken before anything is done that can't be undone: open
+ * may create or cut a file. */
 long
 sys_open(const unsigned long *arg)
 {
+	char path[PATH_MAX_LEN];
 	int flags = arg[1], fd, r;
 	struct file *f;
-	struct path p;
 
-	r = path_get(&p, arg[0]);
+	r = copy_in_str(path, arg[0], sizeof path);
 	if (r < 0)
 		return r;
 	fd = fd_reserve(0, flags & O_CLOEXEC);
-	if (fd >= 0) {
-		r = vfs_open(p.str, flags, arg[2], &f);
-		if (r == 0) {
-			fd_bind(fd, f);
-		} else {
-			fd_release(fd);
-			fd = r;
-		}
+	if (fd < 0)
+		return fd;
+	r = vfs_open(path, flags, arg[2], &f);
+	if (r < 0) {
+		fd_release(fd);
+		return r;
 	}
-	path_free(&p);
+	fd_bind(fd, f);
 	return fd;
 }
 
@@ -96,59 +61,42 @@ sys_stat(const unsigned long *arg)
 	return r < 0 ? r : copy_out(arg[1], &st, sizeof st);
 }
 
+static long
+call_with_path(int (*call)(const char *, mode_t), uintptr_t user, mode_t mode)
+{
+	char path[PATH_MAX_LEN];
+	ssize_t r = copy_in_str(path, user, sizeof path);
+
+	return r < 0 ? r : call(path, mode);
+}
+
 long
 sys_mkdir(const unsigned long *arg)
 {
-	struct path p;
-	int r = path_get(&p, arg[0]);
-
-	if (r < 0)
-		return r;
-	r = vfs_mkdir(p.str, arg[1]);
-	path_free(&p);
-	return r;
-}
-
-static long
-call_with_path(int (*call)(const char *), uintptr_t user)
-{
-	struct path p;
-	int r = path_get(&p, user);
-
-	if (r < 0)
-		return r;
-	r = call(p.str);
-	path_free(&p);
-	return r;
+	return call_with_path(vfs_mkdir, arg[0], arg[1]);
 }
 
 long
 sys_rmdir(const unsigned long *arg)
 {
-	return call_with_path(vfs_rmdir, arg[0]);
+	return call_with_path(vfs_remove, arg[0], S_IFDIR);
 }
 
 long
 sys_unlink(const unsigned long *arg)
 {
-	return call_with_path(vfs_unlink, arg[0]);
+	return call_with_path(vfs_remove, arg[0], S_IFREG);
 }
 
 long
 sys_rename(const unsigned long *arg)
 {
-	struct path old, new;
-	int r = path_get(&old, arg[0]);
+	char old[PATH_MAX_LEN], new[PATH_MAX_LEN];
+	ssize_t r = copy_in_str(old, arg[0], sizeof old);
 
-	if (r < 0)
-		return r;
-	r = path_get(&new, arg[1]);
-	if (r == 0) {
-		r = vfs_rename(old.str, new.str);
-		path_free(&new);
-	}
-	path_free(&old);
-	return r;
+	if (r >= 0)
+		r = copy_in_str(new, arg[1], sizeof new);
+	return r < 0 ? r : vfs_rename(old, new);
 }
 
 long
@@ -176,27 +124,24 @@ sys_chdir(const unsigned long *arg)
 long
 sys_getcwd(const unsigned long *arg)
 {
+	char path[PATH_MAX_LEN];
 	struct vnode *dir;
-	size_t size = arg[1];
-	char *buf;
-	long r;
+	ssize_t n;
+	int r;
 
-	if (size == 0)
+	if (arg[1] == 0)
 		return -EINVAL;
-	buf = kmalloc(PATH_MAX_LEN);
-	if (buf == NULL)
-		return -ENOMEM;
 	r = vfs_lookup(".", &dir);
-	if (r == 0) {
-		r = vfs_path(dir, buf, PATH_MAX_LEN);
-		vnode_put(dir);
-	}
-	if (r >= 0 && (size_t)++r > size)
-		r = -ERANGE;
-	if (r >= 0 && copy_out(arg[0], buf, r) < 0)
-		r = -EFAULT;
-	kfree(buf);
-	return r;
+	if (r < 0)
+		return r;
+	n = vfs_path(dir, path, sizeof path);
+	vnode_put(dir);
+	if (n < 0)
+		return n;
+	n++;
+	if ((size_t)n > arg[1])
+		return -ERANGE;
+	return copy_out(arg[0], path, n) < 0 ? -EFAULT : n;
 }
 
 /* Everyone is root: only a device's mode, and a missing execute bit, count. */
@@ -234,68 +179,54 @@ sys_access(const unsigned long *arg)
 	return r;
 }
 
-long
-sys_chmod(const unsigned long *arg)
+static long
+change(uintptr_t user, const struct attr *a)
 {
 	struct vnode *v;
-	int r = lookup_user(arg[0], &v);
+	int r = lookup_user(user, &v);
 
 	if (r < 0)
 		return r;
-	r = -EROFS;
-	if (v->ops->chmod != NULL)
-		r = v->ops->chmod(v, arg[1] & 07777);
+	r = v->ops->setattr != NULL ? v->ops->setattr(v, a) : -EROFS;
 	vnode_put(v);
 	return r;
 }
 
-/* In ns since 1970; TIME_OMIT; or -EINVAL. */
+long
+sys_chmod(const unsigned long *arg)
+{
+	const struct attr a = {
+	    .mode = arg[1] & 07777, .atime = OMIT, .mtime = OMIT};
+
+	return change(arg[0], &a);
+}
+
+/* In ns since 1970; OMIT; or -EINVAL. */
 static int64_t
 time_in_ns(const struct timespec *t)
 {
 	if (t->tv_nsec == UTIME_NOW)
 		return time_realtime_ns();
 	if (t->tv_nsec == UTIME_OMIT)
-		return TIME_OMIT;
+		return OMIT;
 	if (t->tv_nsec < 0 || t->tv_nsec >= NS_PER_S || t->tv_sec < 0 ||
 	    t->tv_sec >= INT64_MAX / NS_PER_S)
 		return -EINVAL;
 	return t->tv_sec * NS_PER_S + t->tv_nsec;
 }
 
-/* The two times at address user, in ns; address 0 stands for now. */
-static int
-copy_in_times(uintptr_t user, int64_t ns[2])
-{
-	struct timespec t[2];
-
-	if (user == 0) {
-		ns[0] = ns[1] = time_realtime_ns();
-		return 0;
-	}
-	if (copy_in(t, user, sizeof t) < 0)
-		return -EFAULT;
-	for (int i = 0; i < 2; i++) {
-		ns[i] = time_in_ns(&t[i]);
-		if (ns[i] == -EINVAL)
-			return -EINVAL;
-	}
-	return 0;
-}
-
+/* Without times, now. */
 long
 sys_utimens(const unsigned long *arg)
 {
-	struct vnode *v;
-	int64_t ns[2];
-	int r = copy_in_times(arg[1], ns);
+	struct timespec t[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_NOW}};
+	struct attr a = {.mode = OMIT};
 
-	if (r < 0)
-		return r;
-	r = lookup_user(arg[0], &v);
-	if (r < 0)
-		return r;
-	r = v->ops->utimens != NULL ? v->ops->utimens(v, ns) : -EROFS;
-	vnode_put(v);
-	return r;
+	if (arg[1] != 0 && copy_in(t, arg[1], sizeof t) < 0)
+		return -EFAULT;
+	a.atime = time_in_ns(&t[0]);
+	a.mtime = time_in_ns(&t[1]);
+	if (a.atime == -EINVAL || a.mtime == -EINVAL)
+		return -EINVAL;
+	return change(arg[0], &a);
 }

@@ -119,7 +119,8 @@ write_file(const char *path, mode_t mode, const void *data, size_t size)
 	ssize_t n;
 	int r;
 
-	vfs_unlink(path); /* an earlier archive's, which had its own mode */
+	/* An earlier archive's, which had its own mode. */
+	vfs_remove(path, S_IFREG);
 	r = vfs_open(path, O_WRONLY | O_CREAT | O_EXCL, mode, &f);
 	if (r < 0)
 		return r;

@@ -54,23 +54,26 @@ vnode_stat(struct vnode *v, struct stat *st)
 	return v->ops->stat(v, st);
 }
 
-static mode_t
-apply_umask(mode_t mode)
+/* Make what w names, of mode's type. */
+static int
+create_last(struct walk *w, mode_t mode, struct vnode **out)
 {
-	return mode & 07777 & ~(current->proc ? current->proc->umask : 0);
+	if (w->dir->ops->create == NULL)
+		return -EROFS;
+	if (current->proc != NULL)
+		mode &= ~current->proc->umask;
+	return w->dir->ops->create(w->dir, w->name, mode, out);
 }
 
 /* Make the file that w names; it didn't exist a moment ago. */
 static int
-create_last(struct walk *w, mode_t mode, struct vnode **out)
+create_file(struct walk *w, mode_t mode, struct vnode **out)
 {
 	if (is_dots(w->name))
 		return -ENOENT;
 	if (w->slash)
 		return -EISDIR;
-	if (w->dir->ops->create == NULL)
-		return -EROFS;
-	return w->dir->ops->create(w->dir, w->name, apply_umask(mode), out);
+	return create_last(w, S_IFREG | (mode & 07777), out);
 }
 
 /* For O_CREAT: find path, or make it. If another makes it between our look
@@ -93,7 +96,7 @@ find_or_create(const char *path, bool exclusive, mode_t mode,
 		if (r == 0)
 			r = -EEXIST;
 		else if (r == -ENOENT)
-			r = create_last(&w, mode, out);
+			r = create_file(&w, mode, out);
 	} while (r == -EEXIST && !exclusive);
 	vnode_put(w.dir);
 	return r;
@@ -167,56 +170,48 @@ vfs_mkdir(const char *path, mode_t mode)
 
 	if (r < 0)
 		return r;
-	if (w.name[0] == '\0' || is_dots(w.name))
-		r = -EEXIST;
-	else if (w.dir->ops->mkdir == NULL)
-		r = -EROFS;
-	else
-		r = w.dir->ops->mkdir(w.dir, w.name, apply_umask(mode));
+	r = -EEXIST;
+	if (w.name[0] != '\0' && !is_dots(w.name))
+		r = create_last(&w, S_IFDIR | (mode & 07777), NULL);
 	vnode_put(w.dir);
 	return r;
 }
 
-int
-vfs_unlink(const char *path)
+/* May what w names be removed, from its name? */
+static int
+check_remove(struct walk *w, mode_t type)
 {
-	struct walk w;
-	int r = walk(path, &w);
+	int r;
 
-	if (r < 0)
-		return r;
-	if (w.name[0] == '\0' || is_dots(w.name)) {
-		r = -EPERM;
-	} else if (w.slash) {
-		/* It is a directory, or it's an error anyway. */
-		r = walk_last(&w);
-		if (r == 0)
-			r = -EPERM;
-	} else if (w.dir->ops->unlink == NULL) {
-		r = -EROFS;
-	} else {
-		r = w.dir->ops->unlink(w.dir, w.name);
+	if (type == S_IFDIR) {
+		if (w->name[0] == '\0')
+			return -EBUSY;
+		if (is_dots(w->name))
+			return w->name[1] == '\0' ? -EINVAL : -ENOTEMPTY;
+		return 0;
 	}
-	vnode_put(w.dir);
-	return r;
+	if (w->name[0] == '\0' || is_dots(w->name))
+		return -EPERM;
+	if (!w->slash)
+		return 0;
+	/* It is a directory, or it's an error anyway. */
+	r = walk_last(w);
+	return r < 0 ? r : -EPERM;
 }
 
 int
-vfs_rmdir(const char *path)
+vfs_remove(const char *path, mode_t type)
 {
 	struct walk w;
 	int r = walk(path, &w);
 
 	if (r < 0)
 		return r;
-	if (w.name[0] == '\0')
-		r = -EBUSY;
-	else if (is_dots(w.name))
-		r = w.name[1] == '\0' ? -EINVAL : -ENOTEMPTY;
-	else if (w.dir->ops->rmdir == NULL)
-		r = -EROFS;
-	else
-		r = w.dir->ops->rmdir(w.dir, w.name);
+	r = check_remove(&w, type);
+	if (r == 0)
+		r = w.dir->ops->remove != NULL
+			? w.dir->ops->remove(w.dir, w.name, type)
+			: -EROFS;
 	vnode_put(w.dir);
 	return r;
 }
@@ -304,7 +299,7 @@ void
 vfs_init(void)
 {
 	size_t size = machine.initrd_end - machine.initrd_start;
-	struct vnode *root = ramfs_create();
+	struct vnode *root = ramfs_root();
 	int r = 0;
 
 	if (root == NULL)

@@ -46,6 +46,14 @@ struct dirent;
 struct poller; /* a thread in select or poll (fs/select.c) */
 void poll_wait(struct poller *p, struct waitq *q, struct spinlock *lk);
 
+/* What chmod and utimens change; OMIT leaves a thing as it is. */
+struct attr {
+	int mode;             /* permissions */
+	int64_t atime, mtime; /* ns since 1970 */
+};
+
+#define OMIT (-1)
+
 /*
  * A file system implements these; a vnode lacking one gets the errno said
  * beside it. Names are one component, never "." (nor "..", but for lookup).
@@ -55,11 +63,14 @@ struct vnode_ops {
 	/* Directories. lookup: a referenced vnode, or -ENOENT; ".." is asked
 	 * too, but not of a mounted root. */
 	int (*lookup)(struct vnode *dir, const char *name, struct vnode **out);
+	/* A regular file, or a directory, as mode's type says; EEXIST if there
+	 * is any by that name. out may be NULL. */
 	int (*create)(struct vnode *dir, const char *name, mode_t mode,
-		      struct vnode **out); /* EROFS; EEXIST if it's there */
-	int (*mkdir)(struct vnode *dir, const char *name, mode_t mode);
-	int (*unlink)(struct vnode *dir, const char *name); /* EROFS */
-	int (*rmdir)(struct vnode *dir, const char *name);
+		      struct vnode **out); /* EROFS */
+	/* An empty directory, or whatever else isn't a directory, as type
+	 * says. */
+	int (*remove)(struct vnode *dir, const char *name,
+		      mode_t type); /* EROFS */
 	int (*rename)(struct vnode *from, const char *old, struct vnode *to,
 		      const char *new); /* EROFS */
 	/* Its own name in its parent, into NAME_MAX_LEN + 1 bytes; -ENOENT if
@@ -82,16 +93,13 @@ struct vnode_ops {
 			     struct poller *p);        /* always ready */
 	int (*truncate)(struct vnode *v, off_t size);  /* EINVAL */
 	int (*stat)(struct vnode *v, struct stat *st); /* st is all zeroes */
-	int (*chmod)(struct vnode *v, mode_t mode);    /* EROFS */
-	/* Times of access and change in ns since 1970, or TIME_OMIT. */
-	int (*utimens)(struct vnode *v, const int64_t ns[2]); /* EROFS */
+	int (*setattr)(struct vnode *v, const struct attr *a); /* EROFS */
 	/* The page that holds offset, referenced, to be mapped read-only. */
 	int (*getpage)(struct vnode *v, off_t offset, void **page);
 	void (*free)(struct vnode *v); /* the last reference is gone */
 };
 
 #define DIR_COOKIE 2
-#define TIME_OMIT  (-1) /* leave this one as it is */
 
 struct vnode {
 	const struct vnode_ops *ops;
@@ -128,8 +136,8 @@ int vfs_lookup(const char *path, struct vnode **out);
 /* Open path as open(2) does: O_CREAT, O_EXCL, O_TRUNC, O_DIRECTORY.. */
 int vfs_open(const char *path, int flags, mode_t mode, struct file **out);
 int vfs_mkdir(const char *path, mode_t mode);
-int vfs_unlink(const char *path);
-int vfs_rmdir(const char *path);
+/* type: as remove has it. */
+int vfs_remove(const char *path, mode_t type);
 int vfs_rename(const char *old, const char *new);
 /* Cut v, or lengthen it with zeroes. */
 int vfs_truncate(struct vnode *v, off_t size);
@@ -183,7 +191,7 @@ void fd_set_cloexec(int fd, bool cloexec);
 /* Two open files on a new pipe: end[0] reads, end[1] writes. */
 int pipe_create(struct file *end[2]);
 
-struct vnode *ramfs_create(void);                   /* root of an empty one */
+struct vnode *ramfs_root(void); /* of a new, empty one; NULL: no memory */
 int ustar_unpack(const void *archive, size_t size); /* into / */
 int devfs_init(void);                               /* mount /dev */
 
