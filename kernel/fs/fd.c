@@ -1,16 +1,15 @@
 /*
  * Descriptors: a process's table of open files.
  *
- * A descriptor is first reserved and then bound, so that open can find out
- * that there is none left before it has created or truncated anything.
+ * A file may be put here before it's opened, so that open can find out that
+ * there is no descriptor left before it has created or truncated anything.
+ * Until then no one else sees it: the descriptor counts as closed, but taken.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "../proc/proc.h"
 #include "vfs.h"
-
-#define FD_BIT(fd) ((uint64_t)1 << (fd))
 
 void
 fdtable_init(struct fdtable *t)
@@ -19,63 +18,43 @@ fdtable_init(struct fdtable *t)
 	t->lock = (struct spinlock)SPINLOCK1("descriptors");
 }
 
+static bool
+is_open(const struct file *f)
+{
+	return f != NULL && __atomic_load_n(&f->vnode, __ATOMIC_ACQUIRE);
+}
+
 /* The child isn't running yet: only the parent's table needs its lock. */
 void
 fdtable_fork(struct fdtable *child, struct fdtable *parent)
 {
 	spin_lock(&parent->lock);
-	for (int fd = 0; fd < FD_MAX && parent->used >> fd; fd++) {
+	child->top = parent->top;
+	for (int fd = 0; fd < parent->top; fd++) {
 		struct file *f = parent->file[fd];
 
-		if (f == NULL)
+		if (!is_open(f))
 			continue;
 		file_ref(f);
 		child->file[fd] = f;
-		child->used |= FD_BIT(fd);
+		child->cloexec[fd] = parent->cloexec[fd];
 	}
-	child->cloexec = parent->cloexec & child->used;
 	spin_unlock(&parent->lock);
 }
 
-/* Empty a slot; gives the file that was there. The lock is held. */
-static struct file *
-fd_take(struct fdtable *t, int fd)
+/* Close all, or those that are close-on-exec. The process has one thread, so
+ * the table needs no lock. */
+void
+fdtable_close(struct fdtable *t, bool all)
 {
-	struct file *f = t->file[fd];
+	for (int fd = 0; fd < t->top; fd++) {
+		struct file *f = t->file[fd];
 
-	t->file[fd] = NULL;
-	t->used &= ~FD_BIT(fd);
-	t->cloexec &= ~FD_BIT(fd);
-	return f;
-}
-
-/* Close those whose bit is set. A close may sleep: not under the lock. */
-static void
-close_many(struct fdtable *t, uint64_t which)
-{
-	for (int fd = 0; fd < FD_MAX && which >> fd; fd++) {
-		struct file *f;
-
-		if (!(which & FD_BIT(fd)))
+		if (f == NULL || !(all || t->cloexec[fd]))
 			continue;
-		spin_lock(&t->lock);
-		f = fd_take(t, fd);
-		spin_unlock(&t->lock);
-		if (f != NULL)
-			file_put(f);
+		t->file[fd] = NULL;
+		file_put(f);
 	}
-}
-
-void
-fdtable_exec(struct fdtable *t)
-{
-	close_many(t, t->cloexec);
-}
-
-void
-fdtable_close_all(struct fdtable *t)
-{
-	close_many(t, t->used);
 }
 
 struct file *
@@ -88,71 +67,56 @@ fd_get(int fd)
 		return NULL;
 	spin_lock(&t->lock);
 	f = t->file[fd];
-	if (f != NULL)
+	if (is_open(f))
 		file_ref(f);
+	else
+		f = NULL;
 	spin_unlock(&t->lock);
 	return f;
 }
 
-int
-fd_reserve(int min, bool cloexec)
+/* Let fd stand for f. The lock is held. */
+static void
+assign(struct fdtable *t, int fd, struct file *f, bool cloexec)
 {
-	struct fdtable *t = current->proc->fds;
-	int fd = min;
-
-	spin_lock(&t->lock);
-	while (fd < FD_MAX && t->used & FD_BIT(fd))
-		fd++;
-	if (fd < FD_MAX) {
-		t->used |= FD_BIT(fd);
-		if (cloexec)
-			t->cloexec |= FD_BIT(fd);
-	}
-	spin_unlock(&t->lock);
-	return fd < FD_MAX ? fd : -EMFILE;
-}
-
-void
-fd_bind(int fd, struct file *f)
-{
-	struct fdtable *t = current->proc->fds;
-
-	spin_lock(&t->lock);
 	t->file[fd] = f;
-	spin_unlock(&t->lock);
-}
-
-void
-fd_release(int fd)
-{
-	struct fdtable *t = current->proc->fds;
-
-	spin_lock(&t->lock);
-	fd_take(t, fd);
-	spin_unlock(&t->lock);
+	t->cloexec[fd] = cloexec;
+	if (fd >= t->top)
+		t->top = fd + 1;
 }
 
 int
 fd_install(struct file *f, int min, bool cloexec)
 {
-	int fd = fd_reserve(min, cloexec);
+	struct fdtable *t = current->proc->fds;
+	int fd = min;
 
-	if (fd >= 0)
-		fd_bind(fd, f);
-	return fd;
+	spin_lock(&t->lock);
+	while (fd < FD_MAX && t->file[fd] != NULL)
+		fd++;
+	if (fd < FD_MAX)
+		assign(t, fd, f, cloexec);
+	spin_unlock(&t->lock);
+	if (fd < FD_MAX)
+		return fd;
+	file_put(f);
+	return -EMFILE;
 }
 
 int
-fd_close(int fd)
+fd_close(int fd, const struct file *only)
 {
 	struct fdtable *t = current->proc->fds;
-	struct file *f = NULL;
+	struct file *f;
 
 	if ((unsigned int)fd >= FD_MAX)
 		return -EBADF;
 	spin_lock(&t->lock);
-	if (t->file[fd] != NULL)
-		f = fd_take(t, fd);
+	f = t->file[fd];
+	if (only != NULL ? f == only : is_open(f))
+		t->file[fd] = NULL;
+	else
+		f = NULL;
 	spin_unlock(&t->lock);
 	if (f == NULL)
 		return -EBADF;
@@ -160,45 +124,23 @@ fd_close(int fd)
 	return 0;
 }
 
-/* A slot that another thread has reserved is busy: it will be bound. */
 int
 fd_dup2(struct file *f, int fd)
 {
 	struct fdtable *t = current->proc->fds;
-	struct file *old = NULL;
+	struct file *old;
 
 	spin_lock(&t->lock);
-	if (t->file[fd] == NULL && t->used & FD_BIT(fd)) {
-		spin_unlock(&t->lock);
-		file_put(f);
-		return -EBUSY;
+	old = t->file[fd];
+	if (old != NULL && !is_open(old)) {
+		/* Another thread is about to open it. */
+		old = f;
+		f = NULL;
+	} else {
+		assign(t, fd, f, false);
 	}
-	old = fd_take(t, fd);
-	t->file[fd] = f;
-	t->used |= FD_BIT(fd);
 	spin_unlock(&t->lock);
 	if (old != NULL)
 		file_put(old);
-	return fd;
-}
-
-bool
-fd_cloexec(int fd)
-{
-	struct fdtable *t = current->proc->fds;
-
-	return t->cloexec & FD_BIT(fd);
-}
-
-void
-fd_set_cloexec(int fd, bool cloexec)
-{
-	struct fdtable *t = current->proc->fds;
-
-	spin_lock(&t->lock);
-	if (t->file[fd] != NULL && cloexec)
-		t->cloexec |= FD_BIT(fd);
-	else if (t->file[fd] != NULL)
-		t->cloexec &= ~FD_BIT(fd);
-	spin_unlock(&t->lock);
+	return f != NULL ? fd : -EBUSY;
 }

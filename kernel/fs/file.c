@@ -79,7 +79,7 @@ file_open(struct file *f, struct vnode *v, int flags)
 	if (v->ops->open != NULL)
 		r = v->ops->open(v, f);
 	if (r == 0)
-		f->vnode = v;
+		__atomic_store_n(&f->vnode, v, __ATOMIC_RELEASE);
 	return r;
 }
 
@@ -92,59 +92,14 @@ file_ref(struct file *f)
 void
 file_put(struct file *f)
 {
-	struct vnode *v = f->vnode;
-
 	if (__atomic_sub_fetch(&f->refs, 1, __ATOMIC_ACQ_REL) != 0)
 		return;
-	if (v != NULL) {
-		if (v->ops->close != NULL)
-			v->ops->close(v, f);
-		vnode_put(v);
+	if (f->vnode != NULL) {
+		if (f->vnode->ops->close != NULL)
+			f->vnode->ops->close(f->vnode, f);
+		vnode_put(f->vnode);
 	}
 	kfree(f);
-}
-
-/*
- * Call op at the file's offset, and move that on. Regular files keep others
- * from the offset meanwhile. A device may block for long, and someone who
- * waits for its file's lock couldn't be interrupted: there, the offset is
- * added to afterwards.
- */
-static ssize_t
-file_transfer(struct file *f, struct uio *u,
-	      ssize_t (*op)(struct vnode *, struct file *, struct uio *))
-{
-	ssize_t n;
-
-	if (f->vnode->type == S_IFREG) {
-		mutex_lock(&f->lock);
-		u->offset = f->offset;
-		n = op(f->vnode, f, u);
-		if (n > 0)
-			f->offset = u->offset;
-		mutex_unlock(&f->lock);
-		return n;
-	}
-	u->offset = __atomic_load_n(&f->offset, __ATOMIC_RELAXED);
-	n = op(f->vnode, f, u);
-	if (n > 0 && !f->vnode->stream)
-		__atomic_fetch_add(&f->offset, n, __ATOMIC_RELAXED);
-	return n;
-}
-
-ssize_t
-file_read(struct file *f, struct uio *u)
-{
-	if (f->vnode->type == S_IFDIR)
-		return -EISDIR;
-	return file_transfer(f, u, f->vnode->ops->read);
-}
-
-ssize_t
-file_write(struct file *f, struct uio *u)
-{
-	u->append = __atomic_load_n(&f->flags, __ATOMIC_RELAXED) & O_APPEND;
-	return file_transfer(f, u, f->vnode->ops->write);
 }
 
 unsigned int

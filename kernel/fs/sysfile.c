@@ -24,88 +24,100 @@ writable(const struct file *f)
 long
 sys_close(const unsigned long *arg)
 {
-	return fd_close(arg[0]);
+	return fd_close(arg[0], NULL);
+}
+
+typedef ssize_t (*transfer_op)(struct vnode *, struct file *, struct uio *);
+
+/*
+ * Call op at the file's offset, and move that on. Regular files keep others
+ * from the offset meanwhile. A device may block for long, and someone who
+ * waits for its file's lock couldn't be interrupted: there, the offset is
+ * added to afterwards.
+ */
+static ssize_t
+at_offset(struct file *f, struct uio *u, transfer_op op)
+{
+	struct vnode *v = f->vnode;
+	ssize_t n;
+
+	if (v->type == S_IFREG) {
+		mutex_lock(&f->lock);
+		u->offset = f->offset;
+		n = op(v, f, u);
+		if (n > 0)
+			f->offset = u->offset;
+		mutex_unlock(&f->lock);
+		return n;
+	}
+	u->offset = __atomic_load_n(&f->offset, __ATOMIC_RELAXED);
+	n = op(v, f, u);
+	if (n > 0 && !v->stream)
+		__atomic_fetch_add(&f->offset, n, __ATOMIC_RELAXED);
+	return n;
+}
+
+/*
+ * Read or write at u's offset, if positioned, or else at the file's. Inlined:
+ * what a call is, it needn't find out.
+ */
+static inline __attribute__((always_inline)) long
+transfer(int fd, struct uio *u, bool write, bool positioned)
+{
+	struct file *f = fd_get(fd);
+	transfer_op op;
+	long r;
+
+	if (f == NULL)
+		return -EBADF;
+	op = write ? f->vnode->ops->write : f->vnode->ops->read;
+	u->append = write && !positioned && f->flags & O_APPEND;
+	if (!(write ? writable(f) : readable(f)))
+		r = -EBADF;
+	else if (positioned && f->vnode->stream)
+		r = -ESPIPE;
+	else if (!write && f->vnode->type == S_IFDIR)
+		r = -EISDIR;
+	else if (u->offset < 0 || u->left > LONG_MAX)
+		r = -EINVAL;
+	else if (positioned)
+		r = op(f->vnode, f, u);
+	else
+		r = at_offset(f, u, op);
+	file_put(f);
+	return r;
 }
 
 long
 sys_read(const unsigned long *arg)
 {
 	struct uio u = {.base = arg[1], .left = arg[2]};
-	struct file *f = fd_get(arg[0]);
-	long r;
 
-	if (f == NULL)
-		return -EBADF;
-	if (!readable(f))
-		r = -EBADF;
-	else if (u.left > LONG_MAX)
-		r = -EINVAL;
-	else
-		r = file_read(f, &u);
-	file_put(f);
-	return r;
+	return transfer(arg[0], &u, false, false);
 }
 
 long
 sys_write(const unsigned long *arg)
 {
 	struct uio u = {.base = arg[1], .left = arg[2]};
-	struct file *f = fd_get(arg[0]);
-	long r;
 
-	if (f == NULL)
-		return -EBADF;
-	if (!writable(f))
-		r = -EBADF;
-	else if (u.left > LONG_MAX)
-		r = -EINVAL;
-	else
-		r = file_write(f, &u);
-	file_put(f);
-	return r;
-}
-
-/* pread and pwrite: may they be done with f? */
-static int
-check_positioned(const struct file *f, const struct uio *u)
-{
-	if (f->vnode->stream)
-		return -ESPIPE;
-	if (f->vnode->type == S_IFDIR)
-		return -EISDIR;
-	return u->offset < 0 || u->left > LONG_MAX ? -EINVAL : 0;
+	return transfer(arg[0], &u, true, false);
 }
 
 long
 sys_pread(const unsigned long *arg)
 {
 	struct uio u = {.base = arg[1], .left = arg[2], .offset = arg[3]};
-	struct file *f = fd_get(arg[0]);
-	long r;
 
-	if (f == NULL)
-		return -EBADF;
-	r = readable(f) ? check_positioned(f, &u) : -EBADF;
-	if (r == 0)
-		r = f->vnode->ops->read(f->vnode, f, &u);
-	file_put(f);
-	return r;
+	return transfer(arg[0], &u, false, true);
 }
 
 long
 sys_pwrite(const unsigned long *arg)
 {
 	struct uio u = {.base = arg[1], .left = arg[2], .offset = arg[3]};
-	struct file *f = fd_get(arg[0]);
-	long r;
 
-	if (f == NULL)
-		return -EBADF;
-	r = writable(f) ? check_positioned(f, &u) : -EBADF;
-	if (r == 0)
-		r = f->vnode->ops->write(f->vnode, f, &u);
-	file_put(f);
-	return r;
+	return transfer(arg[0], &u, true, true);
 }
 
 /* Where lseek counts from; or -EINVAL. f's lock is held. */
@@ -162,23 +174,12 @@ sys_lseek(const unsigned long *arg)
 	return r;
 }
 
-/* The lowest free descriptor >= min for f, whose reference goes there. */
-static long
-install(struct file *f, int min, bool cloexec)
-{
-	int fd = fd_install(f, min, cloexec);
-
-	if (fd < 0)
-		file_put(f);
-	return fd;
-}
-
 long
 sys_dup(const unsigned long *arg)
 {
 	struct file *f = fd_get(arg[0]);
 
-	return f != NULL ? install(f, 0, false) : -EBADF;
+	return f != NULL ? fd_install(f, 0, false) : -EBADF;
 }
 
 long
@@ -209,41 +210,36 @@ set_flags(struct file *f, int flags)
 		;
 }
 
-/* fcntl's commands that give no new descriptor. */
-static int
-control(struct file *f, int fd, int cmd, int arg)
-{
-	switch (cmd) {
-	case F_GETFD:
-		return fd_cloexec(fd) ? FD_CLOEXEC : 0;
-	case F_SETFD:
-		fd_set_cloexec(fd, arg & FD_CLOEXEC);
-		return 0;
-	case F_GETFL:
-		return f->flags;
-	case F_SETFL:
-		set_flags(f, arg);
-		return 0;
-	default:
-		return -EINVAL;
-	}
-}
-
 long
 sys_fcntl(const unsigned long *arg)
 {
-	int fd = arg[0], cmd = arg[1], value = arg[2];
+	int fd = arg[0], cmd = arg[1], value = arg[2], r = 0;
 	struct file *f = fd_get(fd);
-	int r;
+	bool *cloexec = &current->proc->fds->cloexec[fd];
 
 	if (f == NULL)
 		return -EBADF;
-	if (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC) {
+	switch (cmd) {
+	case F_DUPFD:
+	case F_DUPFD_CLOEXEC:
 		if (value >= 0 && value < FD_MAX)
-			return install(f, value, cmd == F_DUPFD_CLOEXEC);
+			return fd_install(f, value, cmd == F_DUPFD_CLOEXEC);
 		r = -EINVAL;
-	} else {
-		r = control(f, fd, cmd, value);
+		break;
+	case F_GETFD:
+		r = *cloexec ? FD_CLOEXEC : 0;
+		break;
+	case F_SETFD:
+		*cloexec = value & FD_CLOEXEC;
+		break;
+	case F_GETFL:
+		r = f->flags;
+		break;
+	case F_SETFL:
+		set_flags(f, value);
+		break;
+	default:
+		r = -EINVAL;
 	}
 	file_put(f);
 	return r;
@@ -335,22 +331,6 @@ sys_ftruncate(const unsigned long *arg)
 	return r;
 }
 
-/* Descriptors for both ends of a pipe; takes over the files on success. */
-static int
-install_both(struct file *end[2], int fd[2])
-{
-	fd[0] = fd_install(end[0], 0, false);
-	if (fd[0] < 0)
-		return fd[0];
-	fd[1] = fd_install(end[1], 0, false);
-	if (fd[1] < 0) {
-		file_ref(end[0]);
-		fd_close(fd[0]);
-		return fd[1];
-	}
-	return 0;
-}
-
 long
 sys_pipe(const unsigned long *arg)
 {
@@ -360,16 +340,15 @@ sys_pipe(const unsigned long *arg)
 
 	if (r < 0)
 		return r;
-	r = install_both(end, fd);
+	fd[0] = fd_install(end[0], 0, false);
+	fd[1] = fd_install(end[1], 0, false);
+	if (fd[0] < 0 || fd[1] < 0)
+		r = -EMFILE;
+	else
+		r = copy_out(arg[0], fd, sizeof fd);
 	if (r < 0) {
-		file_put(end[0]);
-		file_put(end[1]);
-		return r;
+		fd_close(fd[0], NULL);
+		fd_close(fd[1], NULL);
 	}
-	if (copy_out(arg[0], fd, sizeof fd) < 0) {
-		fd_close(fd[0]);
-		fd_close(fd[1]);
-		return -EFAULT;
-	}
-	return 0;
+	return r;
 }

@@ -35,15 +35,17 @@ sys_open(const unsigned long *arg)
 	r = copy_in_str(path, arg[0], sizeof path);
 	if (r < 0)
 		return r;
-	fd = fd_reserve(0, flags & O_CLOEXEC);
+	f = file_alloc();
+	if (f == NULL)
+		return -ENOMEM;
+	fd = fd_install(f, 0, flags & O_CLOEXEC);
 	if (fd < 0)
 		return fd;
-	r = vfs_open(path, flags, arg[2], &f);
+	r = vfs_open(f, path, flags, arg[2]);
 	if (r < 0) {
-		fd_release(fd);
+		fd_close(fd, f);
 		return r;
 	}
-	fd_bind(fd, f);
 	return fd;
 }
 

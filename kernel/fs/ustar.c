@@ -115,20 +115,18 @@ write_file(const char *path, mode_t mode, const void *data, size_t size)
 	    .left = size,
 	    .kernel = true,
 	};
-	struct file *f;
+	struct file *f = file_alloc();
 	ssize_t n;
-	int r;
 
+	if (f == NULL)
+		return -ENOMEM;
 	/* An earlier archive's, which had its own mode. */
 	vfs_remove(path, S_IFREG);
-	r = vfs_open(path, O_WRONLY | O_CREAT | O_EXCL, mode, &f);
-	if (r < 0)
-		return r;
-	n = file_write(f, &u);
+	n = vfs_open(f, path, O_WRONLY | O_CREAT | O_EXCL, mode);
+	if (n == 0)
+		n = f->vnode->ops->write(f->vnode, f, &u);
 	file_put(f);
-	if (n < 0)
-		return n;
-	return (size_t)n == size ? 0 : -ENOSPC;
+	return n < 0 || (size_t)n == size ? n : -ENOSPC;
 }
 
 static int

@@ -117,12 +117,15 @@ check_open(const struct vnode *v, int flags)
 	return 0;
 }
 
-static int
-open_path(struct file *f, const char *path, int flags, mode_t mode)
+int
+vfs_open(struct file *f, const char *path, int flags, mode_t mode)
 {
 	struct vnode *v;
 	int r;
 
+	if ((flags & O_ACCMODE) == O_ACCMODE ||
+	    (flags & O_CREAT && flags & O_DIRECTORY))
+		return -EINVAL;
 	if (flags & O_CREAT)
 		r = find_or_create(path, flags & O_EXCL, mode, &v);
 	else
@@ -140,26 +143,6 @@ open_path(struct file *f, const char *path, int flags, mode_t mode)
 	    v->type == S_IFREG)
 		return vfs_truncate(v, 0);
 	return 0;
-}
-
-int
-vfs_open(const char *path, int flags, mode_t mode, struct file **out)
-{
-	struct file *f;
-	int r;
-
-	if ((flags & O_ACCMODE) == O_ACCMODE ||
-	    (flags & O_CREAT && flags & O_DIRECTORY))
-		return -EINVAL;
-	f = file_alloc();
-	if (f == NULL)
-		return -ENOMEM;
-	r = open_path(f, path, flags, mode);
-	if (r < 0)
-		file_put(f);
-	else
-		*out = f;
-	return r;
 }
 
 int

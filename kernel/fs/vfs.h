@@ -133,8 +133,9 @@ int vnode_stat(struct vnode *v, struct stat *st);
 
 /* Paths start at the root, or at the current process's directory. */
 int vfs_lookup(const char *path, struct vnode **out);
-/* Open path as open(2) does: O_CREAT, O_EXCL, O_TRUNC, O_DIRECTORY.. */
-int vfs_open(const char *path, int flags, mode_t mode, struct file **out);
+/* Open path as open(2) does: O_CREAT, O_EXCL, O_TRUNC, O_DIRECTORY.. f is as
+ * file_alloc gave it. */
+int vfs_open(struct file *f, const char *path, int flags, mode_t mode);
 int vfs_mkdir(const char *path, mode_t mode);
 /* type: as remove has it. */
 int vfs_remove(const char *path, mode_t type);
@@ -152,8 +153,6 @@ struct file *file_alloc(void); /* refs 1, all else zero; NULL: no memory */
 int file_open(struct file *f, struct vnode *v, int flags);
 void file_ref(struct file *f);
 void file_put(struct file *f);
-ssize_t file_read(struct file *f, struct uio *u);  /* at the file's offset, */
-ssize_t file_write(struct file *f, struct uio *u); /* which moves */
 unsigned int file_poll(struct file *f, struct poller *p);
 
 /* Descriptors of a process (fs/fd.c). */
@@ -162,31 +161,24 @@ unsigned int file_poll(struct file *f, struct poller *p);
 struct fdtable {
 	struct spinlock lock; /* level 1; guards all */
 	struct file *file[FD_MAX];
-	uint64_t used;    /* a bit each: open, or reserved */
-	uint64_t cloexec; /* a bit each */
+	bool cloexec[FD_MAX]; /* what a free one has here doesn't matter */
+	int top;              /* from here on none was ever used */
 };
 
 void fdtable_init(struct fdtable *t);
 void fdtable_fork(struct fdtable *child, struct fdtable *parent);
-void fdtable_exec(struct fdtable *t); /* close what is close-on-exec */
-void fdtable_close_all(struct fdtable *t);
+void fdtable_close(struct fdtable *t, bool all); /* or the close-on-exec */
 struct file *fd_get(int fd); /* current's, referenced; NULL: EBADF */
 /*
- * Take the lowest free descriptor >= min, or -EMFILE, before anything is done
- * that couldn't be undone; then give it a file, whose reference it takes over,
- * or give it back.
+ * The lowest free descriptor >= min for f, whose reference it takes over; if
+ * there is none, f is let go: -EMFILE. f may be opened afterwards.
  */
-int fd_reserve(int min, bool cloexec);
-void fd_bind(int fd, struct file *f);
-void fd_release(int fd);
-/* Both at once: -EMFILE leaves the reference with the caller. */
 int fd_install(struct file *f, int min, bool cloexec);
-int fd_close(int fd); /* 0 or -EBADF */
+/* 0 or -EBADF. only: close fd if it stands for that, opened or not; NULL: for
+ * any open file. */
+int fd_close(int fd, const struct file *only);
 /* Make f what fd stands for; takes the reference over. fd is in range. */
 int fd_dup2(struct file *f, int fd); /* fd, or -EBUSY */
-/* Is fd, an open one, closed on exec? Shall it be? */
-bool fd_cloexec(int fd);
-void fd_set_cloexec(int fd, bool cloexec);
 
 /* Two open files on a new pipe: end[0] reads, end[1] writes. */
 int pipe_create(struct file *end[2]);

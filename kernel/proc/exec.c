@@ -292,7 +292,7 @@ start_program(const char *path, uintptr_t entry, uintptr_t sp)
 	const char *slash = strrchr(path, '/');
 	unsigned long sstatus = csr_read(sstatus);
 
-	fdtable_exec(p->fds);
+	fdtable_close(p->fds, false);
 	signal_exec(p);
 	profil_off(p);
 	spin_lock(&proc_tree_lock);

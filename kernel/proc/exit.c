@@ -116,7 +116,7 @@ close_files(struct proc *p)
 {
 	struct vnode *cwd;
 
-	fdtable_close_all(p->fds);
+	fdtable_close(p->fds, true);
 	spin_lock(&p->lock);
 	cwd = p->cwd;
 	p->cwd = NULL;
