@@ -1,13 +1,14 @@
 /*
  * Pipes: a ring of pages between two open files.
  *
- * Positions count bytes; position p lies in the ring's page p / PAGE_SIZE.
- * Pages are found as writing reaches them, and kept until the pipe goes. An
- * empty pipe starts again at position 0, so one that is read as fast as it's
- * written stays on its first page.
+ * Each end has a position, which counts the bytes that have passed there;
+ * position p lies in the ring's page p / PAGE_SIZE. Pages are found as writing
+ * reaches them, and kept until the pipe goes. An empty pipe starts again at
+ * position 0, so one that is read as fast as it's written stays on its first
+ * page.
  *
- * One reader and one writer at a time move bytes, without the spinlock, for
- * that may fault and sleep: the reader from head up, the writer from tail up.
+ * One thread at an end at a time moves bytes, without the spinlock, for that
+ * may fault and sleep: the reader from its position up, the writer from its.
  * `busy` says that an end is taken: unlike a mutex, it can be waited for until
  * a signal comes. A write of at most PIPE_BUF bytes waits for room for all of
  * them, and publishes them at once.
@@ -15,9 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <string.h>
 
-#include "../print.h"
 #include "../proc/proc.h"
 #include "../syscall.h"
 #include "vfs.h"
@@ -26,9 +25,13 @@
 #define PIPE_SIZE  (PIPE_PAGES * PAGE_SIZE) /* bytes */
 #define PIPE_BUF   PAGE_SIZE                /* written in one piece */
 
+/* The ends, by how a file that is one was opened. */
+enum { READER = O_RDONLY, WRITER = O_WRONLY, ENDS };
+
 struct pipe_end {
 	bool open;
-	bool busy; /* a thread moves bytes at this end */
+	bool busy;  /* a thread moves bytes at this end */
+	size_t pos; /* changed with the lock held, when not busy */
 	struct waitq wait;
 };
 
@@ -36,8 +39,7 @@ struct pipe {
 	struct vnode vnode; /* first: the vnode's address is the pipe's */
 	unsigned long ino;
 	struct spinlock lock; /* level 1; guards the rest */
-	struct pipe_end reader, writer;
-	size_t head, tail;      /* read so far; written so far */
+	struct pipe_end end[ENDS];
 	char *page[PIPE_PAGES]; /* changed by the writer alone */
 };
 
@@ -49,6 +51,12 @@ pipe_of(struct vnode *v)
 	return (struct pipe *)v;
 }
 
+static int
+side_of(const struct file *f)
+{
+	return f->flags & O_ACCMODE;
+}
+
 static void
 wake(struct pipe_end *end)
 {
@@ -56,174 +64,112 @@ wake(struct pipe_end *end)
 		wake_all(&end->wait);
 }
 
-/* How many bytes can be written. The lock is held. */
-static size_t
-room(const struct pipe *p)
+/*
+ * The next four do the work for both ends. They are inlined into pipe_read and
+ * pipe_write, where the side is a constant.
+ */
+#define INLINED static inline __attribute__((always_inline))
+
+/* How many bytes can be moved at an end. The lock is held. */
+INLINED size_t
+available(const struct pipe *p, int side)
 {
-	return PIPE_SIZE - (p->tail - p->head);
+	size_t unread = p->end[WRITER].pos - p->end[READER].pos;
+
+	return side == READER ? unread : PIPE_SIZE - unread;
 }
 
-/* The slot of the page that position pos lies in. */
-static char **
-slot(struct pipe *p, size_t pos)
-{
-	return &p->page[pos / PAGE_SIZE % PIPE_PAGES];
-}
-
-/* How many of n bytes from position pos on lie in one page. */
-static size_t
-within_page(size_t pos, size_t n)
-{
-	size_t rest = PAGE_SIZE - pos % PAGE_SIZE;
-
-	return n < rest ? n : rest;
-}
-
-/* Move n bytes from position pos on to u; an error if none were. */
-static ssize_t
-copy_from_ring(struct pipe *p, size_t pos, size_t n, struct uio *u)
+/*
+ * Move n bytes between u and the ring, from position pos on. Gives n, or an
+ * error; but a reader's bytes that came before an error count.
+ */
+INLINED ssize_t
+copy(struct pipe *p, int side, size_t pos, size_t n, struct uio *u)
 {
 	size_t end = pos + n, at = pos;
 
 	while (at < end) {
-		ssize_t r = uio_to(u, *slot(p, at) + at % PAGE_SIZE,
-				   within_page(at, end - at));
-
-		if (r < 0)
-			return at > pos ? (ssize_t)(at - pos) : r;
-		at += r;
-	}
-	return n;
-}
-
-/* Move n bytes from u to position pos on: all of them, or an error. */
-static ssize_t
-copy_to_ring(struct pipe *p, size_t pos, size_t n, struct uio *u)
-{
-	size_t end = pos + n, at = pos;
-
-	while (at < end) {
-		char **page = slot(p, at);
+		char **page = &p->page[at / PAGE_SIZE % PIPE_PAGES];
+		size_t rest = PAGE_SIZE - at % PAGE_SIZE;
 		ssize_t r;
 
+		if (rest > end - at)
+			rest = end - at;
 		if (*page == NULL)
 			*page = page_alloc();
 		if (*page == NULL)
 			return -ENOMEM;
-		r = uio_from(u, *page + at % PAGE_SIZE,
-			     within_page(at, end - at));
+		if (side == READER)
+			r = uio_to(u, *page + at % PAGE_SIZE, rest);
+		else
+			r = uio_from(u, *page + at % PAGE_SIZE, rest);
 		if (r < 0)
-			return r;
+			return side == READER && at > pos ? (ssize_t)(at - pos)
+							  : r;
 		at += r;
 	}
 	return n;
 }
 
-/* Wait until there is something to read, and no other reader; gives how much,
- * 0 at the end of it. The lock is held. */
-static ssize_t
-wait_for_data(struct pipe *p, struct file *f)
+/* Wait until want bytes can be moved at an end where no one else does; gives
+ * how many, 0 at the end of all reading. The lock is held. */
+INLINED ssize_t
+wait_for(struct pipe *p, int side, struct file *f, size_t want)
 {
-	while (p->reader.busy || p->head == p->tail) {
+	for (;;) {
+		size_t n = available(p, side);
 		int r;
 
-		if (p->head == p->tail && !p->writer.open)
+		if (side == WRITER && !p->end[READER].open)
+			return -EPIPE;
+		if (side == READER && n == 0 && !p->end[WRITER].open)
 			return 0;
-		if (p->head == p->tail && f->flags & O_NONBLOCK)
+		if (n >= want && !p->end[side].busy)
+			return n;
+		if (n < want && f->flags & O_NONBLOCK)
 			return -EAGAIN;
-		r = wait_on(&p->reader.wait, &p->lock);
+		r = wait_on(&p->end[side].wait, &p->lock);
 		if (r < 0)
 			return r;
 	}
-	return p->tail - p->head;
+}
+
+/* Move what can be moved at f's end once that is want bytes. */
+INLINED ssize_t
+move(struct pipe *p, int side, struct file *f, struct uio *u, size_t want)
+{
+	struct pipe_end *end = &p->end[side];
+	ssize_t n;
+
+	spin_lock(&p->lock);
+	n = wait_for(p, side, f, want);
+	if (n > 0) {
+		end->busy = true;
+		spin_unlock(&p->lock);
+		if ((size_t)n > u->left)
+			n = u->left;
+		n = copy(p, side, end->pos, n, u);
+		spin_lock(&p->lock);
+		end->busy = false;
+		if (n > 0)
+			end->pos += n;
+		if (available(p, READER) == 0 && !p->end[WRITER].busy)
+			p->end[READER].pos = p->end[WRITER].pos = 0;
+		/* Those who wait for their turn at this end; and the other end,
+		 * but a writer not for each byte of room: it asks for a page's
+		 * at most. */
+		wake(&p->end[READER]);
+		if (side == WRITER || available(p, WRITER) >= PIPE_BUF)
+			wake(&p->end[WRITER]);
+	}
+	spin_unlock(&p->lock);
+	return n;
 }
 
 static ssize_t
 pipe_read(struct vnode *v, struct file *f, struct uio *u)
 {
-	struct pipe *p = pipe_of(v);
-	ssize_t n;
-	size_t head;
-
-	if (u->left == 0)
-		return 0;
-	spin_lock(&p->lock);
-	n = wait_for_data(p, f);
-	if (n <= 0) {
-		spin_unlock(&p->lock);
-		return n;
-	}
-	p->reader.busy = true;
-	head = p->head;
-	spin_unlock(&p->lock);
-
-	if ((size_t)n > u->left)
-		n = u->left;
-	n = copy_from_ring(p, head, n, u);
-
-	spin_lock(&p->lock);
-	p->reader.busy = false;
-	if (n > 0)
-		p->head += n;
-	if (p->head == p->tail && !p->writer.busy)
-		p->head = p->tail = 0;
-	/* Not for each byte of room: a writer asks for a page's at most. */
-	if (room(p) >= PIPE_BUF)
-		wake(&p->writer);
-	wake(&p->reader); /* another may have waited for its turn */
-	spin_unlock(&p->lock);
-	return n;
-}
-
-/* Wait until there is room for want bytes, and no other writer; gives how
- * much there is. The lock is held. */
-static ssize_t
-wait_for_room(struct pipe *p, struct file *f, size_t want)
-{
-	for (;;) {
-		int r;
-
-		if (!p->reader.open)
-			return -EPIPE;
-		if (!p->writer.busy && room(p) >= want)
-			return room(p);
-		if (room(p) < want && f->flags & O_NONBLOCK)
-			return -EAGAIN;
-		r = wait_on(&p->writer.wait, &p->lock);
-		if (r < 0)
-			return r;
-	}
-}
-
-/* One piece of a write: what there is room for. */
-static ssize_t
-write_piece(struct pipe *p, struct file *f, struct uio *u, size_t want)
-{
-	size_t tail;
-	ssize_t n;
-
-	spin_lock(&p->lock);
-	n = wait_for_room(p, f, want);
-	if (n < 0) {
-		spin_unlock(&p->lock);
-		return n;
-	}
-	p->writer.busy = true;
-	tail = p->tail;
-	spin_unlock(&p->lock);
-
-	if ((size_t)n > u->left)
-		n = u->left;
-	n = copy_to_ring(p, tail, n, u);
-
-	spin_lock(&p->lock);
-	p->writer.busy = false;
-	if (n > 0)
-		p->tail += n;
-	wake(&p->reader);
-	wake(&p->writer);
-	spin_unlock(&p->lock);
-	return n;
+	return u->left > 0 ? move(pipe_of(v), READER, f, u, 1) : 0;
 }
 
 /*
@@ -242,7 +188,7 @@ pipe_write(struct vnode *v, struct file *f, struct uio *u)
 
 		if (!whole && f->flags & O_NONBLOCK)
 			want = 1;
-		n = write_piece(pipe_of(v), f, u, want);
+		n = move(pipe_of(v), WRITER, f, u, want);
 		if (n < 0)
 			break;
 		total += n;
@@ -252,30 +198,24 @@ pipe_write(struct vnode *v, struct file *f, struct uio *u)
 	return total > 0 ? (ssize_t)total : n;
 }
 
-static bool
-is_reader(const struct file *f)
-{
-	return (f->flags & O_ACCMODE) == O_RDONLY;
-}
-
 static unsigned int
 pipe_poll(struct vnode *v, struct file *f, struct poller *poller)
 {
 	struct pipe *p = pipe_of(v);
+	int side = side_of(f);
 	unsigned int ready = 0;
 
 	spin_lock(&p->lock);
-	if (is_reader(f)) {
-		poll_wait(poller, &p->reader.wait, &p->lock);
-		if (p->head != p->tail)
+	poll_wait(poller, &p->end[side].wait, &p->lock);
+	if (side == READER) {
+		if (available(p, READER) > 0)
 			ready |= POLLIN;
-		if (!p->writer.open)
+		if (!p->end[WRITER].open)
 			ready |= POLLHUP;
 	} else {
-		poll_wait(poller, &p->writer.wait, &p->lock);
-		if (room(p) >= PIPE_BUF)
+		if (available(p, WRITER) >= PIPE_BUF)
 			ready |= POLLOUT;
-		if (!p->reader.open)
+		if (!p->end[READER].open)
 			ready |= POLLERR;
 	}
 	spin_unlock(&p->lock);
@@ -289,21 +229,16 @@ pipe_close(struct vnode *v, struct file *f)
 	struct pipe *p = pipe_of(v);
 
 	spin_lock(&p->lock);
-	if (is_reader(f))
-		p->reader.open = false;
-	else
-		p->writer.open = false;
-	wake(&p->reader);
-	wake(&p->writer);
+	p->end[side_of(f)].open = false;
+	wake(&p->end[READER]);
+	wake(&p->end[WRITER]);
 	spin_unlock(&p->lock);
 }
 
 static int
 pipe_stat(struct vnode *v, struct stat *st)
 {
-	struct pipe *p = pipe_of(v);
-
-	st->st_ino = p->ino;
+	st->st_ino = pipe_of(v)->ino;
 	st->st_mode = S_IFIFO | 0600;
 	st->st_nlink = 1;
 	st->st_blksize = PIPE_BUF;
@@ -330,39 +265,29 @@ static const struct vnode_ops pipe_ops = {
     .free = pipe_free,
 };
 
-static struct pipe *
-pipe_alloc(void)
+int
+pipe_create(struct file *end[2])
 {
 	static unsigned long last_ino; /* atomic */
 	struct pipe *p = kzalloc(sizeof *p);
 
-	if (p == NULL)
-		return NULL;
-	vnode_init(&p->vnode, &pipe_ops, S_IFIFO);
-	p->vnode.stream = true;
-	p->ino = __atomic_add_fetch(&last_ino, 1, __ATOMIC_RELAXED);
-	p->lock = (struct spinlock)SPINLOCK1("pipe");
-	p->reader.open = p->writer.open = true;
-	waitq_init(&p->reader.wait);
-	waitq_init(&p->writer.wait);
-	return p;
-}
-
-int
-pipe_create(struct file *end[2])
-{
-	struct pipe *p = pipe_alloc();
-
-	end[0] = file_alloc();
-	end[1] = file_alloc();
-	if (p == NULL || end[0] == NULL || end[1] == NULL) {
-		kfree(end[0]);
-		kfree(end[1]);
+	end[READER] = file_alloc();
+	end[WRITER] = file_alloc();
+	if (p == NULL || end[READER] == NULL || end[WRITER] == NULL) {
+		kfree(end[READER]);
+		kfree(end[WRITER]);
 		kfree(p);
 		return -ENOMEM;
 	}
-	vnode_ref(&p->vnode); /* one for each end */
-	file_open(end[0], &p->vnode, O_RDONLY);
-	file_open(end[1], &p->vnode, O_WRONLY);
+	vnode_init(&p->vnode, &pipe_ops, S_IFIFO);
+	p->vnode.refs = ENDS;
+	p->vnode.stream = true;
+	p->ino = __atomic_add_fetch(&last_ino, 1, __ATOMIC_RELAXED);
+	p->lock = (struct spinlock)SPINLOCK1("pipe");
+	for (int side = 0; side < ENDS; side++) {
+		p->end[side].open = true;
+		waitq_init(&p->end[side].wait);
+		file_open(end[side], &p->vnode, side);
+	}
 	return 0;
 }
