@@ -10,20 +10,25 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/select.h>
 
-#include "../machine.h"
 #include "../print.h"
 #include "../proc/proc.h"
+#include "../riscv.h"
 #include "../syscall.h"
 #include "vfs.h"
 
-#define US_PER_S 1000000
+#define US_PER_S  1000000
+#define NS_PER_US 1000
 
-/* One file of interest. */
-struct watch {
-	struct file *file;        /* referenced; NULL: nothing to watch */
-	unsigned int want, ready; /* POLL* */
+/* What a call asks, and what it's told: poll's own terms; select's sets are
+ * put in these. */
+struct question {
+	unsigned int n;
+	struct pollfd fd[FD_MAX];
+	struct file *file[FD_MAX]; /* referenced; NULL: none */
+	unsigned int always;       /* events told even if not asked for */
 };
 
 /* A place in a queue. */
@@ -111,34 +116,40 @@ poller_sleep(struct poller *p, unsigned long deadline)
 	return r;
 }
 
-/* Ask all files; gives how many have something of interest. */
+/* Ask all files; gives how many have something to tell. */
 static int
-scan(struct watch *w, unsigned int n, struct poller *p)
+scan(struct question *q, struct poller *p)
 {
 	int count = 0;
 
-	for (unsigned int i = 0; i < n; i++) {
-		if (w[i].file != NULL)
-			w[i].ready = file_poll(w[i].file, p) & w[i].want;
-		count += w[i].ready != 0;
+	for (unsigned int i = 0; i < q->n; i++) {
+		struct pollfd *fd = &q->fd[i];
+
+		fd->revents = 0;
+		if (q->file[i] != NULL)
+			fd->revents = file_poll(q->file[i], p) &
+				      (fd->events | q->always);
+		else if (fd->fd >= 0)
+			fd->revents = POLLNVAL;
+		count += fd->revents != 0;
 	}
 	return count;
 }
 
-/* Wait until a file is ready or deadline has passed (0: has long). Gives how
- * many are ready, -EINTR, or -ENOMEM. */
+/* Ask until a file has something to tell or deadline has passed (0: has long).
+ * Gives how many have, -EINTR, or -ENOMEM. */
 static int
-watch_wait(struct watch *w, unsigned int n, unsigned long deadline)
+scan_until(struct question *q, unsigned long deadline)
 {
-	int count = scan(w, n, NULL), r = 0;
+	int count = scan(q, NULL), r = 0;
 	struct poller *p;
 
 	if (count > 0 || deadline == 0)
 		return count;
-	p = poller_create(n);
+	p = poller_create(q->n);
 	if (p == NULL)
 		return -ENOMEM;
-	while ((count = scan(w, n, p)) == 0 && r == 0) {
+	while ((count = scan(q, p)) == 0 && r == 0) {
 		r = poller_sleep(p, deadline);
 		poller_leave(p);
 	}
@@ -147,88 +158,60 @@ watch_wait(struct watch *w, unsigned int n, unsigned long deadline)
 	return count == 0 && r == -ERESTART ? -EINTR : count;
 }
 
-static void
-watch_release(struct watch *w, unsigned int n)
+static int
+ask(struct question *q, unsigned long deadline)
 {
-	for (unsigned int i = 0; i < n; i++)
-		if (w[i].file != NULL)
-			file_put(w[i].file);
-	kfree(w);
-}
-
-/* The deadline, in counts of rdtime, that is so far away; 0: at once. */
-static unsigned long
-deadline_after(uint64_t seconds, uint64_t us)
-{
-	uint64_t now = rdtime();
-
-	if (seconds == 0 && us == 0)
-		return 0;
-	if (seconds >= (WAIT_FOREVER - now) / machine.timebase - 1)
-		return WAIT_FOREVER;
-	/* Rounded up: never early. */
-	return now + seconds * machine.timebase +
-	       (us * machine.timebase + US_PER_S - 1) / US_PER_S;
-}
-
-/* poll's list becomes watches; an entry whose descriptor is bad is ready. */
-static void
-watch_pollfds(struct watch *w, const struct pollfd *fds, unsigned int n)
-{
-	for (unsigned int i = 0; i < n; i++) {
-		if (fds[i].fd < 0)
-			continue;
-		w[i].file = fd_get(fds[i].fd);
-		w[i].want = (unsigned short)fds[i].events | POLLERR | POLLHUP;
-		w[i].ready = w[i].file == NULL ? POLLNVAL : 0;
-	}
-}
-
-static long
-poll_fds(struct pollfd *fds, unsigned int n, unsigned long deadline)
-{
-	struct watch *w = kzalloc(n * sizeof *w);
 	int r;
 
-	if (w == NULL)
-		return -ENOMEM;
-	watch_pollfds(w, fds, n);
-	r = watch_wait(w, n, deadline);
-	for (unsigned int i = 0; i < n; i++)
-		fds[i].revents = w[i].ready;
-	watch_release(w, n);
+	for (unsigned int i = 0; i < q->n; i++)
+		q->file[i] = fd_get(q->fd[i].fd);
+	r = scan_until(q, deadline);
+	for (unsigned int i = 0; i < q->n; i++)
+		if (q->file[i] != NULL)
+			file_put(q->file[i]);
+	return r;
+}
+
+/* The deadline that is so far away, or 0: at once; 0 or -EINVAL. */
+static int
+deadline_after(time_t sec, long us, unsigned long *deadline)
+{
+	struct timespec ts = {.tv_sec = sec};
+	int r;
+
+	if (us < 0 || us >= US_PER_S)
+		return -EINVAL;
+	ts.tv_nsec = us * NS_PER_US;
+	r = time_deadline(&ts, deadline);
+	if (r == 0 && *deadline != 0)
+		*deadline += rdtime();
 	return r;
 }
 
 long
 sys_poll(const unsigned long *arg)
 {
-	unsigned long n = arg[1];
-	int ms = arg[2];
+	struct question q;
 	unsigned long deadline = WAIT_FOREVER;
-	struct pollfd *fds;
-	long r;
+	size_t size = arg[1] * sizeof q.fd[0];
+	int ms = arg[2], r;
 
-	if (n > FD_MAX)
+	if (arg[1] > FD_MAX)
 		return -EINVAL;
-	fds = kmalloc((n + 1) * sizeof *fds); /* n may be 0: a plain sleep */
-	if (fds == NULL)
-		return -ENOMEM;
 	if (ms >= 0)
-		deadline = deadline_after(ms / 1000, ms % 1000 * 1000);
-	r = copy_in(fds, arg[0], n * sizeof *fds);
-	if (r == 0)
-		r = poll_fds(fds, n, deadline);
-	if (r >= 0 && copy_out(arg[0], fds, n * sizeof *fds) < 0)
-		r = -EFAULT;
-	kfree(fds);
-	return r;
+		deadline_after(ms / 1000, ms % 1000 * 1000, &deadline);
+	if (copy_in(q.fd, arg[0], size) < 0)
+		return -EFAULT;
+	q.n = arg[1];
+	q.always = POLLERR | POLLHUP;
+	r = ask(&q, deadline);
+	return r >= 0 && copy_out(arg[0], q.fd, size) < 0 ? -EFAULT : r;
 }
 
-/* select's three sets, as poll's events; and what fills each in the answer. */
+/* select's three sets, as poll's events: what fills each in the answer. */
 enum { SETS = 3 };
 
-static const unsigned int set_want[SETS] = {
+static const unsigned int set_events[SETS] = {
     POLLIN | POLLHUP | POLLERR,
     POLLOUT | POLLERR,
     POLLPRI,
@@ -237,57 +220,47 @@ static const unsigned int set_want[SETS] = {
 _Static_assert(sizeof(fd_set) == sizeof(uint64_t) && FD_SETSIZE == FD_MAX,
 	       "a set of descriptors is one word");
 
-/* The sets become watches; -EBADF if one names a bad descriptor. */
-static int
-watch_sets(struct watch *w, const uint64_t set[SETS], unsigned int n)
+/* A question for each descriptor that is in any of the sets. */
+static void
+ask_sets(struct question *q, const uint64_t set[SETS], int n)
 {
-	for (unsigned int fd = 0; fd < n; fd++) {
+	uint64_t any = 0;
+
+	q->n = 0;
+	q->always = 0;
+	for (int i = 0; i < SETS; i++)
+		any |= set[i];
+	for (int fd = 0; fd < n && any >> fd; fd++) {
+		struct pollfd p = {.fd = fd};
+
 		for (int i = 0; i < SETS; i++)
 			if (set[i] >> fd & 1)
-				w[fd].want |= set_want[i];
-		if (w[fd].want == 0)
-			continue;
-		w[fd].file = fd_get(fd);
-		if (w[fd].file == NULL)
-			return -EBADF;
+				p.events |= set_events[i];
+		if (p.events != 0)
+			q->fd[q->n++] = p;
 	}
-	return 0;
 }
 
-/* The sets become the answer: gives how many bits they have. */
+/* The sets become the answer: gives how many bits they have, or -EBADF. */
 static int
-answer_sets(const struct watch *w, uint64_t set[SETS], unsigned int n)
+answer_sets(const struct question *q, uint64_t set[SETS])
 {
+	uint64_t ready[SETS] = {0};
 	int count = 0;
 
-	for (int i = 0; i < SETS; i++) {
-		uint64_t ready = 0;
+	for (unsigned int k = 0; k < q->n; k++) {
+		const struct pollfd *p = &q->fd[k];
 
-		for (unsigned int fd = 0; fd < n; fd++)
-			if (set[i] >> fd & 1 && w[fd].ready & set_want[i]) {
-				ready |= (uint64_t)1 << fd;
+		if (p->revents & POLLNVAL)
+			return -EBADF;
+		for (int i = 0; i < SETS; i++)
+			if (set[i] >> p->fd & 1 && p->revents & set_events[i]) {
+				ready[i] |= (uint64_t)1 << p->fd;
 				count++;
 			}
-		set[i] = ready;
 	}
+	memcpy(set, ready, sizeof ready);
 	return count;
-}
-
-static int
-select_sets(uint64_t set[SETS], unsigned int n, unsigned long deadline)
-{
-	struct watch *w = kzalloc((n + 1) * sizeof *w);
-	int r;
-
-	if (w == NULL)
-		return -ENOMEM;
-	r = watch_sets(w, set, n);
-	if (r == 0)
-		r = watch_wait(w, n, deadline);
-	if (r >= 0)
-		r = answer_sets(w, set, n);
-	watch_release(w, n);
-	return r;
 }
 
 /* select's time limit at address user; 0 means none. */
@@ -301,10 +274,7 @@ copy_in_deadline(uintptr_t user, unsigned long *deadline)
 		return 0;
 	if (copy_in(&tv, user, sizeof tv) < 0)
 		return -EFAULT;
-	if (tv.tv_sec < 0 || tv.tv_usec < 0 || tv.tv_usec >= US_PER_S)
-		return -EINVAL;
-	*deadline = deadline_after(tv.tv_sec, tv.tv_usec);
-	return 0;
+	return deadline_after(tv.tv_sec, tv.tv_usec, deadline);
 }
 
 long
@@ -312,6 +282,7 @@ sys_select(const unsigned long *arg)
 {
 	int n = arg[0], r;
 	const unsigned long *user = &arg[1]; /* the sets' addresses, or 0 */
+	struct question q;
 	uint64_t set[SETS] = {0};
 	unsigned long deadline;
 
@@ -321,8 +292,12 @@ sys_select(const unsigned long *arg)
 		if (user[i] && copy_in(&set[i], user[i], sizeof set[i]) < 0)
 			return -EFAULT;
 	r = copy_in_deadline(arg[4], &deadline);
-	if (r == 0)
-		r = select_sets(set, n, deadline);
+	if (r < 0)
+		return r;
+	ask_sets(&q, set, n);
+	r = ask(&q, deadline);
+	if (r >= 0)
+		r = answer_sets(&q, set);
 	if (r < 0)
 		return r;
 	for (int i = 0; i < SETS; i++)
