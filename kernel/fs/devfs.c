@@ -24,14 +24,14 @@
 
 struct devnode {
 	struct vnode vnode; /* first: the vnode's address is the node's */
-	unsigned int index; /* of device, in devices */
+	dev_t number;
 	const struct device *device;
 	struct devfile file; /* its name isn't kept */
 };
 
-static int64_t boot_time; /* ns since 1970; the age of all files here */
+static struct timespec boot_time; /* the age of all files here */
 
-static const struct vnode_ops devroot_ops, devfile_ops;
+static const struct vnode_ops devfs_ops;
 
 static struct devnode *
 devnode_of(struct vnode *v)
@@ -67,15 +67,15 @@ devfs_lookup(struct vnode *dir, const char *name, struct vnode **out)
 	if (n == NULL)
 		return -ENOMEM;
 	for (unsigned int i = 0; r == -ENOENT && devices[i] != NULL; i++) {
-		n->index = i;
 		n->device = devices[i];
 		r = device_find(n->device, name, &n->file);
+		n->number = device_number(i, n->file.id);
 	}
 	if (r < 0) {
 		kfree(n);
 		return r;
 	}
-	vnode_init(&n->vnode, &devfile_ops, S_IFCHR);
+	vnode_init(&n->vnode, &devfs_ops, S_IFCHR);
 	n->vnode.stream = n->device->stream;
 	*out = &n->vnode;
 	return 0;
@@ -119,36 +119,18 @@ devfs_readdir(struct vnode *dir, off_t *cookie, struct dirent *de)
 	return 0;
 }
 
-static void
-stat_common(struct stat *st)
-{
-	st->st_dev = DEV_DEVFS;
-	st->st_blksize = PAGE_SIZE;
-	st->st_atim.tv_sec = boot_time / 1000000000;
-	st->st_mtim = st->st_ctim = st->st_atim;
-}
-
-static int
-devroot_stat(struct vnode *v, struct stat *st)
-{
-	(void)v;
-	stat_common(st);
-	st->st_ino = INO_ROOT;
-	st->st_mode = S_IFDIR | 0755;
-	st->st_nlink = 2;
-	return 0;
-}
-
 static int
 devfs_stat(struct vnode *v, struct stat *st)
 {
 	struct devnode *n = devnode_of(v);
 
-	stat_common(st);
-	st->st_rdev = device_number(n->index, n->file.id);
-	st->st_ino = st->st_rdev + INO_ROOT;
-	st->st_mode = S_IFCHR | n->file.mode;
-	st->st_nlink = 1;
+	st->st_dev = DEV_DEVFS;
+	st->st_rdev = n->number;
+	st->st_ino = n->number + INO_ROOT;
+	st->st_mode = v->type | n->file.mode;
+	st->st_nlink = v->type == S_IFDIR ? 2 : 1;
+	st->st_blksize = PAGE_SIZE;
+	st->st_atim = st->st_mtim = st->st_ctim = boot_time;
 	if (n->device->size != NULL)
 		st->st_size = n->device->size(n->file.id);
 	return 0;
@@ -218,13 +200,9 @@ devfs_free(struct vnode *v)
 	kfree(devnode_of(v));
 }
 
-static const struct vnode_ops devroot_ops = {
+static const struct vnode_ops devfs_ops = {
     .lookup = devfs_lookup,
     .readdir = devfs_readdir,
-    .stat = devroot_stat,
-};
-
-static const struct vnode_ops devfile_ops = {
     .open = devfs_open,
     .close = devfs_close,
     .read = devfs_read,
@@ -239,13 +217,14 @@ static const struct vnode_ops devfile_ops = {
 int
 devfs_init(void)
 {
-	static struct vnode devroot;
-	int r;
+	/* The folder: the one file, number 0, of a device that does nothing. */
+	static const struct device no_device;
+	static struct devnode root = {
+	    .device = &no_device,
+	    .file.mode = 0755,
+	};
 
-	boot_time = time_realtime_ns();
-	vnode_init(&devroot, &devroot_ops, S_IFDIR);
-	r = vfs_mkdir("/dev", 0755);
-	if (r < 0 && r != -EEXIST)
-		return r;
-	return vfs_mount("/dev", &devroot);
+	boot_time = time_of_ns(time_realtime_ns());
+	vnode_init(&root.vnode, &devfs_ops, S_IFDIR);
+	return vfs_mount("/dev", &root.vnode);
 }

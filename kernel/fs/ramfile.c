@@ -114,56 +114,51 @@ page_exchange(struct ramnode *n, size_t index, void *page)
 		page_free(old);
 }
 
-/* Make the page at index the file's alone; gives it. NULL: no memory, or a
- * hole. vnode.lock is held. */
-static void *
-page_own(struct ramnode *n, size_t index)
+/*
+ * A new page to take the place of old, with the same contents (NULL: zeroes),
+ * but for n bytes at `at`, which the caller fills in. NULL: no memory.
+ */
+static inline char *
+page_renew(const char *old, size_t at, size_t n)
 {
-	void *page = n->page[index], *copy;
+	size_t after = at + n;
+	char *page = page_alloc();
 
-	if (page == NULL || page_refs(page) == 1)
+	if (page == NULL || n == PAGE_SIZE)
 		return page;
-	copy = page_alloc();
-	if (copy == NULL)
-		return NULL;
-	memcpy(copy, page, PAGE_SIZE);
-	page_exchange(n, index, copy);
-	return copy;
+	if (old != NULL) {
+		memcpy(page, old, at);
+		memcpy(page + after, old + after, PAGE_SIZE - after);
+	} else {
+		memset(page, 0, at);
+		memset(page + after, 0, PAGE_SIZE - after);
+	}
+	return page;
 }
 
-/* Write chunk bytes at `at` of a new page, zeroes around them, and make that
- * the page at index. */
-static ssize_t
-write_new_page(struct ramnode *n, size_t index, size_t at, size_t chunk,
-	       struct uio *u)
+/* Drop what lies at and past size. 0 or -ENOSPC. vnode.lock is held. */
+static int
+cut(struct ramnode *n, off_t size)
 {
-	char *page;
-	ssize_t r;
+	size_t index = size / PAGE_SIZE, at = size % PAGE_SIZE;
 
-	if (page_count_free() < PAGES_LEFT)
-		return -ENOSPC;
-	page = page_alloc();
-	if (page == NULL)
-		return -ENOSPC;
-	memset(page, 0, at);
-	memset(page + at + chunk, 0, PAGE_SIZE - at - chunk);
-	r = uio_from(u, page + at, chunk);
-	if (r < 0)
-		page_free(page);
-	else
-		page_exchange(n, index, page);
-	return r;
-}
+	if (at != 0 && index < n->max_page && n->page[index] != NULL) {
+		char *page = n->page[index];
 
-/* A copy that failed half-way may have put bytes past the end of the file. */
-static void
-clear_tail(struct ramnode *n, char *page, size_t index)
-{
-	off_t start = (off_t)index * PAGE_SIZE;
-	off_t used = n->size > start ? n->size - start : 0;
-
-	if (used < PAGE_SIZE)
-		memset(page + used, 0, PAGE_SIZE - used);
+		if (page_refs(page) > 1) {
+			page = page_renew(page, at, PAGE_SIZE - at);
+			if (page == NULL)
+				return -ENOSPC;
+			page_exchange(n, index, page);
+		}
+		memset(page + at, 0, PAGE_SIZE - at);
+	}
+	if (at != 0)
+		index++;
+	for (; n->npages > 0 && index < n->max_page; index++)
+		if (n->page[index] != NULL)
+			page_exchange(n, index, NULL);
+	return 0;
 }
 
 /* Write what goes into the page at u->offset. vnode.lock is held. */
@@ -172,22 +167,28 @@ write_page(struct ramnode *n, struct uio *u)
 {
 	size_t index = u->offset / PAGE_SIZE, at = u->offset % PAGE_SIZE;
 	size_t chunk = PAGE_SIZE - at;
-	char *page;
+	char *old, *page;
 	ssize_t r;
 
 	if (chunk > u->left)
 		chunk = u->left;
 	if (array_grow(n, index) < 0)
 		return -ENOSPC;
-	if (n->page[index] == NULL ||
-	    (chunk == PAGE_SIZE && page_refs(n->page[index]) > 1))
-		return write_new_page(n, index, at, chunk, u);
-	page = page_own(n, index);
-	if (page == NULL)
-		return -ENOSPC;
+	old = page = n->page[index];
+	if (old == NULL || page_refs(old) > 1) {
+		if (page_count_free() < PAGES_LEFT)
+			return -ENOSPC;
+		page = page_renew(old, at, chunk);
+		if (page == NULL)
+			return -ENOSPC;
+	}
 	r = uio_from(u, page + at, chunk);
-	if (r < 0)
-		clear_tail(n, page, index);
+	if (r < 0 && page != old)
+		page_free(page);
+	else if (r < 0)
+		cut(n, n->size); /* some bytes may have come past the end */
+	else if (page != old)
+		page_exchange(n, index, page);
 	return r;
 }
 
@@ -224,27 +225,6 @@ ramfile_write(struct vnode *v, struct file *f, struct uio *u)
 	r = write_locked(ramnode_of(v), u);
 	mutex_unlock(&v->lock);
 	return r;
-}
-
-/* Drop what lies at and past size. 0 or -ENOSPC. vnode.lock is held. */
-static int
-cut(struct ramnode *n, off_t size)
-{
-	size_t index = size / PAGE_SIZE, at = size % PAGE_SIZE;
-
-	if (at != 0 && index < n->max_page && n->page[index] != NULL) {
-		char *page = page_own(n, index);
-
-		if (page == NULL)
-			return -ENOSPC;
-		memset(page + at, 0, PAGE_SIZE - at);
-	}
-	if (at != 0)
-		index++;
-	for (; n->npages > 0 && index < n->max_page; index++)
-		if (n->page[index] != NULL)
-			page_exchange(n, index, NULL);
-	return 0;
 }
 
 static int

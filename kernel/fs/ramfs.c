@@ -329,15 +329,6 @@ ramfs_name(struct vnode *dir, char *buf)
 	return r;
 }
 
-static struct timespec
-timespec_of(int64_t ns)
-{
-	return (struct timespec){
-	    .tv_sec = ns / 1000000000,
-	    .tv_nsec = ns % 1000000000,
-	};
-}
-
 int
 ramnode_stat(struct vnode *v, struct stat *st)
 {
@@ -353,9 +344,9 @@ ramnode_stat(struct vnode *v, struct stat *st)
 	st->st_size = n->size;
 	st->st_blksize = PAGE_SIZE;
 	st->st_blocks = n->npages * (PAGE_SIZE / 512);
-	st->st_atim = timespec_of(n->atime);
-	st->st_mtim = timespec_of(n->mtime);
-	st->st_ctim = timespec_of(n->ctime);
+	st->st_atim = time_of_ns(n->atime);
+	st->st_mtim = time_of_ns(n->mtime);
+	st->st_ctim = time_of_ns(n->ctime);
 	return 0;
 }
 

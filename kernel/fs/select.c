@@ -19,8 +19,7 @@
 #include "../syscall.h"
 #include "vfs.h"
 
-#define US_PER_S  1000000
-#define NS_PER_US 1000
+#define US_PER_S 1000000
 
 /* What a call asks, and what it's told: poll's own terms; select's sets are
  * put in these. */
@@ -176,13 +175,8 @@ ask(struct question *q, unsigned long deadline)
 static int
 deadline_after(time_t sec, long us, unsigned long *deadline)
 {
-	struct timespec ts = {.tv_sec = sec};
-	int r;
+	int r = time_counts(sec, us, US_PER_S, deadline);
 
-	if (us < 0 || us >= US_PER_S)
-		return -EINVAL;
-	ts.tv_nsec = us * NS_PER_US;
-	r = time_deadline(&ts, deadline);
 	if (r == 0 && *deadline != 0)
 		*deadline += rdtime();
 	return r;

@@ -136,7 +136,7 @@ sys_getcwd(const unsigned long *arg)
 	r = vfs_lookup(".", &dir);
 	if (r < 0)
 		return r;
-	n = vfs_path(dir, path, sizeof path);
+	n = vfs_path(dir, path);
 	vnode_put(dir);
 	if (n < 0)
 		return n;

@@ -59,40 +59,14 @@ checksum(const struct header *h)
 	return sum;
 }
 
-static bool
-is_zero(const struct header *h)
-{
-	const uint64_t *p = (const uint64_t *)h;
-
-	for (size_t i = 0; i < BLOCK / sizeof *p; i++)
-		if (p[i] != 0)
-			return false;
-	return true;
-}
-
-/* Append a text field, which may fill its place without a NUL. */
-static char *
-put_field(char *p, const char *field, size_t size)
-{
-	const char *end = memchr(field, '\0', size);
-	size_t n = end != NULL ? (size_t)(end - field) : size;
-
-	memcpy(p, field, n);
-	return p + n;
-}
-
-/* The absolute path of h's file, into path. */
+/* The absolute path of h's file. Text may fill its field without a NUL. */
 static void
 path_of(const struct header *h, char path[PATH_MAX_LEN])
 {
-	char *p = path;
+	const char *slash = h->prefix[0] != '\0' ? "/" : "";
 
-	*p++ = '/';
-	p = put_field(p, h->prefix, sizeof h->prefix);
-	if (p[-1] != '/')
-		*p++ = '/';
-	p = put_field(p, h->name, sizeof h->name);
-	*p = '\0';
+	ksnprintf(path, PATH_MAX_LEN, "/%.155s%s%.100s", h->prefix, slash,
+		  h->name);
 }
 
 /* Make the directories on the way to path; those that exist are no matter. */
@@ -135,7 +109,6 @@ unpack_one(const struct header *h, char *path, size_t size)
 	mode_t mode = octal(h->mode, sizeof h->mode) & 07777;
 	int r;
 
-	path_of(h, path);
 	make_parents(path);
 	switch (h->type) {
 	case TYPE_FILE:
@@ -167,38 +140,28 @@ check(const struct header *h, size_t block, size_t left)
 	return wrong == NULL;
 }
 
-/*
- * What can't be made is reported and left out; a damaged header ends it all,
- * for who knows where the next one is. 0, or the first error.
- */
-int
+/* What can't be made is reported and left out; a damaged header ends it all,
+ * for who knows where the next one is. */
+void
 ustar_unpack(const void *archive, size_t size)
 {
+	char path[PATH_MAX_LEN];
 	const struct header *blocks = archive;
 	size_t count = size / BLOCK, i = 0;
-	char *path = kmalloc(PATH_MAX_LEN);
-	int first = 0;
 
-	if (path == NULL)
-		return -ENOMEM;
 	while (i < count) {
 		const struct header *h = &blocks[i++];
 		size_t n = octal(h->size, sizeof h->size);
-		int r = -EINVAL;
+		int r;
 
-		if (is_zero(h))
+		if (h->name[0] == '\0') /* a block of zeroes */
 			continue;
-		if (!check(h, i - 1, (count - i) * BLOCK)) {
-			i = count;
-		} else {
-			i += (n + BLOCK - 1) / BLOCK;
-			r = unpack_one(h, path, n);
-			if (r < 0)
-				kprintf("ustar: %s: error %d\n", path, -r);
-		}
-		if (first == 0)
-			first = r;
+		if (!check(h, i - 1, (count - i) * BLOCK))
+			return;
+		i += (n + BLOCK - 1) / BLOCK;
+		path_of(h, path);
+		r = unpack_one(h, path, n);
+		if (r < 0)
+			kprintf("ustar: %s: error %d\n", path, -r);
 	}
-	kfree(path);
-	return first;
 }

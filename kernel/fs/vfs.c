@@ -12,6 +12,8 @@
 #include "../proc/proc.h"
 #include "walk.h"
 
+struct vnode *vfs_root;
+
 void
 vnode_init(struct vnode *v, const struct vnode_ops *ops, mode_t type)
 {
@@ -278,20 +280,35 @@ vfs_readdir(struct vnode *dir, off_t *cookie, struct dirent *de)
 	return 1;
 }
 
+int
+vfs_mount(const char *path, struct vnode *fs)
+{
+	struct vnode *v;
+	int r = vfs_mkdir(path, 0755);
+
+	if (r == 0 || r == -EEXIST)
+		r = vfs_lookup(path, &v);
+	if (r < 0)
+		return r;
+	if (v->type != S_IFDIR) {
+		vnode_put(v);
+		return -ENOTDIR;
+	}
+	fs->covered = v;
+	__atomic_store_n(&v->mounted, fs, __ATOMIC_RELEASE);
+	return 0;
+}
+
 void
 vfs_init(void)
 {
 	size_t size = machine.initrd_end - machine.initrd_start;
-	struct vnode *root = ramfs_root();
-	int r = 0;
+	int r;
 
-	if (root == NULL)
+	vfs_root = ramfs_root();
+	if (vfs_root == NULL)
 		panic("no memory for the root directory");
-	vfs_mount("/", root);
-	if (size != 0)
-		r = ustar_unpack(pa_to_va(machine.initrd_start), size);
-	if (r < 0)
-		kprintf("initrd: not all of it could be unpacked\n");
+	ustar_unpack(pa_to_va(machine.initrd_start), size);
 	page_add(machine.initrd_start, machine.initrd_end);
 	r = devfs_init();
 	if (r < 0)

@@ -144,8 +144,9 @@ int vfs_rename(const char *old, const char *new);
 int vfs_truncate(struct vnode *v, off_t size);
 int vfs_readdir(struct vnode *dir, off_t *cookie, struct dirent *de);
 /* The path of a directory, as it is called now, into buf; its length. */
-ssize_t vfs_path(struct vnode *dir, char *buf, size_t size);
-/* Mount the file system whose root is fs; the first one is /. */
+ssize_t vfs_path(struct vnode *dir, char buf[PATH_MAX_LEN]);
+/* Mount the file system whose root is fs on a directory of /'s, which is made
+ * if need be. At boot only: it is there for good. */
 int vfs_mount(const char *path, struct vnode *fs);
 
 struct file *file_alloc(void); /* refs 1, all else zero; NULL: no memory */
@@ -184,7 +185,7 @@ int fd_dup2(struct file *f, int fd); /* fd, or -EBUSY */
 int pipe_create(struct file *end[2]);
 
 struct vnode *ramfs_root(void); /* of a new, empty one; NULL: no memory */
-int ustar_unpack(const void *archive, size_t size); /* into / */
-int devfs_init(void);                               /* mount /dev */
+void ustar_unpack(const void *archive, size_t size); /* into / */
+int devfs_init(void);                                /* mount /dev */
 
 #endif

@@ -13,14 +13,12 @@
 
 #include "../proc/proc.h"
 
-static struct vnode *root; /* set once, at boot */
-
 /* The vnode a path starts from, referenced. */
 static struct vnode *
 walk_start(const char *path)
 {
 	struct proc *p = current->proc;
-	struct vnode *v = root;
+	struct vnode *v = vfs_root;
 
 	if (*path == '/' || p == NULL) {
 		vnode_ref(v);
@@ -43,6 +41,14 @@ walk_to(struct vnode **at, struct vnode *v)
 	*at = v;
 }
 
+/* If *at is where a mounted file system starts, go to what that covers. */
+static void
+walk_uncover(struct vnode **at)
+{
+	if ((*at)->covered != NULL)
+		walk_to(at, (*at)->covered);
+}
+
 int
 walk_step(struct vnode **at, const char *name)
 {
@@ -52,12 +58,11 @@ walk_step(struct vnode **at, const char *name)
 	if (name[0] == '.' && name[1] == '\0')
 		return 0;
 	if (is_dots(name))
-		while ((*at)->covered != NULL)
-			walk_to(at, (*at)->covered);
+		walk_uncover(at);
 	r = (*at)->ops->lookup(*at, name, &next);
 	if (r < 0)
 		return r;
-	while (next->mounted != NULL)
+	if (next->mounted != NULL)
 		walk_to(&next, next->mounted);
 	vnode_put(*at);
 	*at = next;
@@ -135,76 +140,35 @@ vfs_lookup(const char *path, struct vnode **out)
 	return r;
 }
 
-/*
- * Climb from *dir to its parent, and put its name, with a slash before it, in
- * front of what starts at buf[*start]. On failure *dir is referenced still.
- */
-static int
-climb(struct vnode **dir, char *buf, size_t *start)
-{
-	char name[NAME_MAX_LEN + 1];
-	size_t n;
-	int r;
-
-	while ((*dir)->covered != NULL)
-		walk_to(dir, (*dir)->covered);
-	r = (*dir)->ops->name(*dir, name);
-	if (r == 0)
-		r = walk_step(dir, "..");
-	if (r < 0)
-		return r;
-	n = strlen(name);
-	if (*start < n + 1)
-		return -ERANGE;
-	*start -= n + 1;
-	buf[*start] = '/';
-	memcpy(buf + *start + 1, name, n);
-	return 0;
-}
-
+/* From the end of buf towards its start, name by name. */
 ssize_t
-vfs_path(struct vnode *dir, char *buf, size_t size)
+vfs_path(struct vnode *dir, char buf[PATH_MAX_LEN])
 {
-	size_t start = size - 1;
+	size_t start = PATH_MAX_LEN - 1, n;
+	char name[NAME_MAX_LEN + 1];
 	int r = 0;
 
-	if (size < sizeof "/")
-		return -ERANGE;
 	buf[start] = '\0';
 	vnode_ref(dir);
-	while (r == 0 && dir != root)
-		r = climb(&dir, buf, &start);
+	while (r == 0 && dir != vfs_root) {
+		walk_uncover(&dir);
+		r = dir->ops->name(dir, name);
+		if (r == 0)
+			r = walk_step(&dir, "..");
+		n = strlen(name);
+		if (r == 0 && n + 1 > start)
+			r = -ERANGE;
+		if (r < 0)
+			break;
+		start -= n;
+		memcpy(buf + start, name, n);
+		buf[--start] = '/';
+	}
 	vnode_put(dir);
 	if (r < 0)
 		return r;
-	if (start == size - 1)
+	if (buf[start] == '\0')
 		buf[--start] = '/';
-	memmove(buf, buf + start, size - start);
-	return size - start - 1;
-}
-
-int
-vfs_mount(const char *path, struct vnode *fs)
-{
-	struct vnode *v;
-	int r;
-
-	if (root == NULL) {
-		root = fs;
-		return 0;
-	}
-	r = vfs_lookup(path, &v);
-	if (r < 0)
-		return r;
-	if (v->type != S_IFDIR)
-		r = -ENOTDIR;
-	else if (v == root || v->covered != NULL)
-		r = -EBUSY;
-	if (r < 0) {
-		vnode_put(v);
-		return r;
-	}
-	fs->covered = v;
-	__atomic_store_n(&v->mounted, fs, __ATOMIC_RELEASE);
-	return 0;
+	memmove(buf, buf + start, PATH_MAX_LEN - start);
+	return PATH_MAX_LEN - 1 - start;
 }

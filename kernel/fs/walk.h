@@ -4,6 +4,8 @@
 
 #include "vfs.h"
 
+extern struct vnode *vfs_root; /* set once, at boot */
+
 /*
  * Where a walk has come to: the directory that holds the path's last
  * component, which may not exist. An empty name stands for dir itself: the

@@ -202,5 +202,17 @@ void time_init(void);
 uint64_t time_realtime_ns(void); /* since 1970 */
 /* A user's struct timespec in timer counts; 0, -EFAULT, or -EINVAL. */
 int time_copy_in(uintptr_t user, uint64_t *counts);
+/* The same for a time in units of 1/per_sec s after sec: 0, or -EINVAL. */
+int time_counts(long sec, unsigned long units, unsigned long per_sec,
+		uint64_t *counts);
+
+static inline struct timespec
+time_of_ns(uint64_t ns)
+{
+	return (struct timespec){
+	    .tv_sec = ns / 1000000000,
+	    .tv_nsec = ns % 1000000000,
+	};
+}
 
 #endif

@@ -45,13 +45,10 @@ time_realtime_ns(void)
 	return boot_ns + counts_to_ns(rdtime());
 }
 
-/*
- * A time in units of 1/per_sec s after sec, as timer counts rounded up, and
- * no more than a deadline's sum can take. 0, or -EINVAL for what is no time.
- */
-static int
-to_counts(long sec, unsigned long units, unsigned long per_sec,
-	  uint64_t *counts)
+/* Rounded up, and no more than a deadline's sum can take. */
+int
+time_counts(long sec, unsigned long units, unsigned long per_sec,
+	    uint64_t *counts)
 {
 	if (sec < 0 || units >= per_sec)
 		return -EINVAL;
@@ -70,16 +67,13 @@ time_copy_in(uintptr_t user, uint64_t *counts)
 
 	if (copy_in(&ts, user, sizeof ts) < 0)
 		return -EFAULT;
-	return to_counts(ts.tv_sec, ts.tv_nsec, NS_PER_SEC, counts);
+	return time_counts(ts.tv_sec, ts.tv_nsec, NS_PER_SEC, counts);
 }
 
 static int
 copy_out_ns(uintptr_t user, uint64_t ns)
 {
-	struct timespec ts = {
-	    .tv_sec = ns / NS_PER_SEC,
-	    .tv_nsec = ns % NS_PER_SEC,
-	};
+	struct timespec ts = time_of_ns(ns);
 
 	return copy_out(user, &ts, sizeof ts);
 }
@@ -215,11 +209,11 @@ sys_setitimer(const unsigned long *arg)
 		return -EINVAL;
 	if (copy_in(&it, arg[1], sizeof it) < 0)
 		return -EFAULT;
-	r = to_counts(it.it_value.tv_sec, it.it_value.tv_usec, US_PER_SEC,
-		      &delay);
+	r = time_counts(it.it_value.tv_sec, it.it_value.tv_usec, US_PER_SEC,
+			&delay);
 	if (r == 0)
-		r = to_counts(it.it_interval.tv_sec, it.it_interval.tv_usec,
-			      US_PER_SEC, &interval);
+		r = time_counts(it.it_interval.tv_sec, it.it_interval.tv_usec,
+				US_PER_SEC, &interval);
 	if (r == 0 && arg[2] != 0)
 		r = alarm_copy_out(p, arg[2]);
 	if (r == 0)
