@@ -2,9 +2,6 @@
  * /dev/null, which is empty and takes everything, and /dev/zero, which gives
  * zeroes without end and takes everything.
  */
-#include <errno.h>
-#include <string.h>
-
 #include "dev.h"
 
 enum { NULL_ID, ZERO_ID };
@@ -13,14 +10,8 @@ enum { NULL_ID, ZERO_ID };
 static ssize_t
 null_read(struct file *f, unsigned int id, struct uio *u)
 {
-	size_t n = id == ZERO_ID ? u->left : 0;
-
 	(void)f;
-	if (u->kernel)
-		memset((void *)u->base, 0, n);
-	else if (zero_out(u->base, n) != 0)
-		return -EFAULT;
-	return n;
+	return id == ZERO_ID ? uio_zero(u, u->left) : 0;
 }
 
 static ssize_t

@@ -98,14 +98,15 @@ device_list(const struct device *d, unsigned int i, struct devfile *out)
 /* A cookie, less DIR_COOKIE, is a device's index and the place of its next
  * file, which has the low COOKIE_SHIFT bits. */
 static int
-devfs_readdir(struct vnode *dir, off_t *cookie, struct dirent *de)
+devfs_readdir(struct vnode *dir, struct file *f, off_t *cookie,
+	      struct dirent *de)
 {
 	off_t at = *cookie - DIR_COOKIE;
 	unsigned int index = at >> COOKIE_SHIFT;
 	unsigned int i = at & ((1 << COOKIE_SHIFT) - 1);
 	struct devfile file;
 
-	(void)dir;
+	(void)dir, (void)f;
 	for (; devices[index] != NULL; index++, i = 0) {
 		if (device_list(devices[index], i, &file) < 0)
 			continue;

@@ -8,7 +8,7 @@
  * what a process has mapped stays as it was. What lies past the end of the
  * file in its last page is zero.
  *
- * Writers take turns by the vnode's mutex, and hold it while they touch user
+ * Writers take turns by the node's mutex, and hold it while they touch user
  * memory; readers and faults get by with the spinlock.
  */
 #include <errno.h>
@@ -74,7 +74,7 @@ ramfile_read(struct vnode *v, struct file *f, struct uio *u)
 	return total;
 }
 
-/* Make room in the array for page index. 0 or -ENOSPC. vnode.lock is held. */
+/* Make room in the array for page index. 0 or -ENOSPC. n->lock is held. */
 static int
 array_grow(struct ramnode *n, size_t index)
 {
@@ -99,7 +99,7 @@ array_grow(struct ramnode *n, size_t index)
 }
 
 /* Put page in the place of the one at index, which is let go. page may be
- * NULL, for a hole. vnode.lock is held. */
+ * NULL, for a hole. n->lock is held. */
 static void
 page_exchange(struct ramnode *n, size_t index, void *page)
 {
@@ -136,7 +136,7 @@ page_renew(const char *old, size_t at, size_t n)
 	return page;
 }
 
-/* Drop what lies at and past size. 0 or -ENOSPC. vnode.lock is held. */
+/* Drop what lies at and past size. 0 or -ENOSPC. n->lock is held. */
 static int
 cut(struct ramnode *n, off_t size)
 {
@@ -161,7 +161,7 @@ cut(struct ramnode *n, off_t size)
 	return 0;
 }
 
-/* Write what goes into the page at u->offset. vnode.lock is held. */
+/* Write what goes into the page at u->offset. n->lock is held. */
 static ssize_t
 write_page(struct ramnode *n, struct uio *u)
 {
@@ -218,12 +218,13 @@ write_locked(struct ramnode *n, struct uio *u)
 static ssize_t
 ramfile_write(struct vnode *v, struct file *f, struct uio *u)
 {
+	struct ramnode *n = ramnode_of(v);
 	ssize_t r;
 
 	(void)f;
-	mutex_lock(&v->lock);
-	r = write_locked(ramnode_of(v), u);
-	mutex_unlock(&v->lock);
+	mutex_lock(&n->lock);
+	r = write_locked(n, u);
+	mutex_unlock(&n->lock);
 	return r;
 }
 
@@ -235,14 +236,14 @@ ramfile_truncate(struct vnode *v, off_t size)
 
 	if (size > FILE_SIZE_MAX)
 		return -EFBIG;
-	mutex_lock(&v->lock);
+	mutex_lock(&n->lock);
 	if (size < n->size)
 		r = cut(n, size);
 	if (r == 0) {
 		__atomic_store_n(&n->size, size, __ATOMIC_RELEASE);
 		n->mtime = n->ctime = time_realtime_ns();
 	}
-	mutex_unlock(&v->lock);
+	mutex_unlock(&n->lock);
 	return r;
 }
 

@@ -21,6 +21,7 @@
 
 static struct spinlock ramfs_lock = SPINLOCK1("ramfs");
 static struct ramnode *chains[HASH_SIZE]; /* under ramfs_lock */
+static off_t next_cookie = DIR_COOKIE;    /* under ramfs_lock */
 static unsigned long last_ino;            /* atomic */
 
 static const struct vnode_ops ramdir_ops;
@@ -71,7 +72,7 @@ child_add(struct ramnode *dir, struct ramnode *n)
 	chain = chain_of(n->hash);
 	n->hash_next = *chain;
 	*chain = n;
-	n->cookie = dir->next_cookie++;
+	n->cookie = next_cookie++;
 	list_append(&dir->children, &n->sibling);
 	dir->subdirs += is_dir(n);
 	dir->mtime = dir->ctime = time_realtime_ns();
@@ -121,11 +122,11 @@ node_create(mode_t mode, const char *name)
 	}
 	vnode_init(&n->vnode, S_ISDIR(mode) ? &ramdir_ops : &ramfile_ops,
 		   mode & S_IFMT);
+	mutex_init(&n->lock, "ramfs file");
 	n->page_lock = (struct spinlock)SPINLOCK1("ramfs pages");
 	n->ino = __atomic_add_fetch(&last_ino, 1, __ATOMIC_RELAXED);
 	n->mode = mode;
 	n->atime = n->mtime = n->ctime = time_realtime_ns();
-	n->next_cookie = DIR_COOKIE;
 	list_init(&n->sibling);
 	list_init(&n->children);
 	return n;
@@ -297,10 +298,12 @@ child_at(struct ramnode *d, off_t cookie)
 }
 
 static int
-ramfs_readdir(struct vnode *dir, off_t *cookie, struct dirent *de)
+ramfs_readdir(struct vnode *dir, struct file *f, off_t *cookie,
+	      struct dirent *de)
 {
 	struct ramnode *d = ramnode_of(dir), *n;
 
+	(void)f;
 	spin_lock(&ramfs_lock);
 	n = child_at(d, *cookie);
 	if (n != NULL) {

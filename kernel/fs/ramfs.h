@@ -28,12 +28,13 @@ struct ramnode {
 
 	/* A directory's; under ramfs_lock. */
 	struct list children; /* cookies ascend */
-	off_t next_cookie;
 	unsigned int subdirs;
 	struct ramnode *hint; /* what readdir gave last; or NULL */
 
-	/* A file's. Only who has vnode.lock changes these, and takes
-	 * page_lock to do so; page_lock alone is enough to look. */
+	/* A file's. Only who has lock changes these, and takes page_lock to do
+	 * so; page_lock alone is enough to look. lock is held while user memory
+	 * is read, so read and getpage, which a fault asks, do without it. */
+	struct mutex lock;
 	struct spinlock page_lock;
 	off_t size;
 	void **page;     /* NULL where there is a hole */

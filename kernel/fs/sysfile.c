@@ -120,45 +120,38 @@ sys_pwrite(const unsigned long *arg)
 	return transfer(arg[0], &u, true, true);
 }
 
-/* Where lseek counts from; or -EINVAL. f's lock is held. */
+/* The size of a file, or an error. */
 static off_t
-seek_base(struct file *f, int whence)
+seek_end(struct vnode *v)
 {
 	struct stat st;
-	int r;
+	int r = vnode_stat(v, &st);
 
-	switch (whence) {
-	case SEEK_SET:
-		return 0;
-	case SEEK_CUR:
-		return f->offset;
-	case SEEK_END:
-		r = vnode_stat(f->vnode, &st);
-		return r < 0 ? r : st.st_size;
-	default:
-		return -EINVAL;
-	}
+	return r < 0 ? r : st.st_size;
 }
 
 static off_t
 file_seek(struct file *f, off_t offset, int whence)
 {
-	off_t to;
+	off_t from = 0; /* SEEK_SET, or an error */
 
-	if (f->vnode->stream)
-		return -ESPIPE;
 	mutex_lock(&f->lock);
-	to = seek_base(f, whence);
-	if (to >= 0) {
-		if (__builtin_add_overflow(to, offset, &to))
-			to = -EOVERFLOW;
-		else if (to < 0)
-			to = -EINVAL;
+	if (whence == SEEK_CUR)
+		from = f->offset;
+	else if (whence == SEEK_END)
+		from = seek_end(f->vnode);
+	else if (whence != SEEK_SET)
+		from = -EINVAL;
+	if (from >= 0) {
+		if (__builtin_add_overflow(from, offset, &from))
+			from = -EOVERFLOW;
+		else if (from < 0)
+			from = -EINVAL;
 		else
-			f->offset = to;
+			f->offset = from;
 	}
 	mutex_unlock(&f->lock);
-	return to;
+	return from;
 }
 
 long
@@ -169,7 +162,7 @@ sys_lseek(const unsigned long *arg)
 
 	if (f == NULL)
 		return -EBADF;
-	r = file_seek(f, arg[1], arg[2]);
+	r = f->vnode->stream ? -ESPIPE : file_seek(f, arg[1], arg[2]);
 	file_put(f);
 	return r;
 }
@@ -279,11 +272,14 @@ static ssize_t
 read_entries(struct file *f, uintptr_t buf, size_t size)
 {
 	struct dirent de = {.d_ino = 0};
+	struct vnode *v = f->vnode;
 	size_t done = 0;
 
 	while (size - done >= sizeof de) {
 		off_t cookie = f->offset;
-		int r = vfs_readdir(f->vnode, &cookie, &de);
+		int r = cookie < DIR_COOKIE
+			    ? vfs_dots(v, &cookie, &de)
+			    : v->ops->readdir(v, f, &cookie, &de);
 
 		if (r > 0)
 			r = copy_out(buf + done, &de, sizeof de) < 0 ? -EFAULT

@@ -18,7 +18,6 @@ void
 vnode_init(struct vnode *v, const struct vnode_ops *ops, mode_t type)
 {
 	*v = (struct vnode){.ops = ops, .refs = 1, .type = type};
-	mutex_init(&v->lock, "vnode");
 }
 
 void
@@ -257,20 +256,17 @@ vfs_truncate(struct vnode *v, off_t size)
 }
 
 int
-vfs_readdir(struct vnode *dir, off_t *cookie, struct dirent *de)
+vfs_dots(struct vnode *dir, off_t *cookie, struct dirent *de)
 {
 	static const char *const dots[DIR_COOKIE] = {".", ".."};
-	struct vnode *v = dir;
 	struct stat st;
 	int r;
 
-	if (*cookie >= DIR_COOKIE)
-		return dir->ops->readdir(dir, cookie, de);
-	vnode_ref(v);
-	r = walk_step(&v, dots[*cookie]);
+	vnode_ref(dir);
+	r = walk_step(&dir, dots[*cookie]);
 	if (r == 0)
-		r = vnode_stat(v, &st);
-	vnode_put(v);
+		r = vnode_stat(dir, &st);
+	vnode_put(dir);
 	if (r < 0)
 		return r;
 	de->d_ino = st.st_ino;

@@ -78,8 +78,9 @@ struct vnode_ops {
 	int (*name)(struct vnode *dir, char *buf);
 	/* The first entry at or past *cookie, which then is past it; 1, or 0
 	 * at the end. Cookies are DIR_COOKIE and up: "." and ".." are added
-	 * by vfs_readdir. */
-	int (*readdir)(struct vnode *dir, off_t *cookie, struct dirent *de);
+	 * by vfs_dots. f is the open directory. */
+	int (*readdir)(struct vnode *dir, struct file *f, off_t *cookie,
+		       struct dirent *de);
 
 	/* Any vnode. open and close see the open file come and go; there is
 	 * no close when open failed. f is NULL in vnode_read's reads. */
@@ -109,9 +110,6 @@ struct vnode {
 	unsigned int texts;    /* atomic: mappings as program text (ETXTBSY) */
 	struct vnode *mounted; /* root of a file system mounted here; final */
 	struct vnode *covered; /* of such a root: where it is mounted; final */
-	/* One change of the contents at a time. It is held while user memory
-	 * is read, so read and getpage must not need it. */
-	struct mutex lock;
 };
 
 struct file {
@@ -142,7 +140,8 @@ int vfs_remove(const char *path, mode_t type);
 int vfs_rename(const char *old, const char *new);
 /* Cut v, or lengthen it with zeroes. */
 int vfs_truncate(struct vnode *v, off_t size);
-int vfs_readdir(struct vnode *dir, off_t *cookie, struct dirent *de);
+/* As readdir, for cookies below DIR_COOKIE. */
+int vfs_dots(struct vnode *dir, off_t *cookie, struct dirent *de);
 /* The path of a directory, as it is called now, into buf; its length. */
 ssize_t vfs_path(struct vnode *dir, char buf[PATH_MAX_LEN]);
 /* Mount the file system whose root is fs on a directory of /'s, which is made
