@@ -113,11 +113,11 @@ struct vnode {
 };
 
 struct file {
-	unsigned int refs; /* atomic: descriptors, and calls in progress */
-	int flags;         /* O_ACCMODE, O_APPEND, O_NONBLOCK; atomic */
-	struct vnode *vnode;
-	void *private;     /* the vnode's open */
-	struct mutex lock; /* guards offset */
+	unsigned int refs;   /* atomic: descriptors, and calls in progress */
+	int flags;           /* O_ACCMODE, O_APPEND, O_NONBLOCK; atomic */
+	struct vnode *vnode; /* NULL: not opened yet (fs/fd.c) */
+	void *private;       /* the vnode's open */
+	struct mutex lock;   /* guards offset */
 	off_t offset;
 };
 
@@ -159,7 +159,7 @@ unsigned int file_poll(struct file *f, struct poller *p);
 #define FD_MAX 64
 
 struct fdtable {
-	struct spinlock lock; /* level 1; guards all */
+	struct spinlock lock; /* level 1; guards file and top */
 	struct file *file[FD_MAX];
 	bool cloexec[FD_MAX]; /* what a free one has here doesn't matter */
 	int top;              /* from here on none was ever used */
