@@ -42,16 +42,12 @@ static void
 kprof_init(void)
 {
 	size_t size = etext - text_start;
-	unsigned int order = 0;
 
 	mutex_init(&lock, "kprof");
 	nbuckets = (size + (1 << BUCKET_SHIFT) - 1) >> BUCKET_SHIFT;
-	while (((size_t)PAGE_SIZE << order) < nbuckets * sizeof(*bucket))
-		order++;
-	bucket = pages_alloc(order);
+	bucket = kzalloc(nbuckets * sizeof(*bucket));
 	if (!bucket)
 		panic("no memory for kprof");
-	memset(bucket, 0, nbuckets * sizeof(*bucket));
 }
 
 static int

@@ -20,15 +20,15 @@
 #include "dev.h"
 
 #define WORD        sizeof(unsigned long)
-#define TABLE_ORDER 6 /* 256 KiB of contiguous pages */
+#define TABLE_SIZE  ((size_t)256 << 10)
 #define ADDRESS_MIN 3
-#define ADDRESS_MAX ((((size_t)PAGE_SIZE << TABLE_ORDER) / WORD - 2) / 2)
+#define ADDRESS_MAX ((TABLE_SIZE / WORD - 2) / 2)
 
 struct table {
 	bool on;  /* atomic; the rest stays as it is meanwhile */
 	size_t n; /* addresses; 0: no valid ones, and it can't be on */
 	/* n addresses, then n + 2 counters, which are atomics. NULL until the
-	 * first write; then of TABLE_ORDER, and kept: it isn't freed in use. */
+	 * first write; then of TABLE_SIZE, and kept: it isn't freed in use. */
 	unsigned long *word;
 };
 
@@ -112,7 +112,7 @@ static int
 prf_load(struct table *t, struct uio *u, size_t n)
 {
 	if (!t->word)
-		t->word = pages_alloc(TABLE_ORDER);
+		t->word = kmalloc(TABLE_SIZE);
 	if (!t->word)
 		return -ENOMEM;
 	t->n = 0; /* what was there is lost, whatever happens now */

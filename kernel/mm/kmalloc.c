@@ -1,6 +1,6 @@
 /*
  * Small blocks of memory: powers of two from 16 to 2048 bytes, carved from
- * single pages. Larger requests get whole pages.
+ * single pages. Larger requests get whole pages, in a row.
  *
  * A class keeps a list of its pages that have room. A page's free objects
  * form a list through their first words; those never handed out yet follow
@@ -57,9 +57,9 @@ object_take(struct page *p)
 		p->objects = *(void **)object;
 	else
 		object = (char *)page_address(p) +
-			 (p->used * CLASS_MIN << p->order);
+			 (p->used * CLASS_MIN << p->class);
 	p->used++;
-	if (p->used == capacity(p->order))
+	if (p->used == capacity(p->class))
 		list_remove(&p->link);
 	return object;
 }
@@ -75,7 +75,7 @@ class_page(unsigned int c)
 		return NULL;
 	p = page_of(page);
 	p->use = PAGE_SMALL;
-	p->order = c;
+	p->class = c;
 	p->used = 0;
 	p->objects = NULL;
 	return p;
@@ -107,11 +107,11 @@ small_alloc(unsigned int c)
 static void
 small_free(struct page *p, void *object)
 {
-	struct class *class = &classes[p->order];
+	struct class *class = &classes[p->class];
 	bool empty;
 
 	spin_lock(&class->lock);
-	if (p->used == capacity(p->order))
+	if (p->used == capacity(p->class))
 		list_append(&class->partial, &p->link);
 	*(void **)object = p->objects;
 	p->objects = object;
@@ -129,15 +129,14 @@ small_free(struct page *p, void *object)
 void *
 kmalloc(size_t size)
 {
-	unsigned int order;
+	size_t n = (size + PAGE_SIZE - 1) >> PAGE_SHIFT;
 	void *block;
 
 	if (size <= SMALL_MAX)
 		return small_alloc(class_for(size));
-	order = order_for(size);
-	block = pages_alloc(order);
+	block = pages_alloc(n);
 	if (block != NULL)
-		page_of(block)->order = order;
+		page_of(block)->npages = n;
 	return block;
 }
 
@@ -160,5 +159,5 @@ kfree(void *block)
 	if (p->use == PAGE_SMALL)
 		small_free(p, block);
 	else
-		pages_free(block, p->order);
+		pages_free(block, p->npages);
 }

@@ -31,8 +31,6 @@ void page_init(uint64_t start, uint64_t end, uint64_t hole_start,
 void page_add(uint64_t start, uint64_t end);
 void *page_alloc(void); /* contents undefined */
 void *page_alloc_zero(void);
-void *pages_alloc(unsigned int order); /* 1 << order contiguous ones */
-void pages_free(void *page, unsigned int order);
 void page_ref(void *page);
 void page_free(void *page);
 void page_free_zero(void *page); /* the last reference; it is all zeroes */
@@ -43,7 +41,8 @@ size_t page_count_total(void);
  * need a page that it was promised. */
 bool page_scarce(void);
 
-/* Blocks of up to 2048 bytes from pages, larger ones whole pages (kmalloc.c) */
+/* Blocks of any size (kmalloc.c); those larger than 2048 bytes have pages of
+ * their own, and start with one. */
 void *kmalloc(size_t size);
 void *kzalloc(size_t size);
 void kfree(void *block); /* NULL is fine */

@@ -1,13 +1,14 @@
 /*
- * Pages of memory: a buddy allocator, and in front of it a small cache of
- * single pages for each hart.
+ * Pages of memory: a list of the free ones, and in front of it a small cache
+ * for each hart.
  *
- * Free memory is kept in blocks of 2^order pages, aligned to their size. A
- * block that is freed joins its buddy, the other half of the block twice as
- * large, if that is free too. Fork, exec and page faults want single pages
- * only; those come from and go to the hart's own cache, which needs no lock,
- * only a raised level. It keeps some pages apart that were freed full of
- * zeroes, as emptied page tables are.
+ * Fork, exec and page faults want single pages only; those come from and go to
+ * the hart's own cache, which needs no lock, only a raised level. It keeps some
+ * pages apart that were freed full of zeroes, as emptied page tables are.
+ *
+ * The few who want several pages in a row get the highest that are free, found
+ * by looking from the end of memory down. Single pages come from its start, as
+ * long as there are some that were never used, so this soon succeeds.
  *
  * Not for interrupt handlers: what they need is allocated beforehand.
  */
@@ -19,10 +20,8 @@
 #include "../print.h"
 #include "../thread.h"
 
-#define BLOCK_MAX ((uint64_t)PAGE_SIZE << ORDER_MAX)
-
 #define CACHE_MAX   22 /* pages a hart keeps to itself */
-#define CACHE_BATCH 11 /* that move between it and the free lists at once */
+#define CACHE_BATCH 11 /* that move between it and the free list at once */
 #define CACHE_ZERO  8  /* besides, pages known to be all zeroes */
 
 /* Pages that new processes leave to those already there. */
@@ -33,9 +32,9 @@ uint64_t page_base;
 
 static struct spinlock page_lock = SPINLOCK1("page");
 /* Under page_lock: */
-static struct list free_blocks[ORDER_MAX + 1];
-static size_t blocks_free; /* pages in them */
-static size_t total;       /* pages ever handed over */
+static struct list free_pages = LIST_INIT(free_pages);
+static size_t nfree; /* pages in it */
+static size_t total; /* pages ever handed over */
 
 static size_t array_length; /* constant */
 
@@ -46,61 +45,24 @@ static struct cache {
 	void *zero[CACHE_ZERO];
 } caches[HART_MAX];
 
+/* Add a page to the free list; the last one added is the first one taken.
+ * page_lock held. */
 static void
-block_insert(struct page *p, unsigned int order)
+free_put(struct page *p)
 {
+	assert(p->use != PAGE_FREE);
 	p->use = PAGE_FREE;
-	p->order = order;
-	list_append(&free_blocks[order], &p->link);
+	list_append(&free_pages, &p->link);
+	nfree++;
 }
 
+/* Take a page off the free list. page_lock held. */
 static void
-block_remove(struct page *p)
+free_take(struct page *p)
 {
 	p->use = PAGE_OTHER;
 	list_remove(&p->link);
-}
-
-/* Free a block, joining buddies as far as that goes. page_lock held. */
-static void
-block_put(struct page *p, unsigned int order)
-{
-	size_t i = p - page_array;
-
-	blocks_free += 1UL << order;
-	for (; order < ORDER_MAX; order++) {
-		size_t buddy = i ^ 1UL << order;
-		struct page *b = &page_array[buddy];
-
-		if (buddy >= array_length || b->use != PAGE_FREE ||
-		    b->order != order)
-			break;
-		block_remove(b);
-		i &= ~(1UL << order);
-	}
-	block_insert(&page_array[i], order);
-}
-
-/* A block of 1 << order pages, or NULL; a larger one is halved until it fits,
- * and its upper halves stay free. page_lock held. */
-static struct page *
-block_take(unsigned int order)
-{
-	unsigned int have = order;
-	struct page *p;
-
-	while (have <= ORDER_MAX && list_empty(&free_blocks[have]))
-		have++;
-	if (have > ORDER_MAX)
-		return NULL;
-	p = container_of(free_blocks[have].prev, struct page, link);
-	block_remove(p);
-	while (have > order) {
-		have--;
-		block_insert(p + (1UL << have), have);
-	}
-	blocks_free -= 1UL << order;
-	return p;
+	nfree--;
 }
 
 /*
@@ -111,24 +73,27 @@ block_take(unsigned int order)
 static __attribute__((noinline)) void *
 cache_refill(struct cache *c)
 {
-	struct page *p;
-
 	spin_lock(&page_lock);
-	while (c->n < CACHE_BATCH && (p = block_take(0)) != NULL)
+	while (c->n < CACHE_BATCH && !list_empty(&free_pages)) {
+		struct page *p = container_of(free_pages.prev, struct page,
+					      link);
+
+		free_take(p);
 		c->page[c->n++] = page_address(p);
+	}
 	spin_unlock(&page_lock);
 	if (c->n > 0)
 		return c->page[--c->n];
 	return c->nzero > 0 ? c->zero[--c->nzero] : NULL;
 }
 
-/* Give back all but keep pages of a cache. Level raised. */
+/* Give back a part of a full cache. Level raised. */
 static __attribute__((noinline)) void
-cache_drain(struct cache *c, size_t keep)
+cache_drain(struct cache *c)
 {
 	spin_lock(&page_lock);
-	while (c->n > keep)
-		block_put(page_of(c->page[--c->n]), 0);
+	while (c->n > CACHE_MAX - CACHE_BATCH)
+		free_put(page_of(c->page[--c->n]));
 	spin_unlock(&page_lock);
 }
 
@@ -189,7 +154,7 @@ page_release(void *page)
 	struct cache *c = this_cache();
 
 	if (c->n == CACHE_MAX)
-		cache_drain(c, CACHE_MAX - CACHE_BATCH);
+		cache_drain(c);
 	c->page[c->n++] = page;
 	level_lower(sie);
 }
@@ -221,77 +186,57 @@ page_free_zero(void *page)
 		page_free(page);
 }
 
-/*
- * Before giving up: single pages in this hart's cache, and kernel stacks kept
- * for reuse, may be what keeps a block from being whole.
- */
-static void
-reclaim(void)
-{
-	unsigned long sie;
-	struct cache *c;
-
-	kstack_reclaim();
-	sie = level_raise(LEVEL1_MASK);
-	c = this_cache();
-	cache_drain(c, 0);
-	while (c->nzero > 0)
-		c->page[c->n++] = c->zero[--c->nzero];
-	cache_drain(c, 0);
-	level_lower(sie);
-}
-
+/* The highest n free pages in a row, off the free list; NULL: none. */
 static struct page *
-block_alloc(unsigned int order)
+run_take(size_t n)
 {
+	size_t found = 0;
 	struct page *p;
 
 	spin_lock(&page_lock);
-	p = block_take(order);
+	for (p = page_array + array_length; found < n && p > page_array;) {
+		p--;
+		found = p->use == PAGE_FREE ? found + 1 : 0;
+	}
+	if (found == n)
+		for (size_t i = 0; i < n; i++)
+			free_take(&p[i]);
 	spin_unlock(&page_lock);
-	return p;
+	return found == n ? p : NULL;
 }
 
 void *
-pages_alloc(unsigned int order)
+pages_alloc(size_t n)
 {
 	struct page *p;
 
-	if (order == 0)
+	if (n == 1)
 		return page_alloc();
-	if (order > ORDER_MAX)
-		return NULL;
-	p = block_alloc(order);
-	if (p == NULL) {
-		reclaim();
-		p = block_alloc(order);
-	}
-	if (p == NULL)
-		return NULL;
-	p->refs = 1;
-	return page_address(p);
+	p = run_take(n);
+	if (p == NULL && kstack_reclaim())
+		p = run_take(n);
+	return p == NULL ? NULL : page_address(p);
 }
 
 void
-pages_free(void *block, unsigned int order)
+pages_free(void *pages, size_t n)
 {
-	struct page *p = page_of(block);
+	struct page *p = page_of(pages);
 
-	if (order == 0) {
-		page_free(block);
+	if (n == 1) {
+		page_free(pages);
 		return;
 	}
-	assert(p->refs == 1);
-	p->refs = 0;
 	spin_lock(&page_lock);
-	block_put(p, order);
+	while (n > 0)
+		free_put(&p[--n]);
 	spin_unlock(&page_lock);
 }
 
 size_t
 page_count_free(void)
 {
-	size_t n = __atomic_load_n(&blocks_free, __ATOMIC_RELAXED);
+	size_t n = __atomic_load_n(&nfree, __ATOMIC_RELAXED);
 
 	for (unsigned int i = 0; i < HART_MAX; i++)
 		n += __atomic_load_n(&caches[i].n, __ATOMIC_RELAXED) +
@@ -303,7 +248,9 @@ page_count_free(void)
 bool
 page_scarce(void)
 {
-	return __atomic_load_n(&blocks_free, __ATOMIC_RELAXED) < RESERVE;
+	return __atomic_load_n(&nfree, __ATOMIC_RELAXED) +
+		   kstack_reclaimable() <
+	       RESERVE;
 }
 
 size_t
@@ -327,31 +274,22 @@ round_up(uint64_t pa)
 void
 page_add(uint64_t start, uint64_t end)
 {
-	start = (round_down(start) - page_base) >> PAGE_SHIFT;
-	end = (round_up(end) - page_base) >> PAGE_SHIFT;
-	assert(end <= array_length);
-	spin_lock(&page_lock);
-	while (start < end) {
-		unsigned int order = 0;
+	size_t first = (round_down(start) - page_base) >> PAGE_SHIFT;
+	size_t i = (round_up(end) - page_base) >> PAGE_SHIFT;
 
-		/* The largest block that is aligned here and ends in time. */
-		while (order < ORDER_MAX && !(start & 1UL << order) &&
-		       start + (2UL << order) <= end)
-			order++;
-		block_put(&page_array[start], order);
-		start += 1UL << order;
-		total += 1UL << order;
-	}
+	assert(i <= array_length);
+	spin_lock(&page_lock);
+	total += i - first;
+	while (i > first)
+		free_put(&page_array[--i]);
 	spin_unlock(&page_lock);
 }
 
 void
 page_init(uint64_t start, uint64_t end, uint64_t hole_start, uint64_t hole_end)
 {
-	uint64_t array, size;
+	size_t size;
 
-	for (unsigned int i = 0; i <= ORDER_MAX; i++)
-		list_init(&free_blocks[i]);
 	start = round_up(start);
 	end = round_down(end);
 	if (hole_start == hole_end)
@@ -359,22 +297,19 @@ page_init(uint64_t start, uint64_t end, uint64_t hole_start, uint64_t hole_end)
 	hole_start = round_down(hole_start);
 	hole_end = round_up(hole_end);
 
-	/* Blocks are aligned in physical memory: so must the array's base. */
-	page_base = start & ~(BLOCK_MAX - 1);
-	array_length = (end - page_base) >> PAGE_SHIFT;
+	/* The array comes first, or after the hole if it would reach into it;
+	 * what neither of them takes is free. */
+	page_base = start;
+	array_length = (end - start) >> PAGE_SHIFT;
 	size = round_up(array_length * sizeof(struct page));
-	array = start;
-	if (array + size > hole_start && array < hole_end)
-		array = hole_end;
-	page_array = pa_to_va(array);
-	memset(page_array, 0, size);
-
-	/* What neither the array nor the hole takes is free. */
-	if (array == start) {
-		page_add(start + size, hole_start);
-		page_add(hole_end, end);
+	if (start + size <= hole_start) {
+		page_array = pa_to_va(start);
+		start += size;
 	} else {
-		page_add(start, hole_start);
-		page_add(hole_end + size, end);
+		page_array = pa_to_va(hole_end);
+		hole_end += size;
 	}
+	memset(page_array, 0, size);
+	page_add(hole_end, end);
+	page_add(start, hole_start);
 }

@@ -7,21 +7,22 @@
 
 #include "mm.h"
 
-#define ORDER_MAX 10 /* the largest block has 1 << ORDER_MAX pages */
-
 enum page_use {
 	PAGE_OTHER, /* in use, cached, or never handed over */
-	PAGE_FREE,  /* the first of a free block */
+	PAGE_FREE,  /* in the list of free pages */
 	PAGE_SMALL, /* holds kmalloc's small objects */
 	PAGE_TABLE, /* a user's page table */
 };
 
 struct page {
-	struct list link;  /* in a list of free blocks, or of a class's pages */
-	void *objects;     /* PAGE_SMALL: the first of the free objects */
+	struct list link; /* in the list of free pages, or of a class's */
+	union {
+		void *objects; /* PAGE_SMALL: the first of the free objects */
+		size_t npages; /* the first of a large kmalloc block: of it */
+	};
 	unsigned int refs; /* atomic */
 	uint8_t use;       /* enum page_use */
-	uint8_t order;     /* of a free or a kmalloc block; PAGE_SMALL: class */
+	uint8_t class;     /* PAGE_SMALL: of its objects */
 	uint16_t used;     /* objects in use; a page table's valid entries */
 };
 
@@ -41,15 +42,8 @@ page_address(const struct page *p)
 	return pa_to_va(page_base + ((uint64_t)(p - page_array) << PAGE_SHIFT));
 }
 
-/* The least order whose block holds size bytes; may exceed ORDER_MAX. */
-static inline unsigned int
-order_for(size_t size)
-{
-	unsigned int order = 0;
-
-	while (((size_t)PAGE_SIZE << order) < size && order <= ORDER_MAX)
-		order++;
-	return order;
-}
+/* n pages in a row. For kmalloc, which everyone else calls. */
+void *pages_alloc(size_t n);
+void pages_free(void *pages, size_t n);
 
 #endif
