@@ -17,6 +17,13 @@
 #include "../print.h"
 #include "../thread.h"
 
+/* The heap has the first place. It is there from the start, if only empty. */
+static struct region *
+heap_of(struct aspace *as)
+{
+	return &as->region[0];
+}
+
 struct aspace *
 aspace_create(void)
 {
@@ -32,8 +39,9 @@ aspace_create(void)
 	as->refs = 1;
 	as->harts = 0;
 	mutex_init(&as->lock, "aspace");
-	as->nregions = 0;
-	as->heap_start = as->brk = 0;
+	*heap_of(as) = (struct region){.prot = PROT_R | PROT_W};
+	as->nregions = 1;
+	as->brk = 0;
 	as->size = as->resident = 0;
 	return as;
 }
@@ -42,17 +50,6 @@ void
 aspace_ref(struct aspace *as)
 {
 	__atomic_fetch_add(&as->refs, 1, __ATOMIC_RELAXED);
-}
-
-/* The index of the first region that ends above va. */
-static unsigned int
-region_above(const struct aspace *as, uintptr_t va)
-{
-	unsigned int i = 0;
-
-	while (i < as->nregions && as->region[i].end <= va)
-		i++;
-	return i;
 }
 
 /* A region holds a reference to its vnode, which isn't written to while it
@@ -77,18 +74,6 @@ region_release(const struct region *r)
 	vnode_put(r->vnode);
 }
 
-/* Put r, which fits there, in place i. The lock is held. */
-static void
-region_insert(struct aspace *as, unsigned int i, const struct region *r)
-{
-	for (unsigned int j = as->nregions++; j > i; j--)
-		as->region[j] = as->region[j - 1];
-	as->region[i] = *r;
-	as->region[i].low = as->region[i].high = r->start;
-	as->size += r->end - r->start;
-	region_hold(r);
-}
-
 static bool
 region_valid(const struct region *r)
 {
@@ -98,92 +83,102 @@ region_valid(const struct region *r)
 	       (r->vnode == NULL || r->offset % PAGE_SIZE == 0);
 }
 
+/* Has no region any of [start, end)? The lock is held. */
+static bool
+range_free(const struct aspace *as, uintptr_t start, uintptr_t end)
+{
+	for (unsigned int i = 0; i < as->nregions; i++)
+		if (as->region[i].start < end && start < as->region[i].end)
+			return false;
+	return true;
+}
+
+/* Give as a copy of r. The lock is held, or as is new. */
+static struct region *
+region_add(struct aspace *as, const struct region *r)
+{
+	struct region *new = &as->region[as->nregions++];
+
+	*new = *r;
+	region_hold(r);
+	return new;
+}
+
 int
 aspace_map(struct aspace *as, const struct region *r)
 {
-	unsigned int i;
 	int error = 0;
 
 	if (!region_valid(r))
 		return -EINVAL;
 	mutex_lock(&as->lock);
-	i = region_above(as, r->start);
-	if (i < as->nregions && as->region[i].start < r->end)
+	if (!range_free(as, r->start, r->end)) {
 		error = -EINVAL;
-	else if (as->nregions == REGION_MAX)
+	} else if (as->nregions == REGION_MAX) {
 		error = -ENOMEM;
-	else
-		region_insert(as, i, r);
+	} else {
+		struct region *new = region_add(as, r);
+
+		new->low = new->high = r->start;
+		as->size += r->end - r->start;
+	}
 	mutex_unlock(&as->lock);
 	return error;
 }
 
-/*
- * Move the heap's end up, from end to new_end, making its region if it had
- * none. Memory is only promised here, but never more than there is.
- */
-static int
-heap_grow(struct aspace *as, uintptr_t end, uintptr_t new_end)
+void
+aspace_start_heap(struct aspace *as, uintptr_t start)
 {
-	struct region heap = {
-	    .start = end, .end = new_end, .prot = PROT_R | PROT_W};
-	bool exists = end > page_round_up(as->heap_start);
-	unsigned int i = region_above(as, end);
-	uintptr_t limit = i < as->nregions ? as->region[i].start : USER_TOP;
+	heap_of(as)->start = heap_of(as)->end = start;
+	as->brk = start;
+}
 
-	if (new_end > limit || page_scarce() ||
-	    (new_end - end) / PAGE_SIZE > page_count_free())
+/* Move the heap's end up. Memory is only promised here, but never more than
+ * there is. */
+static int
+heap_grow(struct aspace *as, uintptr_t end)
+{
+	struct region *heap = heap_of(as);
+	size_t more = end - heap->end;
+
+	if (!range_free(as, heap->end, end) || page_scarce() ||
+	    more / PAGE_SIZE > page_count_free())
 		return -ENOMEM;
-	if (exists) {
-		as->region[i - 1].end = new_end;
-		as->size += new_end - end;
-		return 0;
-	}
-	if (as->nregions == REGION_MAX)
-		return -ENOMEM;
-	region_insert(as, i, &heap);
+	heap->end = end;
+	as->size += more;
 	return 0;
 }
 
-/* Move the heap's end down to new_end, and give back what was above. */
+/* Move the heap's end down, and give back what was above. */
 static void
-heap_shrink(struct aspace *as, uintptr_t new_end)
+heap_shrink(struct aspace *as, uintptr_t end)
 {
-	unsigned int i = region_above(as, new_end);
-	struct region *heap = &as->region[i];
+	struct region *heap = heap_of(as);
+	uintptr_t from = end > heap->low ? end : heap->low;
 
-	if (heap->low < new_end && new_end < heap->high) {
-		table_unmap(as, new_end, heap->high);
-		heap->high = new_end;
-	} else if (new_end <= heap->low) {
-		table_unmap(as, heap->low, heap->high);
-		heap->low = heap->high = heap->start;
+	if (from < heap->high) {
+		table_unmap(as, from, heap->high);
+		heap->high = from;
 	}
-	as->size -= heap->end - new_end;
-	heap->end = new_end;
-	if (heap->start < new_end)
-		return;
-	/* Nothing is left of it. */
-	as->nregions--;
-	for (; i < as->nregions; i++)
-		as->region[i] = as->region[i + 1];
+	as->size -= heap->end - end;
+	heap->end = end;
 }
 
 int
 aspace_set_brk(struct aspace *as, uintptr_t brk)
 {
-	uintptr_t end, new_end;
+	uintptr_t end = page_round_up(brk);
 	int error = 0;
 
-	if (brk < as->heap_start || brk > USER_TOP)
+	if (brk > USER_TOP)
 		return -ENOMEM;
-	new_end = page_round_up(brk);
 	mutex_lock(&as->lock);
-	end = page_round_up(as->brk);
-	if (new_end > end)
-		error = heap_grow(as, end, new_end);
-	else if (new_end < end)
-		heap_shrink(as, new_end);
+	if (brk < heap_of(as)->start)
+		error = -ENOMEM;
+	else if (end > heap_of(as)->end)
+		error = heap_grow(as, end);
+	else if (end < heap_of(as)->end)
+		heap_shrink(as, end);
 	if (error == 0)
 		as->brk = brk;
 	mutex_unlock(&as->lock);
@@ -196,12 +191,10 @@ fork_regions(struct aspace *child, struct aspace *as)
 {
 	int error = 0;
 
+	child->nregions = 0;
 	for (unsigned int i = 0; i < as->nregions && error == 0; i++) {
-		const struct region *r = &as->region[i];
+		const struct region *r = region_add(child, &as->region[i]);
 
-		child->region[i] = *r;
-		child->nregions++;
-		region_hold(r);
 		error = table_share(child, as, r->low, r->high);
 	}
 	return error;
@@ -217,12 +210,11 @@ aspace_fork(struct aspace *as)
 		return NULL;
 	mutex_lock(&as->lock);
 	error = fork_regions(child, as);
-	child->heap_start = as->heap_start;
 	child->brk = as->brk;
 	child->size = as->size;
 	/* Whatever came of it, some pages may no longer be written; and no
 	 * thread of the parent may write one while the child has it. */
-	aspace_flush(as, 0, 0);
+	aspace_flush(as);
 	mutex_unlock(&as->lock);
 	if (error != 0) {
 		aspace_free(child);
@@ -255,7 +247,8 @@ aspace_free(struct aspace *as)
 	for (unsigned int i = 0; i < as->nregions; i++) {
 		const struct region *r = &as->region[i];
 
-		table_unmap(as, r->low, r->high);
+		if (r->low < r->high)
+			table_unmap(as, r->low, r->high);
 		region_release(r);
 	}
 	assert(as->resident == 0 && page_of(as->root)->used == 0);

@@ -18,12 +18,11 @@
 static struct region *
 region_at(struct aspace *as, uintptr_t va)
 {
-	for (unsigned int i = 0; i < as->nregions; i++) {
-		struct region *r = &as->region[i];
+	struct region *end = as->region + as->nregions;
 
-		if (va < r->end)
-			return va >= r->start ? r : NULL;
-	}
+	for (struct region *r = as->region; r < end; r++)
+		if (va >= r->start && va < r->end)
+			return r;
 	return NULL;
 }
 
@@ -62,7 +61,8 @@ page_copy(const void *from, size_t n)
 
 	if (page != NULL) {
 		memcpy(page, from, n);
-		memset(page + n, 0, PAGE_SIZE - n);
+		if (n < PAGE_SIZE)
+			memset(page + n, 0, PAGE_SIZE - n);
 	}
 	return page;
 }
@@ -136,7 +136,7 @@ fault_unshare(struct aspace *as, uintptr_t va, pte_t *pte)
 	if (page == NULL)
 		return -ENOMEM;
 	*pte = pte_make(page, (*pte & PTE_FLAGS_MASK) | PTE_W);
-	aspace_flush(as, va, PAGE_SIZE);
+	aspace_flush(as);
 	page_free(old);
 	return 0;
 }

@@ -152,17 +152,16 @@ flush_on(struct hart *h)
 }
 
 void
-tlb_shootdown(unsigned long set, uintptr_t va, size_t size)
+aspace_flush(struct aspace *as)
 {
-	unsigned long saved = level_raise(LEVEL1_MASK);
+	unsigned long set, saved = level_raise(LEVEL1_MASK);
 	unsigned int me = this_hart()->id;
 
-	if (set >> me & 1) {
-		if (size == PAGE_SIZE)
-			tlb_flush_page(va);
-		else
-			tlb_flush();
-	}
+	/* A hart that isn't in the set yet will flush after it joins. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	set = __atomic_load_n(&as->harts, __ATOMIC_RELAXED);
+	if (set >> me & 1)
+		tlb_flush();
 	level_lower(saved);
 	set &= ~(1UL << me);
 	assert(!set || level_of(csr_read(sie)) == 0);

@@ -82,10 +82,10 @@ struct aspace {
 	    harts; /* atomic bit set: where it is loaded, by hart id */
 
 	struct mutex lock; /* guards what follows, and the tables below root */
-	struct region region[REGION_MAX]; /* in address order */
+	struct region region[REGION_MAX]; /* the heap's first, then any order */
 	unsigned int nregions;
-	uintptr_t heap_start, brk; /* the heap's region ends at brk's page */
-	size_t size;               /* bytes of all regions, and.. */
+	uintptr_t brk;   /* the heap's region ends at its page */
+	size_t size;     /* bytes of all regions, and.. */
 	size_t resident; /* ..pages mapped; others read both without the lock */
 };
 
@@ -100,6 +100,8 @@ void aspace_free(struct aspace *as);
  * and executable, or an unaligned offset; -ENOMEM. References the vnode.
  */
 int aspace_map(struct aspace *as, const struct region *r);
+/* Let the heap, which is empty so far, begin at start, page aligned. as is new */
+void aspace_start_heap(struct aspace *as, uintptr_t start);
 /* Set the break; 0 or -ENOMEM. Lowering it gives pages back. */
 int aspace_set_brk(struct aspace *as, uintptr_t brk);
 /* Load as (NULL: none, the kernel's root) on this hart. Level raised. */

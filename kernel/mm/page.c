@@ -32,11 +32,11 @@ uint64_t page_base;
 
 static struct spinlock page_lock = SPINLOCK1("page");
 /* Under page_lock: */
-static struct list free_pages = LIST_INIT(free_pages);
-static size_t nfree; /* pages in it */
-static size_t total; /* pages ever handed over */
+static struct list free_pages = LIST_INIT(free_pages); /* taken at its end */
+static size_t nfree;                                   /* pages in it */
 
 static size_t array_length; /* constant */
+static size_t total;        /* atomic: pages ever handed over */
 
 /* Touched by its own hart only, at a raised level; others may read counts. */
 static struct cache {
@@ -45,14 +45,13 @@ static struct cache {
 	void *zero[CACHE_ZERO];
 } caches[HART_MAX];
 
-/* Add a page to the free list; the last one added is the first one taken.
- * page_lock held. */
+/* Put a page in the free list before `next`. page_lock held. */
 static void
-free_put(struct page *p)
+free_put(struct page *p, struct list *next)
 {
 	assert(p->use != PAGE_FREE);
 	p->use = PAGE_FREE;
-	list_append(&free_pages, &p->link);
+	list_append(next, &p->link);
 	nfree++;
 }
 
@@ -93,7 +92,7 @@ cache_drain(struct cache *c)
 {
 	spin_lock(&page_lock);
 	while (c->n > CACHE_MAX - CACHE_BATCH)
-		free_put(page_of(c->page[--c->n]));
+		free_put(page_of(c->page[--c->n]), &free_pages);
 	spin_unlock(&page_lock);
 }
 
@@ -186,6 +185,16 @@ page_free_zero(void *page)
 		page_free(page);
 }
 
+/* Free n pages in a row, for single use only when there are no others. */
+static void
+run_put(struct page *p, size_t n)
+{
+	spin_lock(&page_lock);
+	for (size_t i = 0; i < n; i++)
+		free_put(&p[i], free_pages.next);
+	spin_unlock(&page_lock);
+}
+
 /* The highest n free pages in a row, off the free list; NULL: none. */
 static struct page *
 run_take(size_t n)
@@ -221,16 +230,10 @@ pages_alloc(size_t n)
 void
 pages_free(void *pages, size_t n)
 {
-	struct page *p = page_of(pages);
-
-	if (n == 1) {
+	if (n == 1)
 		page_free(pages);
-		return;
-	}
-	spin_lock(&page_lock);
-	while (n > 0)
-		free_put(&p[--n]);
-	spin_unlock(&page_lock);
+	else
+		run_put(page_of(pages), n);
 }
 
 size_t
@@ -275,14 +278,11 @@ void
 page_add(uint64_t start, uint64_t end)
 {
 	size_t first = (round_down(start) - page_base) >> PAGE_SHIFT;
-	size_t i = (round_up(end) - page_base) >> PAGE_SHIFT;
+	size_t n = (round_up(end) - round_down(start)) >> PAGE_SHIFT;
 
-	assert(i <= array_length);
-	spin_lock(&page_lock);
-	total += i - first;
-	while (i > first)
-		free_put(&page_array[--i]);
-	spin_unlock(&page_lock);
+	assert(first + n <= array_length);
+	__atomic_fetch_add(&total, n, __ATOMIC_RELAXED);
+	run_put(&page_array[first], n);
 }
 
 void
@@ -310,6 +310,6 @@ page_init(uint64_t start, uint64_t end, uint64_t hole_start, uint64_t hole_end)
 		hole_end += size;
 	}
 	memset(page_array, 0, size);
-	page_add(hole_end, end);
 	page_add(start, hole_start);
+	page_add(hole_end, end);
 }

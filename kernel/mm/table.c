@@ -40,7 +40,7 @@ struct gone {
 static void
 gone_free(struct gone *gone)
 {
-	aspace_flush(gone->as, 0, 0);
+	aspace_flush(gone->as);
 	while (gone->n > 0) {
 		void *page = gone->page[--gone->n];
 
@@ -95,6 +95,23 @@ leaf_table_end(uintptr_t va, uintptr_t end)
 	return next < end ? next : end;
 }
 
+/* Clear n entries from pte on, and let go of the pages that were there. */
+static void
+unmap_leaves(pte_t *pte, size_t n, struct gone *gone)
+{
+	unsigned int found = 0;
+
+	for (pte_t *p = pte; p < pte + n; p++) {
+		if (*p == 0)
+			continue;
+		gone_add(gone, pte_page(*p));
+		*p = 0;
+		found++;
+	}
+	page_of(pte)->used -= found;
+	gone->as->resident -= found;
+}
+
 /* Clear an entry that leads to an empty table, and let go of the table. */
 static void
 prune(pte_t *entry, struct gone *gone)
@@ -108,36 +125,25 @@ prune(pte_t *entry, struct gone *gone)
 	page_of(entry)->used--;
 }
 
-/* Take away the tables on the way to va if they are empty. */
+/* Unmap [start, end), of which one leaf table has all, and what tables on the
+ * way there are empty then. */
 static void
-prune_tables(pte_t *root, uintptr_t va, struct gone *gone)
+unmap_part(uintptr_t start, uintptr_t end, struct gone *gone)
 {
-	pte_t *top = &root[table_index(va, SHIFT_ROOT)];
-	pte_t *middle;
+	pte_t *top = &gone->as->root[table_index(start, SHIFT_ROOT)];
+	pte_t *middle, *leaf;
 
 	if (*top == 0)
 		return;
 	middle = pte_page(*top);
-	middle += table_index(va, SHIFT_MIDDLE);
-	if (*middle != 0)
+	middle += table_index(start, SHIFT_MIDDLE);
+	if (*middle != 0) {
+		leaf = pte_page(*middle);
+		unmap_leaves(&leaf[table_index(start, SHIFT_LEAF)],
+			     (end - start) >> PAGE_SHIFT, gone);
 		prune(middle, gone);
-	prune(top, gone);
-}
-
-/* Clear n entries from pte on; the number of pages that were there. */
-static unsigned int
-unmap_leaves(pte_t *pte, size_t n, struct gone *gone)
-{
-	unsigned int found = 0;
-
-	for (pte_t *end = pte + n; pte < end; pte++) {
-		if (*pte == 0)
-			continue;
-		gone_add(gone, pte_page(*pte));
-		*pte = 0;
-		found++;
 	}
-	return found;
+	prune(top, gone);
 }
 
 void
@@ -149,17 +155,8 @@ table_unmap(struct aspace *as, uintptr_t start, uintptr_t end)
 	gone.as = as;
 	gone.n = 0;
 	for (uintptr_t va = start; va < end; va = stop) {
-		pte_t *pte = table_walk(as->root, va, false);
-
 		stop = leaf_table_end(va, end);
-		if (pte != NULL) {
-			size_t n = (stop - va) >> PAGE_SHIFT;
-
-			n = unmap_leaves(pte, n, &gone);
-			page_of(pte)->used -= n;
-			as->resident -= n;
-		}
-		prune_tables(as->root, va, &gone);
+		unmap_part(va, stop, &gone);
 	}
 	gone_free(&gone);
 }

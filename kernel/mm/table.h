@@ -99,19 +99,9 @@ void root_free(pte_t *root);
 pte_t kstack_init(void);
 
 /*
- * Forget what is cached of [va, va + size) on the harts of a bit set; size 0
- * means everything. An entry that was changed is written before the call, and
- * the old page freed after it.
+ * Forget all that harts have cached of as. An entry that was changed is written
+ * before the call, and the old page freed after it.
  */
-void tlb_shootdown(unsigned long set, uintptr_t va, size_t size);
-
-/* The same, wherever as is loaded. */
-static inline void
-aspace_flush(struct aspace *as, uintptr_t va, size_t size)
-{
-	/* A hart that isn't in the set yet will flush after it joins. */
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	tlb_shootdown(__atomic_load_n(&as->harts, __ATOMIC_RELAXED), va, size);
-}
+void aspace_flush(struct aspace *as);
 
 #endif

@@ -86,8 +86,8 @@ segment_map(struct aspace *as, struct vnode *v, const Elf64_Phdr *s)
 	error = aspace_map(as, &r);
 	if (error == -EINVAL)
 		return -ENOEXEC;
-	if (error == 0 && as->heap_start < end)
-		as->heap_start = end;
+	if (error == 0 && as->brk < end)
+		aspace_start_heap(as, end);
 	return error;
 }
 
@@ -123,7 +123,6 @@ elf_load(struct vnode *v, struct aspace *as, uintptr_t *entry)
 		    h.e_entry - s[i].p_vaddr < s[i].p_filesz)
 			entry_good = true;
 	}
-	as->brk = as->heap_start;
 	*entry = h.e_entry;
 	return entry_good ? 0 : -ENOEXEC;
 }
