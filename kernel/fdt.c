@@ -1,8 +1,7 @@
 /*
  * The flattened device tree's form: a header, a block of big-endian 32-bit
  * tokens (a node begins, a property, a node ends) and a block with the
- * properties' names. It is walked once; while a node is open, the properties
- * that matter are kept on a stack.
+ * properties' names. A node's properties come before its children.
  *
  * The tree comes from outside: no length or offset in it is believed before
  * it is checked.
@@ -14,7 +13,6 @@
 #include "print.h"
 
 #define FDT_MAGIC 0xd00dfeed
-#define DEPTH_MAX 16
 
 enum { FDT_BEGIN_NODE = 1, FDT_END_NODE, FDT_PROP, FDT_NOP, FDT_END = 9 };
 
@@ -27,26 +25,8 @@ enum {
 	HDR_SIZE_STRUCT,
 };
 
-static const char *const prop_names[P_COUNT] = {
-    [P_ADDRESS_CELLS] = "#address-cells",
-    [P_SIZE_CELLS] = "#size-cells",
-    [P_BOOTARGS] = "bootargs",
-    [P_COMPATIBLE] = "compatible",
-    [P_DEVICE_TYPE] = "device_type",
-    [P_INITRD_END] = "linux,initrd-end",
-    [P_INITRD_START] = "linux,initrd-start",
-    [P_INTERRUPTS] = "interrupts",
-    [P_INTERRUPTS_EXTENDED] = "interrupts-extended",
-    [P_ISA] = "riscv,isa",
-    [P_ISA_EXTENSIONS] = "riscv,isa-extensions",
-    [P_PHANDLE] = "phandle",
-    [P_REG] = "reg",
-    [P_STATUS] = "status",
-    [P_TIMEBASE] = "timebase-frequency",
-};
-
-static struct node stack[DEPTH_MAX];
-static int depth; /* of the innermost open node; -1: none */
+static struct block tokens; /* those not read yet */
+static struct block names;
 
 static uint32_t
 be32(const char *p)
@@ -57,102 +37,38 @@ be32(const char *p)
 }
 
 uint32_t
-fdt_cell(const struct prop *p, size_t i)
+fdt_cell(struct prop p, size_t i)
 {
-	return (i + 1) * 4 <= p->size ? be32(p->data + i * 4) : 0;
+	return (i + 1) * 4 <= p.size ? be32(p.data + i * 4) : 0;
 }
 
 uint64_t
-fdt_cells(const struct prop *p, size_t i, unsigned int n)
+fdt_pair(struct prop p, size_t i)
 {
-	uint64_t v = 0;
-
-	while (n-- > 0)
-		v = v << 32 | fdt_cell(p, i++);
-	return v;
+	return (uint64_t)fdt_cell(p, i) << 32 | fdt_cell(p, i + 1);
 }
 
 uint64_t
-fdt_number(const struct prop *p)
+fdt_number(struct prop p)
 {
-	return fdt_cells(p, 0, p->size >= 8 ? 2 : 1);
+	return p.size >= 8 ? fdt_pair(p, 0) : fdt_cell(p, 0);
 }
 
 const char *
-fdt_string(const struct prop *p)
+fdt_string(struct prop p)
 {
-	return p->size && memchr(p->data, '\0', p->size) ? p->data : NULL;
+	return p.size > 0 && p.data[p.size - 1] == '\0' ? p.data : NULL;
 }
 
 bool
-fdt_has_string(const struct prop *p, const char *s)
+fdt_has_string(struct prop p, const char *s)
 {
-	size_t len = strlen(s) + 1;
-	const char *at = p->data;
-	const char *end = p->data + p->size;
+	const char *at = fdt_string(p);
 
-	while (at < end) {
-		const char *nul = memchr(at, '\0', end - at);
-
-		if (!nul)
-			return false;
-		if ((size_t)(nul + 1 - at) == len && memcmp(at, s, len) == 0)
+	for (; at != NULL && at < p.data + p.size; at += strlen(at) + 1)
+		if (strcmp(at, s) == 0)
 			return true;
-		at = nul + 1;
-	}
 	return false;
-}
-
-/* What the parent says, or the defaults; more than 3 make no sense. */
-static unsigned int
-cell_count(const struct node *n, enum prop_id id, unsigned int dflt)
-{
-	const struct prop *p = n->parent ? &n->parent->props[id] : NULL;
-
-	return p && p->data ? fdt_cell(p, 0) & 3 : dflt;
-}
-
-unsigned int
-fdt_address_cells(const struct node *n)
-{
-	return cell_count(n, P_ADDRESS_CELLS, 2);
-}
-
-unsigned int
-fdt_size_cells(const struct node *n)
-{
-	return cell_count(n, P_SIZE_CELLS, 1);
-}
-
-static void
-node_begin(const char *name)
-{
-	if (++depth == DEPTH_MAX)
-		panic("device tree: nodes nested more than %d deep", DEPTH_MAX);
-	stack[depth] = (struct node){
-	    .name = name,
-	    .parent = depth > 0 ? &stack[depth - 1] : NULL,
-	};
-}
-
-/* Keep a property of the innermost node, if it is one that matters. */
-static void
-node_prop(const char *name, const char *data, size_t size)
-{
-	for (int i = 0; i < P_COUNT; i++)
-		if (strcmp(name, prop_names[i]) == 0)
-			stack[depth].props[i] = (struct prop){.data = data,
-							      .size = size};
-}
-
-/* A part of the tree that is being read, and mustn't be left. */
-struct block {
-	const char *at, *end;
-};
-
-static void __attribute__((noreturn)) truncated(void)
-{
-	panic("device tree: it ends within a node");
 }
 
 /* Step over n bytes, and to the next multiple of 4. */
@@ -162,10 +78,16 @@ take(struct block *b, size_t n)
 	const char *p = b->at;
 	size_t padded = (n + 3) & ~(size_t)3;
 
-	if (padded < n || padded > (size_t)(b->end - b->at))
-		truncated();
+	if (padded > (size_t)(b->end - b->at))
+		panic("device tree: it ends within a node");
 	b->at += padded;
 	return p;
+}
+
+static uint32_t
+take_cell(struct block *b)
+{
+	return be32(take(b, 4));
 }
 
 static const char *
@@ -173,51 +95,65 @@ take_string(struct block *b)
 {
 	const char *nul = memchr(b->at, '\0', b->end - b->at);
 
-	if (!nul)
-		truncated();
+	if (nul == NULL)
+		panic("device tree: it ends within a name");
 	return take(b, nul + 1 - b->at);
 }
 
-static void
-take_prop(struct block *b, const struct block *strings)
+/* Step over a property, whose token was taken; gives its name. */
+static const char *
+take_prop(struct block *b, struct prop *p)
 {
-	uint32_t size = be32(take(b, 4));
-	uint32_t name = be32(take(b, 4));
-	const char *data = take(b, size);
+	uint32_t name;
 
-	if (depth < 0 || name >= strings->end - strings->at ||
-	    !memchr(strings->at + name, '\0',
-		    strings->end - strings->at - name))
-		panic("device tree: a property without a name or a node");
-	node_prop(strings->at + name, data, size);
+	p->size = take_cell(b);
+	name = take_cell(b);
+	p->data = take(b, p->size);
+	if (name >= names.end - names.at)
+		panic("device tree: a property without a name");
+	return names.at + name;
 }
 
-/* Handle one token; false: it was the last. */
-static bool
-step(struct block *b, const struct block *strings,
-     void (*node_end)(struct node *n))
+bool
+fdt_next(struct node *n)
 {
-	uint32_t token = be32(take(b, 4));
+	struct prop skipped;
 
-	switch (token) {
-	case FDT_BEGIN_NODE:
-		node_begin(take_string(b));
-		return true;
-	case FDT_END_NODE:
-		if (depth < 0)
-			panic("device tree: a node ends that never began");
-		node_end(&stack[depth--]);
-		return true;
-	case FDT_PROP:
-		take_prop(b, strings);
-		return true;
-	case FDT_NOP:
-		return true;
-	case FDT_END:
-		return false;
-	default:
-		panic("device tree: unknown token 0x%x", token);
+	for (;;) {
+		uint32_t token = take_cell(&tokens);
+
+		switch (token) {
+		case FDT_BEGIN_NODE:
+			n->name = take_string(&tokens);
+			n->props = tokens;
+			return true;
+		case FDT_PROP:
+			take_prop(&tokens, &skipped);
+			break;
+		case FDT_END_NODE:
+		case FDT_NOP:
+			break;
+		case FDT_END:
+			return false;
+		default:
+			panic("device tree: unknown token 0x%x", token);
+		}
 	}
+}
+
+struct prop
+fdt_prop(const struct node *n, const char *name)
+{
+	struct block b = n->props;
+	struct prop p;
+	uint32_t token;
+
+	do {
+		token = take_cell(&b);
+		if (token == FDT_PROP && strcmp(take_prop(&b, &p), name) == 0)
+			return p;
+	} while (token == FDT_PROP || token == FDT_NOP);
+	return (struct prop){.data = NULL};
 }
 
 /* One of the tree's two blocks, of which the header says offset and size. */
@@ -233,15 +169,12 @@ find_block(const char *dtb, size_t limit, int offset_word, int size_word)
 }
 
 void
-fdt_walk(const char *dtb, size_t size, void (*node_end)(struct node *n))
+fdt_open(const char *dtb, size_t size)
 {
-	struct block tokens, strings;
-
 	if (be32(dtb + 4 * HDR_MAGIC) != FDT_MAGIC)
 		panic("no device tree from the firmware");
 	tokens = find_block(dtb, size, HDR_OFF_STRUCT, HDR_SIZE_STRUCT);
-	strings = find_block(dtb, size, HDR_OFF_STRINGS, HDR_SIZE_STRINGS);
-	depth = -1;
-	while (step(&tokens, &strings, node_end))
-		;
+	names = find_block(dtb, size, HDR_OFF_STRINGS, HDR_SIZE_STRINGS);
+	if (names.at == names.end || names.end[-1] != '\0')
+		panic("device tree: its names don't end");
 }

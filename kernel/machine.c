@@ -1,8 +1,10 @@
 /*
- * What machine is this? The device tree's nodes that matter, as fdt_walk
- * finds them, become `machine`. What can't be understood is passed over; a
- * machine without the essentials (memory, a hart, a clock, a console) ends in
- * a panic that says so.
+ * What machine is this? The device tree's nodes that matter become `machine`.
+ * What can't be understood is passed over; a machine without the essentials
+ * (memory, a hart, a clock, a console) ends in a panic that says so.
+ *
+ * An address or a size takes two cells: QEMU's virt machine has no other, but
+ * for a hart's number.
  */
 #include "machine.h"
 
@@ -20,103 +22,82 @@ extern char boot_dtb_end[]; /* boot/entry.S: a larger tree was cut */
 #define IRQ_S_EXTERNAL 9
 
 /* What is known of the harts while the tree is being read. */
-static uint32_t intc[HART_MAX];
+static uint32_t intc[HART_MAX]; /* phandles of their interrupt controllers */
+static uint32_t *next_intc; /* where the next one's belongs; NULL: nowhere */
 static struct prop plic_targets;
 static bool all_sstc = true;
 
-/* A device's physical address; 0 if there is none, or none we can map. */
-static uint64_t
-device_address(struct node *n)
-{
-	uint64_t pa = fdt_cells(&n->props[P_REG], 0, fdt_address_cells(n));
-
-	return pa <= UINT32_MAX ? pa : 0;
-}
-
-static void
-found_uart(struct node *n)
-{
-	if (machine.uart)
-		return;
-	machine.uart = device_address(n);
-	machine.uart_irq = fdt_cell(&n->props[P_INTERRUPTS], 0);
-}
-
-static void
-found_plic(struct node *n)
-{
-	machine.plic = device_address(n);
-	plic_targets = n->props[P_INTERRUPTS_EXTENDED];
-}
-
-static void
-found_rtc(struct node *n)
-{
-	machine.rtc = device_address(n);
-}
-
-static void
-found_test(struct node *n)
-{
-	machine.test = device_address(n);
-}
-
-/* A hart's own interrupt controller is a child of the hart's node. */
-static void
-found_intc(struct node *n)
-{
-	if (n->parent)
-		n->parent->intc = fdt_cell(&n->props[P_PHANDLE], 0);
-}
-
+/* Where devices' addresses are kept; of several that fit, the first one's. */
 static const struct {
 	const char *compatible;
-	void (*found)(struct node *n);
-} drivers[] = {
-    {.compatible = "ns16550a", .found = found_uart},
-    {.compatible = "sifive,plic-1.0.0", .found = found_plic},
-    {.compatible = "riscv,plic0", .found = found_plic},
-    {.compatible = "google,goldfish-rtc", .found = found_rtc},
-    {.compatible = "sifive,test0", .found = found_test},
-    {.compatible = "riscv,cpu-intc", .found = found_intc},
+	uint64_t *address;
+} devices[] = {
+    {"ns16550a", &machine.uart},
+    {"sifive,plic-1.0.0", &machine.plic},
+    {"google,goldfish-rtc", &machine.rtc},
+    {"sifive,test0", &machine.test},
 };
+
+static void
+found_device(const struct node *n, uint64_t *address)
+{
+	uint64_t pa = fdt_pair(fdt_prop(n, "reg"), 0);
+
+	if (*address != 0 || pa > UINT32_MAX)
+		return;
+	*address = pa;
+	if (address == &machine.uart)
+		machine.uart_irq = fdt_cell(fdt_prop(n, "interrupts"), 0);
+	if (address == &machine.plic)
+		plic_targets = fdt_prop(n, "interrupts-extended");
+}
+
+/*
+ * What follows a word in a list whose words a separator divides, or NULL. A
+ * value may follow the word, as =VALUE.
+ */
+static const char *
+find_word(const char *list, char separator, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (; list != NULL; list = strchr(list, separator)) {
+		list += *list == separator;
+		if (strncmp(list, word, len) == 0 &&
+		    (list[len] == separator || list[len] == '=' ||
+		     list[len] == '\0'))
+			return list + len;
+	}
+	return NULL;
+}
 
 /* In "rv64imac_zicsr_sstc" and the like, or in the newer list of strings. */
 static bool
-isa_has(struct node *n, const char *extension)
+has_sstc(const struct node *n)
 {
-	const struct prop *isa = &n->props[P_ISA];
-	size_t len = strlen(extension);
+	const char *isa = fdt_string(fdt_prop(n, "riscv,isa"));
 
-	if (fdt_has_string(&n->props[P_ISA_EXTENSIONS], extension))
-		return true;
-	for (size_t i = 1; i + len < isa->size; i++) {
-		char after = isa->data[i + len];
-
-		if (isa->data[i - 1] == '_' &&
-		    memcmp(isa->data + i, extension, len) == 0 &&
-		    (after == '_' || after == '\0'))
-			return true;
-	}
-	return false;
+	return find_word(isa, '_', "sstc") != NULL ||
+	       fdt_has_string(fdt_prop(n, "riscv,isa-extensions"), "sstc");
 }
 
+/* A hart's own interrupt controller is the node that follows. */
 static void
-found_hart(struct node *n)
+found_hart(const struct node *n)
 {
-	const struct prop *status = &n->props[P_STATUS];
+	struct prop status = fdt_prop(n, "status");
+	unsigned int i = machine.nharts;
 
-	if (status->data && !fdt_has_string(status, "okay"))
+	next_intc = NULL;
+	if (status.data != NULL && !fdt_has_string(status, "okay"))
 		return;
-	if (machine.nharts == HART_MAX) {
+	if (i == HART_MAX) {
 		machine.harts_ignored++;
 		return;
 	}
-	if (!isa_has(n, "sstc"))
-		all_sstc = false;
-	machine.hartid[machine.nharts] = fdt_cells(&n->props[P_REG], 0,
-						   fdt_address_cells(n));
-	intc[machine.nharts] = n->intc;
+	all_sstc &= has_sstc(n);
+	machine.hartid[i] = fdt_number(fdt_prop(n, "reg"));
+	next_intc = &intc[i];
 	machine.nharts++;
 }
 
@@ -141,71 +122,60 @@ found_memory_range(uint64_t start, uint64_t size)
 }
 
 static void
-found_memory(struct node *n)
+found_memory(const struct node *n)
 {
-	const struct prop *reg = &n->props[P_REG];
-	unsigned int na = fdt_address_cells(n);
-	unsigned int ns = fdt_size_cells(n);
+	struct prop reg = fdt_prop(n, "reg");
 
-	for (size_t i = 0; ns && (i + na + ns) * 4 <= reg->size; i += na + ns)
-		found_memory_range(fdt_cells(reg, i, na),
-				   fdt_cells(reg, i + na, ns));
+	for (size_t i = 0; (i + 4) * 4 <= reg.size; i += 4)
+		found_memory_range(fdt_pair(reg, i), fdt_pair(reg, i + 2));
 }
 
 static void
-found_chosen(struct node *n)
+found_chosen(const struct node *n)
 {
-	const char *args = fdt_string(&n->props[P_BOOTARGS]);
+	const char *args = fdt_string(fdt_prop(n, "bootargs"));
 
-	machine.initrd_start = fdt_number(&n->props[P_INITRD_START]);
-	machine.initrd_end = fdt_number(&n->props[P_INITRD_END]);
-	if (args)
+	machine.initrd_start = fdt_number(fdt_prop(n, "linux,initrd-start"));
+	machine.initrd_end = fdt_number(fdt_prop(n, "linux,initrd-end"));
+	if (args != NULL)
 		strlcpy(machine.bootargs, args, sizeof(machine.bootargs));
 }
 
-/* All properties of n, and its children, have been seen. */
 static void
-node_end(struct node *n)
+found_node(const struct node *n)
 {
-	const struct prop *compatible = &n->props[P_COMPATIBLE];
-	const struct prop *type = &n->props[P_DEVICE_TYPE];
+	struct prop compatible = fdt_prop(n, "compatible");
+	struct prop type = fdt_prop(n, "device_type");
+	struct prop timebase = fdt_prop(n, "timebase-frequency");
 
 	/* It stands in the node of all harts, or in each hart's. */
-	if (n->props[P_TIMEBASE].data)
-		machine.timebase = fdt_number(&n->props[P_TIMEBASE]);
+	if (timebase.data != NULL)
+		machine.timebase = fdt_number(timebase);
 	if (fdt_has_string(type, "cpu"))
 		found_hart(n);
 	else if (fdt_has_string(type, "memory"))
 		found_memory(n);
-	else if (n->parent && !n->parent->parent &&
-		 strcmp(n->name, "chosen") == 0)
+	else if (strcmp(n->name, "chosen") == 0)
 		found_chosen(n);
-	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++)
-		if (fdt_has_string(compatible, drivers[i].compatible))
-			drivers[i].found(n);
+	else if (fdt_has_string(compatible, "riscv,cpu-intc") && next_intc)
+		*next_intc = fdt_cell(fdt_prop(n, "phandle"), 0);
+	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++)
+		if (fdt_has_string(compatible, devices[i].compatible))
+			found_device(n, devices[i].address);
 }
 
 /*
  * The PLIC has a context for each hart and mode it can interrupt; their
  * numbers are the places of (the hart's controller, interrupt) in a list.
  */
-static void
-resolve_plic_contexts(void)
+static unsigned int
+plic_context(unsigned int hart)
 {
-	const struct prop *p = &plic_targets;
-
-	for (unsigned int h = 0; h < machine.nharts; h++) {
-		size_t i, contexts = p->size / 8;
-
-		for (i = 0; i < contexts; i++)
-			if (fdt_cell(p, 2 * i) == intc[h] &&
-			    fdt_cell(p, 2 * i + 1) == IRQ_S_EXTERNAL)
-				break;
-		if (i == contexts)
-			panic("device tree: no PLIC context for hart %u",
-			      machine.hartid[h]);
-		machine.plic_context[h] = i;
-	}
+	for (size_t i = 0; i < plic_targets.size / 8; i++)
+		if (fdt_cell(plic_targets, 2 * i) == intc[hart] &&
+		    fdt_cell(plic_targets, 2 * i + 1) == IRQ_S_EXTERNAL)
+			return i;
+	panic("device tree: no PLIC context for hart %u", machine.hartid[hart]);
 }
 
 /* Is there all that the kernel can't do without? */
@@ -231,40 +201,27 @@ check_machine(void)
 void
 fdt_read(const void *dtb)
 {
-	fdt_walk(dtb, boot_dtb_end - (const char *)dtb, node_end);
+	struct node n;
+
+	fdt_open(dtb, boot_dtb_end - (const char *)dtb);
+	while (fdt_next(&n))
+		found_node(&n);
 	check_machine();
-	resolve_plic_contexts();
+	for (unsigned int i = 0; i < machine.nharts; i++)
+		machine.plic_context[i] = plic_context(i);
 	machine.sstc = all_sstc;
-}
-
-/* Find NAME or NAME=VALUE among the boot arguments: what follows NAME. */
-static const char *
-bootarg_find(const char *name)
-{
-	size_t len = strlen(name);
-	const char *p = machine.bootargs;
-
-	while (p) {
-		while (*p == ' ')
-			p++;
-		if (strncmp(p, name, len) == 0 &&
-		    (p[len] == '=' || p[len] == ' ' || p[len] == '\0'))
-			return p + len;
-		p = strchr(p, ' ');
-	}
-	return NULL;
 }
 
 bool
 bootarg_present(const char *name)
 {
-	return bootarg_find(name) != NULL;
+	return find_word(machine.bootargs, ' ', name) != NULL;
 }
 
 unsigned long
 bootarg_number(const char *name, unsigned long dflt)
 {
-	const char *p = bootarg_find(name);
+	const char *p = find_word(machine.bootargs, ' ', name);
 	unsigned long v = 0;
 
 	if (!p || *p != '=' || p[1] < '0' || p[1] > '9')

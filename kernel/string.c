@@ -2,7 +2,6 @@
  * String functions, as the C library has them. The ones that move bulk data
  * are in string.S.
  */
-#include <stdint.h>
 #include <string.h>
 
 /* Or the compiler sees that the loop below is a strlen, and calls it. */
@@ -13,14 +12,6 @@ memcmp(const void *a, const void *b, size_t n)
 {
 	const unsigned char *p = a, *q = b;
 
-	/* Skip equal words, if both can be read as such. */
-	if ((((uintptr_t)p | (uintptr_t)q) & (sizeof(long) - 1)) == 0)
-		while (n >= sizeof(long) &&
-		       *(const long *)p == *(const long *)q) {
-			p += sizeof(long);
-			q += sizeof(long);
-			n -= sizeof(long);
-		}
 	for (; n > 0; n--, p++, q++)
 		if (*p != *q)
 			return *p - *q;
