@@ -12,21 +12,22 @@
 #include "riscv.h"
 
 /*
- * Turn the MMU on and go on at label in the direct map. The boot page table
- * maps both where the pc is and where it is about to be. Uses t0..t2.
+ * Turn the MMU on with a page table and go on at label, in the direct map. Where
+ * the pc is, nothing is mapped then: fetching the next instruction faults, and
+ * the trap goes to label. Uses t0, t1.
  */
-.macro ENABLE_MMU label
-	la	t0, boot_root
+.macro ENABLE_MMU root, label
+	la	t0, \label
+	li	t1, DIRECT_BASE
+	or	t0, t0, t1
+	csrw	stvec, t0
+	la	t0, \root
 	srli	t0, t0, PAGE_SHIFT
 	li	t1, SATP_SV39
 	or	t0, t0, t1
 	sfence.vma
 	csrw	satp, t0
-	sfence.vma
-	la	t0, \label
-	li	t1, DIRECT_BASE
-	or	t0, t0, t1
-	jr	t0
+	.balign	4
 .endm
 
 /*
@@ -69,7 +70,7 @@ FUNCTION _start
 	addi	t0, t0, 8
 	bltu	t0, t1, 1b
 	/* Step 4 */
-	ENABLE_MMU 2f
+	ENABLE_MMU boot_root, 2f
 	/* Step 5 */
 2:	la	tp, boot_thread
 	la	sp, boot_stack_end
@@ -78,20 +79,12 @@ FUNCTION _start
 	call	boot_main
 
 /*
- * Another hart: everything is ready for it by now. The stack of its idle thread
- * isn't in the boot page table: go on to the kernel's own, and find that
- * thread by the hart's id.
+ * Another hart: everything is ready for it by now, its idle thread too. The
+ * hart's id says which one that is.
  */
 FUNCTION secondary
-	ENABLE_MMU 1f
-1:	la	t0, kernel_root
-	slli	t0, t0, 32
-	srli	t0, t0, 32 + PAGE_SHIFT
-	li	t1, SATP_SV39
-	or	t0, t0, t1
-	csrw	satp, t0
-	sfence.vma
-	la	t0, harts - HART_SIZE
+	ENABLE_MMU kernel_root, 1f
+1:	la	t0, harts - HART_SIZE
 2:	addi	t0, t0, HART_SIZE
 	lw	t1, HART_HARTID(t0)
 	bne	t1, a0, 2b
@@ -102,9 +95,8 @@ FUNCTION secondary
 	call	secondary_main
 
 /*
- * The boot page table: gigabyte pages, read, write and execute. One maps the
- * RAM that holds the kernel where it lies, four are the direct map.
- * aspace_init makes the one that replaces it.
+ * The boot page table: the direct map, four gigabyte pages, read, write and
+ * execute. aspace_init makes the one that replaces it.
  */
 #define GIGAPAGE(n) (((n) << 28) | 0xcf)
 	.data
@@ -112,9 +104,7 @@ started:
 	.word	0
 	.balign	PAGE_SIZE
 boot_root:
-	.zero	2 * 8
-	.quad	GIGAPAGE(2)
-	.zero	(ROOT_DIRECT - 3) * 8
+	.zero	ROOT_DIRECT * 8
 	.quad	GIGAPAGE(0), GIGAPAGE(1), GIGAPAGE(2), GIGAPAGE(3)
 
 /*
