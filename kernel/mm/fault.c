@@ -18,9 +18,8 @@
 static struct region *
 region_at(struct aspace *as, uintptr_t va)
 {
-	struct region *end = as->region + as->nregions;
-
-	for (struct region *r = as->region; r < end; r++)
+	/* The last is the stack, which faults most. */
+	for (struct region *r = &as->region[as->nregions]; r-- > as->region;)
 		if (va >= r->start && va < r->end)
 			return r;
 	return NULL;

@@ -3,8 +3,9 @@
  *
  *	root entry 507       kernel stacks (kstack.c)
  *	           508, 509  physical 0 to 2 GiB, devices: 1 GiB leaves
- *	           510       2 to 3 GiB, the kernel and RAM: 2 MiB leaves, and
- *	                     4 KiB ones where text and read-only data lie
+ *	           510       2 to 3 GiB, the kernel and RAM: 2 MiB leaves, but
+ *	                     4 KiB ones for the 2 MiB where the kernel starts,
+ *	                     which hold its text and read-only data
  *	           511       3 to 4 GiB: a 1 GiB leaf
  *
  * All is global, and nothing both writable and executable. Every address
@@ -19,9 +20,11 @@
 #include "../thread.h"
 
 #define KERNEL_DATA (PTE_KERNEL | PTE_R | PTE_W)
+#define GIGABYTE    0x80000000UL /* physical: where entry 510's begins */
 
 pte_t kernel_root[TABLE_ENTRIES] PAGE_ALIGNED; /* boot/ loads it, too */
-static pte_t kernel_middle[TABLE_ENTRIES] PAGE_ALIGNED; /* of entry 510 */
+static pte_t kernel_middle[TABLE_ENTRIES] PAGE_ALIGNED; /* of entry 510.. */
+static pte_t kernel_leaf[TABLE_ENTRIES] PAGE_ALIGNED;   /* ..its second entry */
 
 /* What a hart has loaded when it runs no process. */
 static struct aspace kernel_aspace = {.root = kernel_root};
@@ -33,24 +36,11 @@ static struct aspace *loaded[HART_MAX];
 static unsigned long
 kernel_flags(const char *va)
 {
-	if (va >= text_start && va < text_end)
+	if (va < text_end)
 		return PTE_KERNEL | PTE_R | PTE_X;
-	if (va >= text_end && va < rodata_end)
+	if (va < rodata_end)
 		return PTE_KERNEL | PTE_R;
 	return KERNEL_DATA;
-}
-
-/* A table of 4 KiB leaves for the 2 MiB from va on. */
-static pte_t
-kernel_leaves(char *va)
-{
-	pte_t *table = page_alloc();
-
-	if (table == NULL)
-		panic("no memory for the kernel's page tables");
-	for (unsigned int i = 0; i < TABLE_ENTRIES; i++, va += PAGE_SIZE)
-		table[i] = pte_make(va, kernel_flags(va));
-	return pte_make(table, PTE_V);
 }
 
 /* The boot page table allows everything everywhere; from here on, the rules
@@ -58,25 +48,21 @@ kernel_leaves(char *va)
 void
 aspace_init(void)
 {
-	unsigned int kernel_entry = table_index(KERNEL_BASE, SHIFT_ROOT);
-	char *va = (char *)(KERNEL_BASE >> SHIFT_ROOT << SHIFT_ROOT);
+	for (uint64_t i = 0; i < TABLE_ENTRIES - ROOT_DIRECT; i++)
+		kernel_root[ROOT_DIRECT + i] = pte_make(
+		    pa_to_va(i << SHIFT_ROOT), KERNEL_DATA);
+	for (uint64_t i = 0; i < TABLE_ENTRIES; i++) {
+		const char *small = text_start + (i << SHIFT_LEAF);
 
+		kernel_middle[i] = pte_make(
+		    pa_to_va(GIGABYTE + (i << SHIFT_MIDDLE)), KERNEL_DATA);
+		kernel_leaf[i] = pte_make(small, kernel_flags(small));
+	}
+	kernel_middle[table_index(KERNEL_BASE, SHIFT_MIDDLE)] = pte_make(
+	    kernel_leaf, PTE_V);
+	kernel_root[table_index(KERNEL_BASE, SHIFT_ROOT)] = pte_make(
+	    kernel_middle, PTE_V);
 	kernel_root[ROOT_STACKS] = kstack_init();
-	for (unsigned int i = ROOT_DIRECT; i < TABLE_ENTRIES; i++) {
-		uint64_t pa = (uint64_t)(i - ROOT_DIRECT) << SHIFT_ROOT;
-
-		kernel_root[i] = pte_make(pa_to_va(pa), KERNEL_DATA);
-	}
-	kernel_root[kernel_entry] = pte_make(kernel_middle, PTE_V);
-	for (unsigned int i = 0; i < TABLE_ENTRIES; i++) {
-		char *next = va + (1UL << SHIFT_MIDDLE);
-
-		if (next > text_start && va < rodata_end)
-			kernel_middle[i] = kernel_leaves(va);
-		else
-			kernel_middle[i] = pte_make(va, KERNEL_DATA);
-		va = next;
-	}
 	aspace_switch(NULL);
 }
 

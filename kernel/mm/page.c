@@ -52,7 +52,6 @@ free_put(struct page *p, struct list *next)
 	assert(p->use != PAGE_FREE);
 	p->use = PAGE_FREE;
 	list_append(next, &p->link);
-	nfree++;
 }
 
 /* Take a page off the free list. page_lock held. */
@@ -61,7 +60,6 @@ free_take(struct page *p)
 {
 	p->use = PAGE_OTHER;
 	list_remove(&p->link);
-	nfree--;
 }
 
 /*
@@ -80,6 +78,7 @@ cache_refill(struct cache *c)
 		free_take(p);
 		c->page[c->n++] = page_address(p);
 	}
+	nfree -= c->n;
 	spin_unlock(&page_lock);
 	if (c->n > 0)
 		return c->page[--c->n];
@@ -93,6 +92,7 @@ cache_drain(struct cache *c)
 	spin_lock(&page_lock);
 	while (c->n > CACHE_MAX - CACHE_BATCH)
 		free_put(page_of(c->page[--c->n]), &free_pages);
+	nfree += CACHE_BATCH;
 	spin_unlock(&page_lock);
 }
 
@@ -192,6 +192,7 @@ run_put(struct page *p, size_t n)
 	spin_lock(&page_lock);
 	for (size_t i = 0; i < n; i++)
 		free_put(&p[i], free_pages.next);
+	nfree += n;
 	spin_unlock(&page_lock);
 }
 
@@ -207,11 +208,13 @@ run_take(size_t n)
 		p--;
 		found = p->use == PAGE_FREE ? found + 1 : 0;
 	}
-	if (found == n)
-		for (size_t i = 0; i < n; i++)
-			free_take(&p[i]);
+	if (found < n)
+		p = NULL;
+	for (size_t i = 0; p != NULL && i < n; i++)
+		free_take(&p[i]);
+	nfree -= p != NULL ? n : 0;
 	spin_unlock(&page_lock);
-	return found == n ? p : NULL;
+	return p;
 }
 
 void *
@@ -262,23 +265,11 @@ page_count_total(void)
 	return __atomic_load_n(&total, __ATOMIC_RELAXED);
 }
 
-static uint64_t
-round_down(uint64_t pa)
-{
-	return pa & ~(uint64_t)(PAGE_SIZE - 1);
-}
-
-static uint64_t
-round_up(uint64_t pa)
-{
-	return round_down(pa + PAGE_SIZE - 1);
-}
-
 void
 page_add(uint64_t start, uint64_t end)
 {
-	size_t first = (round_down(start) - page_base) >> PAGE_SHIFT;
-	size_t n = (round_up(end) - round_down(start)) >> PAGE_SHIFT;
+	size_t first = (page_round_down(start) - page_base) >> PAGE_SHIFT;
+	size_t n = (page_round_up(end) - page_round_down(start)) >> PAGE_SHIFT;
 
 	assert(first + n <= array_length);
 	__atomic_fetch_add(&total, n, __ATOMIC_RELAXED);
@@ -290,18 +281,18 @@ page_init(uint64_t start, uint64_t end, uint64_t hole_start, uint64_t hole_end)
 {
 	size_t size;
 
-	start = round_up(start);
-	end = round_down(end);
+	start = page_round_up(start);
+	end = page_round_down(end);
 	if (hole_start == hole_end)
 		hole_start = hole_end = end;
-	hole_start = round_down(hole_start);
-	hole_end = round_up(hole_end);
+	hole_start = page_round_down(hole_start);
+	hole_end = page_round_up(hole_end);
 
 	/* The array comes first, or after the hole if it would reach into it;
 	 * what neither of them takes is free. */
 	page_base = start;
 	array_length = (end - start) >> PAGE_SHIFT;
-	size = round_up(array_length * sizeof(struct page));
+	size = page_round_up(array_length * sizeof(struct page));
 	if (start + size <= hole_start) {
 		page_array = pa_to_va(start);
 		start += size;

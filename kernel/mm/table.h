@@ -49,18 +49,6 @@ table_index(uintptr_t va, unsigned int shift)
 	return va >> shift & (TABLE_ENTRIES - 1);
 }
 
-static inline uintptr_t
-page_round_down(uintptr_t va)
-{
-	return va & ~(uintptr_t)(PAGE_SIZE - 1);
-}
-
-static inline uintptr_t
-page_round_up(uintptr_t va)
-{
-	return page_round_down(va + PAGE_SIZE - 1);
-}
-
 /* Set an entry of a user's table, and count it if it is new. What it leads to
  * is complete before a hart can find it. */
 static inline void
