@@ -37,19 +37,12 @@ region_touch(struct region *r, uintptr_t va)
 		r->high = va + PAGE_SIZE;
 }
 
-/* The entry flags of a page of r that is the address space's own. */
+/* The entry flags of a page of r that is the address space's own. What may be
+ * written must be readable too: W alone means something else. */
 static unsigned long
 region_flags(const struct region *r)
 {
-	unsigned long flags = PTE_USER;
-
-	if (r->prot & (PROT_R | PROT_W))
-		flags |= PTE_R;
-	if (r->prot & PROT_W)
-		flags |= PTE_W;
-	if (r->prot & PROT_X)
-		flags |= PTE_X;
-	return flags;
+	return PTE_USER | r->prot | (r->prot & PROT_W ? PTE_R : 0);
 }
 
 /* A new page with the first n bytes of another, then zeroes. NULL: no memory */

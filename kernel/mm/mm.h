@@ -12,6 +12,7 @@
 
 #include "../layout.h"
 #include "../lock.h"
+#include "../riscv.h"
 
 struct vnode;
 
@@ -57,7 +58,8 @@ size_t kstack_reclaimable(void);
 
 /* Address spaces (aspace.c, fault.c). */
 
-enum { PROT_R = 1, PROT_W = 2, PROT_X = 4 };
+/* What may be done, as the bits that page table entries have for it. */
+enum { PROT_R = PTE_R, PROT_W = PTE_W, PROT_X = PTE_X };
 
 /*
  * A range with one meaning; page aligned. What is touched, is filled in. After

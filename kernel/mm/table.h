@@ -14,8 +14,6 @@
 
 #include "page.h"
 
-#include "../riscv.h"
-
 #define TABLE_ENTRIES  512
 #define SHIFT_ROOT     30 /* an entry stands for 1 << these bytes */
 #define SHIFT_MIDDLE   21
