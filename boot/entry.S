@@ -12,9 +12,9 @@
 #include "riscv.h"
 
 /*
- * Turn the MMU on with a page table and go on at label, in the direct map. Where
- * the pc is, nothing is mapped then: fetching the next instruction faults, and
- * the trap goes to label. Uses t0, t1.
+ * Turn the MMU on with a page table and go on at label, in the direct map.
+ * Where the pc is, nothing is mapped then: fetching the next instruction
+ * faults, and the trap goes to label, which stvec wants aligned. Uses t0, t1.
  */
 .macro ENABLE_MMU root, label
 	la	t0, \label

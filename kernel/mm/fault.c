@@ -60,13 +60,13 @@ page_copy(const void *from, size_t n)
 }
 
 /*
- * The file's page for va in r, referenced: the page itself, to be mapped
- * without the right to write, or a copy, and *own says so. A page that is
- * about to be written, or only begins with the file's bytes, is copied.
+ * The file's page for va in r, referenced: the page itself, and flags lose the
+ * right to write, or a copy. A page that is about to be written, or only begins
+ * with the file's bytes, is copied.
  */
 static int
 file_page(const struct region *r, uintptr_t va, bool write, void **page,
-	  bool *own)
+	  unsigned long *flags)
 {
 	size_t at = va - r->start;
 	size_t n = r->filled - at < PAGE_SIZE ? r->filled - at : PAGE_SIZE;
@@ -76,9 +76,9 @@ file_page(const struct region *r, uintptr_t va, bool write, void **page,
 	error = r->vnode->ops->getpage(r->vnode, r->offset + at, &shared);
 	if (error != 0)
 		return error == -ENOMEM ? error : -EFAULT;
-	*own = write || (n < PAGE_SIZE && (r->prot & PROT_W));
-	if (!*own) {
+	if (!write && (n == PAGE_SIZE || !(r->prot & PROT_W))) {
 		*page = shared;
+		*flags &= ~(unsigned long)PTE_W;
 		return 0;
 	}
 	*page = page_copy(shared, n);
@@ -92,18 +92,15 @@ fault_fill(struct aspace *as, struct region *r, uintptr_t va, pte_t *pte,
 	   bool write)
 {
 	unsigned long flags = region_flags(r);
-	bool own = true;
 	void *page;
 	int error = 0;
 
 	if (r->vnode != NULL && va - r->start < r->filled)
-		error = file_page(r, va, write, &page, &own);
+		error = file_page(r, va, write, &page, &flags);
 	else if ((page = page_alloc_zero()) == NULL)
 		error = -ENOMEM;
 	if (error != 0)
 		return error;
-	if (!own)
-		flags &= ~(unsigned long)PTE_W;
 	/* A hart that remembers the empty entry faults again, and finds it. */
 	table_set(pte, pte_make(page, flags));
 	as->resident++;

@@ -102,7 +102,7 @@ void aspace_free(struct aspace *as);
  * and executable, or an unaligned offset; -ENOMEM. References the vnode.
  */
 int aspace_map(struct aspace *as, const struct region *r);
-/* Let the heap, which is empty so far, begin at start, page aligned. as is new */
+/* Let the heap begin at start, page aligned. It is empty so far, and as new. */
 void aspace_start_heap(struct aspace *as, uintptr_t start);
 /* Set the break; 0 or -ENOMEM. Lowering it gives pages back. */
 int aspace_set_brk(struct aspace *as, uintptr_t brk);
