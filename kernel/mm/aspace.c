@@ -83,14 +83,14 @@ region_valid(const struct region *r)
 	       (r->vnode == NULL || r->offset % PAGE_SIZE == 0);
 }
 
-/* Has no region any of [start, end)? The lock is held. */
-static bool
-range_free(const struct aspace *as, uintptr_t start, uintptr_t end)
+struct region *
+region_find(struct aspace *as, uintptr_t start, uintptr_t end)
 {
-	for (unsigned int i = 0; i < as->nregions; i++)
-		if (as->region[i].start < end && start < as->region[i].end)
-			return false;
-	return true;
+	/* The last is the stack, which is looked for most. */
+	for (struct region *r = &as->region[as->nregions]; r-- > as->region;)
+		if (r->start < end && start < r->end)
+			return r;
+	return NULL;
 }
 
 /* Give as a copy of r. The lock is held, or as is new. */
@@ -112,7 +112,7 @@ aspace_map(struct aspace *as, const struct region *r)
 	if (!region_valid(r))
 		return -EINVAL;
 	mutex_lock(&as->lock);
-	if (!range_free(as, r->start, r->end)) {
+	if (region_find(as, r->start, r->end) != NULL) {
 		error = -EINVAL;
 	} else if (as->nregions == REGION_MAX) {
 		error = -ENOMEM;
@@ -141,7 +141,7 @@ heap_grow(struct aspace *as, uintptr_t end)
 	struct region *heap = heap_of(as);
 	size_t more = end - heap->end;
 
-	if (!range_free(as, heap->end, end) || page_scarce() ||
+	if (region_find(as, heap->end, end) != NULL || page_scarce() ||
 	    more / PAGE_SIZE > page_count_free())
 		return -ENOMEM;
 	heap->end = end;

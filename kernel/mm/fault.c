@@ -14,17 +14,6 @@
 
 #include "../fs/vfs.h"
 
-/* The region that holds va, or NULL. */
-static struct region *
-region_at(struct aspace *as, uintptr_t va)
-{
-	/* The last is the stack, which faults most. */
-	for (struct region *r = &as->region[as->nregions]; r-- > as->region;)
-		if (va >= r->start && va < r->end)
-			return r;
-	return NULL;
-}
-
 /* Widen what is known to be touched of r by the page at va. */
 static void
 region_touch(struct region *r, uintptr_t va)
@@ -158,7 +147,7 @@ aspace_fault(struct aspace *as, uintptr_t va, int prot)
 	int error = -EFAULT;
 
 	mutex_lock(&as->lock);
-	r = region_at(as, va);
+	r = region_find(as, va, va + 1);
 	if (r != NULL && (r->prot & prot))
 		error = fault_in(as, r, page_round_down(va), prot);
 	mutex_unlock(&as->lock);

@@ -77,6 +77,9 @@ void table_unmap(struct aspace *as, uintptr_t start, uintptr_t end);
 int table_share(struct aspace *to, struct aspace *from, uintptr_t start,
 		uintptr_t end);
 
+/* A region that has any of [start, end), or NULL (aspace.c). Under as->lock. */
+struct region *region_find(struct aspace *as, uintptr_t start, uintptr_t end);
+
 /* A root table with the kernel's entries (ktable.c), or NULL. When freed, it
  * has no others. */
 pte_t *root_alloc(void);
