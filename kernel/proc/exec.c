@@ -57,21 +57,24 @@ vector_address(const struct args *a)
 	       ~(uintptr_t)(STACK_ALIGN - 1);
 }
 
-/* Double the room for strings. */
+/* Make the room for strings four times as large, but not more than allowed. */
 static int
 args_grow(struct args *a)
 {
+	size_t room = 4 * a->room;
 	char *bigger;
 
-	if (a->room >= ARG_MAX_BYTES)
+	if (a->room == ARG_MAX_BYTES)
 		return -E2BIG;
-	bigger = kmalloc(2 * a->room);
+	if (room > ARG_MAX_BYTES)
+		room = ARG_MAX_BYTES;
+	bigger = kmalloc(room);
 	if (bigger == NULL)
 		return -ENOMEM;
 	memcpy(bigger, a->strings, a->used);
 	kfree(a->strings);
 	a->strings = bigger;
-	a->room *= 2;
+	a->room = room;
 	return 0;
 }
 
