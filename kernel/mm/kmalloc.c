@@ -129,7 +129,7 @@ small_free(struct page *p, void *object)
 void *
 kmalloc(size_t size)
 {
-	size_t n = (size + PAGE_SIZE - 1) >> PAGE_SHIFT;
+	size_t n = (size - 1) / PAGE_SIZE + 1;
 	void *block;
 
 	if (size <= SMALL_MAX)

@@ -208,13 +208,13 @@ run_take(size_t n)
 		p--;
 		found = p->use == PAGE_FREE ? found + 1 : 0;
 	}
-	if (found < n)
-		p = NULL;
-	for (size_t i = 0; p != NULL && i < n; i++)
-		free_take(&p[i]);
-	nfree -= p != NULL ? n : 0;
+	if (found == n) {
+		for (size_t i = 0; i < n; i++)
+			free_take(&p[i]);
+		nfree -= n;
+	}
 	spin_unlock(&page_lock);
-	return p;
+	return found == n ? p : NULL;
 }
 
 void *
