@@ -1,0 +1,313 @@
+/*
+ * What is in /host's files and directories: open files, and reading and
+ * writing them. Nothing of it is kept, so both sides see what the other writes.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "hostfs.h"
+#include "walk.h"
+
+#define L_O_APPEND 02000 /* Linux's number */
+
+size_t host_io;
+
+static struct mutex opening; /* guards each node's reading; see reader_open */
+
+/* What a file's private is. Its address is the fid of the open file. */
+struct hostopen {
+	/* A directory's: a page of what the server has listed, from one
+	 * position on. A position is the number of entries before it. */
+	uint8_t *entries;
+	size_t size, at;
+	off_t position;
+	uint64_t next; /* the server's cookie for what follows the page */
+};
+
+int
+hostfile_open(struct vnode *v, struct file *f)
+{
+	struct hostnode *n = hostnode_of(v);
+	struct hostopen *o = kzalloc(sizeof(*o));
+	unsigned int flags = f->flags & O_ACCMODE;
+	uint64_t attr[P9_REPLIES];
+	int r = o != NULL ? host_getattr(n, attr) : -ENOMEM;
+
+	if (r == 0 && !S_ISREG(attr[ATTR_MODE]) && !S_ISDIR(attr[ATTR_MODE]))
+		r = -ENXIO; /* a pipe or a device of the host's is not ours */
+	if (r == 0)
+		r = host_clone(n, o);
+	if (r < 0) {
+		kfree(o);
+		return r;
+	}
+	if (f->flags & O_APPEND)
+		flags |= L_O_APPEND;
+	r = p9_call(P9_LOPEN, NULL, NULL, "", "dd", fid_of(o), flags);
+	if (r < 0) {
+		host_clunk(o);
+		kfree(o);
+		return r;
+	}
+	f->private = o;
+	return 0;
+}
+
+void
+hostfile_close(struct vnode *v, struct file *f)
+{
+	struct hostopen *o = f->private;
+
+	(void)v;
+	host_clunk(o);
+	if (o->entries != NULL)
+		page_free(o->entries);
+	kfree(o);
+}
+
+int
+hostfile_fsync(struct vnode *v, struct file *f)
+{
+	(void)v;
+	return p9_call(P9_FSYNC, NULL, NULL, "", "dd", fid_of(f->private), 0);
+}
+
+/* Pages for up to size bytes; fewer if there aren't so many, or -ENOMEM. */
+static int
+data_get(struct p9_data *d, size_t size)
+{
+	unsigned int n = 0;
+
+	size = size < host_io ? size : host_io;
+	for (; n * PAGE_SIZE < size; n++) {
+		d->page[n] = page_alloc();
+		if (d->page[n] == NULL)
+			break;
+	}
+	d->size = size < n * PAGE_SIZE ? size : n * PAGE_SIZE;
+	return n > 0 ? 0 : -ENOMEM;
+}
+
+static void
+data_put(struct p9_data *d, size_t size)
+{
+	for (size_t i = 0; i * PAGE_SIZE < size; i++)
+		page_free(d->page[i]);
+}
+
+/* One exchange's worth of a read: how many bytes. No lock is held while they
+ * are copied, which may fault and for that read a file here. */
+static ssize_t
+read_some(unsigned int fid, struct uio *u)
+{
+	struct p9_data d;
+	uint64_t reply[P9_REPLIES];
+	ssize_t r = data_get(&d, u->left);
+	size_t room = d.size;
+
+	if (r < 0)
+		return r;
+	r = p9_call(P9_READ, &d, reply, "d", "dqd", fid,
+		    (unsigned long)u->offset, (unsigned int)room);
+	for (size_t at = 0; r >= 0 && at < d.size; at += PAGE_SIZE) {
+		size_t left = d.size - at;
+		ssize_t n = uio_to(u, d.page[at / PAGE_SIZE],
+				   left < PAGE_SIZE ? left : PAGE_SIZE);
+
+		r = n < 0 ? n : r + n;
+	}
+	data_put(&d, room);
+	return r;
+}
+
+static ssize_t
+write_some(unsigned int fid, struct uio *u)
+{
+	struct p9_data d;
+	uint64_t reply[P9_REPLIES];
+	struct uio before = *u;
+	ssize_t r = data_get(&d, u->left);
+	size_t room = d.size;
+
+	if (r < 0)
+		return r;
+	for (size_t at = 0; r >= 0 && at < room; at += PAGE_SIZE) {
+		size_t left = room - at;
+
+		r = uio_from(u, d.page[at / PAGE_SIZE],
+			     left < PAGE_SIZE ? left : PAGE_SIZE);
+	}
+	if (r >= 0)
+		r = p9_call(P9_WRITE, &d, reply, "d", "dqd", fid,
+			    (unsigned long)before.offset, (unsigned int)room);
+	data_put(&d, room);
+	if (r < 0)
+		return r;
+	if (reply[0] == 0 || reply[0] > room)
+		return -EIO;
+	u->base = before.base + reply[0];
+	u->left = before.left - reply[0];
+	u->offset = before.offset + reply[0];
+	return reply[0];
+}
+
+/* All of u, by some_of; a part, if then comes an error or the end. */
+static ssize_t
+transfer(unsigned int fid, struct uio *u,
+	 ssize_t (*some_of)(unsigned int, struct uio *))
+{
+	ssize_t total = 0;
+
+	while (u->left > 0) {
+		ssize_t n = some_of(fid, u);
+
+		if (n <= 0)
+			return total > 0 ? total : n;
+		total += n;
+	}
+	return total;
+}
+
+/* For vnode_read's reads the node has an open file of its own. */
+static int
+reader_open(struct hostnode *n)
+{
+	int r = 0;
+
+	mutex_lock(&opening);
+	if (!n->reading) {
+		r = host_clone(n, &n->reader);
+		if (r == 0)
+			r = p9_call(P9_LOPEN, NULL, NULL, "", "dd",
+				    fid_of(&n->reader), O_RDONLY);
+		n->reading = r == 0;
+	}
+	mutex_unlock(&opening);
+	return r;
+}
+
+ssize_t
+hostfile_read(struct vnode *v, struct file *f, struct uio *u)
+{
+	struct hostnode *n = hostnode_of(v);
+	int r = f == NULL ? reader_open(n) : 0;
+
+	if (r < 0)
+		return r;
+	return transfer(fid_of(f != NULL ? f->private : &n->reader), u,
+			read_some);
+}
+
+ssize_t
+hostfile_write(struct vnode *v, struct file *f, struct uio *u)
+{
+	uint64_t attr[P9_REPLIES];
+	int r = u->append ? host_getattr(hostnode_of(v), attr) : 0;
+
+	if (r < 0)
+		return r;
+	if (u->append)
+		u->offset = attr[ATTR_SIZE];
+	return transfer(fid_of(f->private), u, write_some);
+}
+
+/* A page of a program's: a copy for each who maps it. */
+int
+hostfile_getpage(struct vnode *v, off_t offset, void **page)
+{
+	ssize_t n;
+
+	*page = page_alloc_zero();
+	if (*page == NULL)
+		return -ENOMEM;
+	n = vnode_read(v, *page, PAGE_SIZE, offset & -(off_t)PAGE_SIZE);
+	if (n > 0)
+		return 0;
+	page_free(*page);
+	return n < 0 ? n : -EFAULT;
+}
+
+/* --- Directories' contents --- */
+
+/* Read what follows into the page of entries. */
+static int
+fill(struct hostopen *o)
+{
+	struct p9_data d = {.size = PAGE_SIZE};
+	uint64_t reply[P9_REPLIES];
+	int r;
+
+	if (o->entries == NULL)
+		o->entries = page_alloc();
+	if (o->entries == NULL)
+		return -ENOMEM;
+	d.page[0] = o->entries;
+	r = p9_call(P9_READDIR, &d, reply, "d", "dqd", fid_of(o), o->next,
+		    PAGE_SIZE);
+	o->at = 0;
+	o->size = r == 0 ? d.size : 0;
+	return r;
+}
+
+/* The numbers in an entry, which may lie anywhere. */
+static uint64_t
+number(const uint8_t *p, unsigned int size)
+{
+	uint64_t value = 0;
+
+	memcpy(&value, p, size);
+	return value;
+}
+
+/*
+ * The next entry: a qid (type, version, path), the cookie of what follows, a
+ * type, a name with its length. 1, 0 at the end, or an errno.
+ */
+static int
+next_entry(struct hostopen *o, struct dirent *de)
+{
+	const size_t fixed = 13 + 8 + 1 + 2;
+	const uint8_t *e;
+	size_t length;
+	int r = o->at == o->size ? fill(o) : 0;
+
+	if (r < 0 || o->size == 0)
+		return r;
+	e = o->entries + o->at;
+	if (o->size - o->at < fixed)
+		return -EIO;
+	length = number(e + fixed - 2, 2);
+	if (length > NAME_MAX_LEN || length > o->size - o->at - fixed)
+		return -EIO;
+	de->d_ino = number(e + 5, 8);
+	de->d_type = e[0] & QTDIR ? DT_DIR : DT_REG;
+	memcpy(de->d_name, e + fixed, length);
+	de->d_name[length] = '\0';
+	o->next = number(e + 13, 8);
+	o->at += fixed + length;
+	o->position++;
+	return 1;
+}
+
+/* A cookie is DIR_COOKIE and the position; the server's own are too large. */
+int
+hostfile_readdir(struct vnode *dir, struct file *f, off_t *cookie,
+	       struct dirent *de)
+{
+	struct hostopen *o = f->private;
+	int r;
+
+	(void)dir;
+	if (*cookie - DIR_COOKIE < o->position) { /* once more from the start */
+		o->position = 0;
+		o->next = o->at = o->size = 0;
+	}
+	do
+		r = next_entry(o, de);
+	while (r > 0 && (o->position <= *cookie - DIR_COOKIE ||
+			 is_dots(de->d_name)));
+	*cookie = o->position + DIR_COOKIE;
+	return r;
+}

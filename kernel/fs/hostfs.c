@@ -1,0 +1,266 @@
+/*
+ * The file system at /host: a folder of the host's, by 9P (p9.c). It is there
+ * if the machine has such a device (scripts/run --share).
+ *
+ * The server knows files by fids, numbers that we choose: each object here has
+ * one, its address's low half. A node's fid names the file; an open file has
+ * one more, which is open.
+ *
+ * Each lookup makes a node. So two nodes may be one file, and a node's name is
+ * what the file was looked up by: a program that runs can be written to, and
+ * getcwd gives a directory's name of when it was entered.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "../dev/dev.h"
+#include "../print.h"
+#include "hostfs.h"
+
+#define DEV_HOST 3 /* st_dev */
+
+/* The server's, Linux's, numbers. */
+#define QTSYMLINK     0x02
+#define AT_REMOVEDIR  0x200
+#define L_O_CREAT     0100
+#define L_O_EXCL      0200
+#define GETATTR_BASIC 0x7ff
+#define SETATTR_MODE  0x1
+#define SETATTR_SIZE  0x8
+#define SETATTR_ATIME 0x90 /* to what is said, not to now */
+#define SETATTR_MTIME 0x120
+
+static struct hostnode root;
+
+static const struct vnode_ops hostfs_ops;
+
+void
+host_clunk(const void *object)
+{
+	p9_call(P9_CLUNK, NULL, NULL, "", "d", fid_of(object));
+}
+
+int
+host_clone(const struct hostnode *n, const void *new)
+{
+	uint64_t reply[P9_REPLIES];
+
+	return p9_call(P9_WALK, NULL, reply, "w", "ddw", fid_of(n),
+		       fid_of(new), 0);
+}
+
+int
+host_getattr(const struct hostnode *n, uint64_t reply[P9_REPLIES])
+{
+	return p9_call(P9_GETATTR, NULL, reply, "qbdqdddqqqqqqqqqqq", "dq",
+		       fid_of(n), (unsigned long)GETATTR_BASIC);
+}
+
+static int
+setattr(const struct hostnode *n, unsigned int valid, unsigned int mode,
+	off_t size, int64_t atime, int64_t mtime)
+{
+	const long ns = 1000000000;
+
+	return p9_call(P9_SETATTR, NULL, NULL, "", "dddddqqqqq", fid_of(n),
+		       valid, mode, 0, 0, size, atime / ns, atime % ns,
+		       mtime / ns, mtime % ns);
+}
+
+/* --- Names --- */
+
+/* Give n the fid of name in dir. */
+static int
+walk_to(struct hostnode *dir, const char *name, struct hostnode *n)
+{
+	uint64_t reply[P9_REPLIES];
+	int r = p9_call(P9_WALK, NULL, reply, "wbdq", "ddws", fid_of(dir),
+			fid_of(n), 1, name);
+
+	if (r < 0)
+		return r;
+	if (reply[1] & QTSYMLINK) {
+		host_clunk(n);
+		return -ELOOP; /* they aren't followed */
+	}
+	vnode_init(&n->vnode, &hostfs_ops,
+		   reply[1] & QTDIR ? S_IFDIR : S_IFREG);
+	n->path = reply[3];
+	strlcpy(n->name, name, sizeof(n->name));
+	vnode_ref(&dir->vnode);
+	n->parent = dir;
+	return 0;
+}
+
+static int
+hostfs_lookup(struct vnode *v, const char *name, struct vnode **out)
+{
+	struct hostnode *dir = hostnode_of(v), *n;
+	int r;
+
+	if (strcmp(name, "..") == 0) {
+		*out = &dir->parent->vnode;
+		vnode_ref(*out);
+		return 0;
+	}
+	n = kzalloc(sizeof(*n));
+	r = n != NULL ? walk_to(dir, name, n) : -ENOMEM;
+	if (r < 0)
+		kfree(n);
+	else
+		*out = &n->vnode;
+	return r;
+}
+
+static void
+hostfs_free(struct vnode *v)
+{
+	struct hostnode *n = hostnode_of(v);
+
+	if (n->reading)
+		host_clunk(&n->reader);
+	host_clunk(n);
+	vnode_put(&n->parent->vnode);
+	kfree(n);
+}
+
+/* A request that makes a file makes the directory's fid the file's, open: so
+ * it gets a copy. */
+static int
+make_file(struct hostnode *dir, const char *name, unsigned int mode)
+{
+	void *copy = kmalloc(1); /* for its address */
+	int r = copy != NULL ? host_clone(dir, copy) : -ENOMEM;
+
+	if (r == 0) {
+		r = p9_call(P9_LCREATE, NULL, NULL, "", "dsddd", fid_of(copy),
+			    name, L_O_CREAT | L_O_EXCL | O_RDWR, mode, 0);
+		host_clunk(copy);
+	}
+	kfree(copy);
+	return r;
+}
+
+static int
+hostfs_create(struct vnode *dir, const char *name, mode_t mode,
+	      struct vnode **out)
+{
+	int r;
+
+	if (S_ISDIR(mode))
+		r = p9_call(P9_MKDIR, NULL, NULL, "", "dsdd", fid_of(dir), name,
+			    (unsigned int)(mode & 07777), 0);
+	else
+		r = make_file(hostnode_of(dir), name, mode & 07777);
+	if (r == 0 && out != NULL)
+		r = hostfs_lookup(dir, name, out);
+	return r;
+}
+
+static int
+hostfs_remove(struct vnode *dir, const char *name, mode_t type)
+{
+	return p9_call(P9_UNLINKAT, NULL, NULL, "", "dsd", fid_of(dir), name,
+		       S_ISDIR(type) ? AT_REMOVEDIR : 0);
+}
+
+static int
+hostfs_rename(struct vnode *from, const char *old, struct vnode *to,
+	      const char *new)
+{
+	return p9_call(P9_RENAMEAT, NULL, NULL, "", "dsds", fid_of(from), old,
+		       fid_of(to), new);
+}
+
+static int
+hostfs_name(struct vnode *v, char *buf)
+{
+	struct hostnode *n = hostnode_of(v);
+	uint64_t attr[P9_REPLIES];
+
+	strlcpy(buf, n->name, NAME_MAX_LEN + 1);
+	return host_getattr(n, attr); /* is it there yet? */
+}
+
+/* --- Attributes --- */
+
+static struct timespec
+time_in(const uint64_t *attr)
+{
+	return (struct timespec){.tv_sec = attr[0], .tv_nsec = attr[1]};
+}
+
+static int
+hostfs_stat(struct vnode *v, struct stat *st)
+{
+	uint64_t attr[P9_REPLIES];
+	int r = host_getattr(hostnode_of(v), attr);
+
+	if (r < 0)
+		return r;
+	st->st_dev = DEV_HOST;
+	st->st_ino = attr[ATTR_PATH];
+	st->st_mode = attr[ATTR_MODE];
+	st->st_nlink = attr[ATTR_NLINK];
+	st->st_size = attr[ATTR_SIZE];
+	st->st_blksize = host_io;
+	st->st_blocks = attr[ATTR_BLOCKS];
+	st->st_atim = time_in(attr + ATTR_ATIME);
+	st->st_mtim = time_in(attr + ATTR_MTIME);
+	st->st_ctim = time_in(attr + ATTR_CTIME);
+	return 0;
+}
+
+static int
+hostfs_truncate(struct vnode *v, off_t size)
+{
+	return setattr(hostnode_of(v), SETATTR_SIZE, 0, size, 0, 0);
+}
+
+static int
+hostfs_setattr(struct vnode *v, const struct attr *a)
+{
+	unsigned int valid = (a->mode != OMIT ? SETATTR_MODE : 0) |
+			     (a->atime != OMIT ? SETATTR_ATIME : 0) |
+			     (a->mtime != OMIT ? SETATTR_MTIME : 0);
+
+	return setattr(hostnode_of(v), valid, a->mode, 0, a->atime, a->mtime);
+}
+
+static const struct vnode_ops hostfs_ops = {
+    .lookup = hostfs_lookup,
+    .create = hostfs_create,
+    .remove = hostfs_remove,
+    .rename = hostfs_rename,
+    .name = hostfs_name,
+    .readdir = hostfile_readdir,
+    .open = hostfile_open,
+    .close = hostfile_close,
+    .read = hostfile_read,
+    .write = hostfile_write,
+    .fsync = hostfile_fsync,
+    .getpage = hostfile_getpage,
+    .stat = hostfs_stat,
+    .truncate = hostfs_truncate,
+    .setattr = hostfs_setattr,
+    .free = hostfs_free,
+};
+
+static void
+hostfs_init(void)
+{
+	if (!p9_init(fid_of(&root), &root.path, &host_io))
+		return;
+	vnode_init(&root.vnode, &hostfs_ops, S_IFDIR);
+	root.parent = &root;
+	if (vfs_mount("/host", &root.vnode) < 0)
+		panic("no memory for /host");
+}
+
+/* It has no files in /dev. */
+const struct device host_device = {
+    .name = "host",
+    .init = hostfs_init,
+};
