@@ -52,6 +52,19 @@ found_device(const struct node *n, uint64_t *address)
 		plic_targets = fdt_prop(n, "interrupts-extended");
 }
 
+/* A place for a device; what is in it, the place itself says (dev/virtio.c). */
+static void
+found_virtio(const struct node *n)
+{
+	unsigned int i = machine.nvirtio;
+
+	if (i == VIRTIO_MAX)
+		return;
+	machine.virtio[i].address = fdt_pair(fdt_prop(n, "reg"), 0);
+	machine.virtio[i].irq = fdt_cell(fdt_prop(n, "interrupts"), 0);
+	machine.nvirtio++;
+}
+
 /*
  * What follows a word in a list whose words a separator divides, or NULL. A
  * value may follow the word, as =VALUE.
@@ -159,6 +172,8 @@ found_node(const struct node *n)
 		found_chosen(n);
 	else if (fdt_has_string(compatible, "riscv,cpu-intc") && next_intc)
 		*next_intc = fdt_cell(fdt_prop(n, "phandle"), 0);
+	else if (fdt_has_string(compatible, "virtio,mmio"))
+		found_virtio(n);
 	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++)
 		if (fdt_has_string(compatible, devices[i].compatible))
 			found_device(n, devices[i].address);

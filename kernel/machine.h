@@ -8,6 +8,8 @@
 
 #include "hart.h"
 
+#define VIRTIO_MAX 8
+
 struct machine {
 	unsigned int nharts;
 	unsigned int harts_ignored;          /* past HART_MAX */
@@ -20,6 +22,11 @@ struct machine {
 	bool sstc;                      /* stimecmp exists, on every hart */
 	uint64_t uart, plic, rtc, test; /* physical addresses; 0: none */
 	unsigned int uart_irq;
+	unsigned int nvirtio; /* places for virtio devices */
+	struct {
+		uint64_t address;
+		unsigned int irq;
+	} virtio[VIRTIO_MAX];
 	char bootargs[256];
 };
 

@@ -76,3 +76,4 @@ SYSCALL(63, poll)      /* struct pollfd *, n, milliseconds */
 SYSCALL(64, access)    /* path, mode */
 SYSCALL(65, chmod)     /* path, mode */
 SYSCALL(66, utimens)   /* path, const struct timespec [2] */
+SYSCALL(67, fsync)     /* fd */

@@ -2,6 +2,7 @@
 #include "dev.h"
 
 extern const struct device console_device;
+extern const struct device host_device;
 extern const struct device kprof_device;
 extern const struct device ktest_device;
 extern const struct device null_device;
@@ -19,6 +20,7 @@ const struct device *const devices[] = {
     &kprof_device,     /* kprof.c: kpctl, kpdata */
     &prf_device,       /* prf.c: prf, prf255, prf0, prf1.. */
     &ktest_device,     /* ktest.c: ktest */
+    &host_device,      /* ../fs/hostfs.c: no file here, but /host */
     NULL,
 };
 

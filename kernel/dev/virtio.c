@@ -62,8 +62,8 @@ struct queue {
 		uint16_t ring[VIRTIO_PIECES];
 		uint16_t used_event;
 	} avail;
-	struct {
-		_Alignas(4) uint16_t flags, idx;
+	_Alignas(4) struct {
+		uint16_t flags, idx;
 		struct {
 			uint32_t id, written;
 		} ring[VIRTIO_PIECES];

@@ -14,7 +14,14 @@
 
 size_t host_io;
 
-static struct mutex opening; /* guards each node's reading; see reader_open */
+static struct mutex opening; /* guards every node's reading */
+
+void
+hostfile_init(size_t io)
+{
+	host_io = io;
+	mutex_init(&opening, "host");
+}
 
 /* What a file's private is. Its address is the fid of the open file. */
 struct hostopen {
@@ -294,7 +301,7 @@ next_entry(struct hostopen *o, struct dirent *de)
 /* A cookie is DIR_COOKIE and the position; the server's own are too large. */
 int
 hostfile_readdir(struct vnode *dir, struct file *f, off_t *cookie,
-	       struct dirent *de)
+		 struct dirent *de)
 {
 	struct hostopen *o = f->private;
 	int r;
@@ -306,8 +313,8 @@ hostfile_readdir(struct vnode *dir, struct file *f, off_t *cookie,
 	}
 	do
 		r = next_entry(o, de);
-	while (r > 0 && (o->position <= *cookie - DIR_COOKIE ||
-			 is_dots(de->d_name)));
+	while (r > 0 &&
+	       (o->position <= *cookie - DIR_COOKIE || is_dots(de->d_name)));
 	*cookie = o->position + DIR_COOKIE;
 	return r;
 }

@@ -23,7 +23,7 @@
 
 /* The server's, Linux's, numbers. */
 #define QTSYMLINK     0x02
-#define AT_REMOVEDIR  0x200
+#define L_REMOVEDIR   0x200
 #define L_O_CREAT     0100
 #define L_O_EXCL      0200
 #define GETATTR_BASIC 0x7ff
@@ -47,8 +47,8 @@ host_clone(const struct hostnode *n, const void *new)
 {
 	uint64_t reply[P9_REPLIES];
 
-	return p9_call(P9_WALK, NULL, reply, "w", "ddw", fid_of(n),
-		       fid_of(new), 0);
+	return p9_call(P9_WALK, NULL, reply, "w", "ddw", fid_of(n), fid_of(new),
+		       0);
 }
 
 int
@@ -163,7 +163,7 @@ static int
 hostfs_remove(struct vnode *dir, const char *name, mode_t type)
 {
 	return p9_call(P9_UNLINKAT, NULL, NULL, "", "dsd", fid_of(dir), name,
-		       S_ISDIR(type) ? AT_REMOVEDIR : 0);
+		       S_ISDIR(type) ? L_REMOVEDIR : 0);
 }
 
 static int
@@ -251,8 +251,11 @@ static const struct vnode_ops hostfs_ops = {
 static void
 hostfs_init(void)
 {
-	if (!p9_init(fid_of(&root), &root.path, &host_io))
+	size_t io;
+
+	if (!p9_init(fid_of(&root), &root.path, &io))
 		return;
+	hostfile_init(io);
 	vnode_init(&root.vnode, &hostfs_ops, S_IFDIR);
 	root.parent = &root;
 	if (vfs_mount("/host", &root.vnode) < 0)

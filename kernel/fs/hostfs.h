@@ -13,8 +13,8 @@ struct hostnode {
 	struct vnode vnode;      /* first: the vnode's address is the node's */
 	uint64_t path;           /* the server's number for the file */
 	struct hostnode *parent; /* referenced; the root's is itself */
-	bool reading;            /* vnode_read has an open file; see hostfile.c */
-	uint8_t reader;          /* its address is that one's fid */
+	bool reading;   /* vnode_read has an open file; see hostfile.c */
+	uint8_t reader; /* its address is that one's fid */
 	char name[NAME_MAX_LEN + 1];
 };
 
@@ -52,6 +52,7 @@ enum {
 
 /* hostfile.c; io: bytes that one read or write may carry. */
 extern size_t host_io;
+void hostfile_init(size_t io);
 int hostfile_open(struct vnode *v, struct file *f);
 void hostfile_close(struct vnode *v, struct file *f);
 ssize_t hostfile_read(struct vnode *v, struct file *f, struct uio *u);

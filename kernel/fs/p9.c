@@ -20,9 +20,9 @@
 #include "../print.h"
 #include "../thread.h"
 
-#define VERSION "9P2000.L"
-#define HEADER  7  /* size, type, tag */
-#define COUNTED 11 /* a reply's part before its data: with their count */
+#define VERSION  "9P2000.L"
+#define HEADER   7  /* size, type, tag */
+#define COUNTED  11 /* a reply's part before its data: with their count */
 #define OVERHEAD 24 /* what a read or a write adds to its data, at most */
 
 enum { RLERROR = 7 };
@@ -39,9 +39,9 @@ static struct waitq done = WAITQ_INIT(done); /* an exchange has ended */
 static const struct {
 	uint8_t theirs, ours;
 } errnos[] = {
-    {35, EDEADLK}, {36, ENAMETOOLONG}, {38, ENOSYS},     {39, ENOTEMPTY},
-    {40, ELOOP},   {75, EOVERFLOW},    {95, EOPNOTSUPP}, {116, ESTALE},
-    {122, EDQUOT},
+    {35, EDEADLK},    {36, ENAMETOOLONG}, {38, ENOSYS},
+    {39, ENOTEMPTY},  {40, ELOOP},        {75, EOVERFLOW},
+    {95, EOPNOTSUPP}, {116, ESTALE},      {122, EDQUOT},
 };
 
 static int

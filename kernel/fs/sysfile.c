@@ -328,6 +328,20 @@ sys_ftruncate(const unsigned long *arg)
 }
 
 long
+sys_fsync(const unsigned long *arg)
+{
+	struct file *f = fd_get(arg[0]);
+	long r = 0;
+
+	if (f == NULL)
+		return -EBADF;
+	if (f->vnode->ops->fsync != NULL)
+		r = f->vnode->ops->fsync(f->vnode, f);
+	file_put(f);
+	return r;
+}
+
+long
 sys_pipe(const unsigned long *arg)
 {
 	struct file *end[2];

@@ -88,6 +88,7 @@ struct vnode_ops {
 	void (*close)(struct vnode *v, struct file *f);
 	ssize_t (*read)(struct vnode *v, struct file *f, struct uio *u);
 	ssize_t (*write)(struct vnode *v, struct file *f, struct uio *u);
+	int (*fsync)(struct vnode *v, struct file *f); /* nothing to do */
 	int (*ioctl)(struct vnode *v, struct file *f, unsigned int cmd,
 		     uintptr_t arg); /* ENOTTY */
 	unsigned int (*poll)(struct vnode *v, struct file *f,

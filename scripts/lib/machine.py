@@ -45,6 +45,7 @@ class Machine:
     limit: Optional[float] = None  # virtual seconds after boot
     timeout: Optional[float] = None  # seconds of wall clock
     gdb: Optional[int] = None  # port at which to wait for a debugger
+    share: Optional[str] = None  # the folder that is the guest's /host
 
     def arguments(self, kernel: str, initrd: str, framed: bool) -> list[str]:
         """QEMU's command line: a pipe for framed output, else a terminal."""
@@ -52,7 +53,10 @@ class Machine:
         if self.cpu is not None:
             arguments += ["-cpu", f"rv64,{self.cpu}"]
         if self.icount is not None:
-            arguments += ["-icount", f"shift={self.icount},sleep=off"]
+            # While all harts idle virtual time jumps to the next deadline, but
+            # not where the host works: that takes the time it takes.
+            sleep = "off" if self.share is None else "on"
+            arguments += ["-icount", f"shift={self.icount},sleep={sleep}"]
             arguments += ["-rtc", f"base={RTC_EPOCH},clock=vm"]
         if framed:
             arguments += ["-display", "none", "-serial", "stdio"]
@@ -61,6 +65,12 @@ class Machine:
             arguments += ["-nographic"]
         if self.gdb is not None:
             arguments += ["-gdb", f"tcp:127.0.0.1:{self.gdb}", "-S"]
+        if self.share is not None:
+            folder = self.share.replace(",", ",,")  # as QEMU quotes it
+            options = "id=host,security_model=none,multidevs=remap"
+            arguments += ["-global", "virtio-mmio.force-legacy=false"]
+            arguments += ["-fsdev", f"local,path={folder},{options}"]
+            arguments += ["-device", "virtio-9p-device,fsdev=host,mount_tag=host"]
         arguments += ["-kernel", kernel, "-initrd", initrd]
         append = self.bootargs(framed)
         return arguments + (["-append", append] if append else [])

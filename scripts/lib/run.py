@@ -60,6 +60,12 @@ def positive(kind: type):
     return convert
 
 
+def folder(text: str) -> str:
+    if not os.path.isdir(text):
+        raise argparse.ArgumentTypeError(f"{text}: there is no such folder")
+    return text
+
+
 def parser() -> Parser:
     p = Parser(prog="run", allow_abbrev=False, usage="%(prog)s [OPTIONS] [-- COMMAND]")
     p.add_argument("--harts", type=positive(int), default=4, metavar="N")
@@ -68,6 +74,8 @@ def parser() -> Parser:
                    help="an instruction takes 2^SHIFT ns, every run is the same")
     p.add_argument("--cpu", metavar="OPTIONS", help="as in QEMU's -cpu rv64,OPTIONS")
     p.add_argument("--extra", type=Path, metavar="DIR", help="programs of your own")
+    p.add_argument("--share", type=folder, metavar="DIR",
+                   help="a folder that is the guest's /host")
     p.add_argument("--kernel", type=Path, metavar="FILE", help="another kernel")
     p.add_argument("--limit", type=positive(float), metavar="S",
                    help="virtual seconds after which the kernel stops")
@@ -173,7 +181,7 @@ def boot(machine: Boot, verbose: bool) -> Outcome:
 def run(options: argparse.Namespace, command: Optional[str]) -> Outcome:
     machine = Machine(
         options.harts, options.mem, options.icount, options.cpu,
-        options.limit, options.timeout, options.gdb,
+        options.limit, options.timeout, options.gdb, options.share,
     )
     qemu = find_qemu()
     kernel, initrd = build(options, command)

@@ -30,3 +30,5 @@
 	.set	lstat, stat
 	.globl	vfork
 	.set	vfork, fork
+	.globl	fdatasync
+	.set	fdatasync, fsync

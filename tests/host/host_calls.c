@@ -1,0 +1,223 @@
+/*
+ * What programs see of /host, an empty folder of the host's.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "../guest/helpers.h"
+
+#define OPEN    50
+#define MANY    700 /* names: more than one request lists */
+#define WRITERS 4
+#define WRITES  200
+#define LARGE   (3 * 1024 * 1024 + 17)
+
+static void
+check_errors(void)
+{
+	char name[300];
+
+	memset(name, 'n', sizeof(name));
+	name[256] = '\0';
+	file_make("file", "text");
+	mkdir("dir", 0777);
+	file_make("dir/inside", "");
+	CHECK_ERRNO(open("none", O_RDONLY), ENOENT, "no such file");
+	CHECK_ERRNO(open("none/file", O_RDONLY), ENOENT, "no such folder");
+	CHECK_ERRNO(open("file/file", O_RDONLY), ENOTDIR, "a file in a file");
+	CHECK_ERRNO(open("dir", O_WRONLY), EISDIR, "a folder can't be written");
+	CHECK_ERRNO(open("file", O_CREAT | O_EXCL | O_RDWR, 0666), EEXIST,
+		    "O_EXCL and it exists");
+	CHECK_ERRNO(mkdir("dir", 0777), EEXIST, "mkdir of what exists");
+	CHECK_ERRNO(rmdir("dir"), ENOTEMPTY, "a folder that isn't empty");
+	CHECK_ERRNO(rmdir("file"), ENOTDIR, "rmdir of a file");
+	CHECK(unlink("dir") < 0, "unlink of a folder");
+	CHECK_ERRNO(rename("none", "x"), ENOENT, "rename of nothing");
+	CHECK_ERRNO(rename("file", "dir"), EISDIR, "a file onto a folder");
+	CHECK_ERRNO(rename("file", "/tmp/file"), EXDEV, "rename away from here");
+	CHECK_ERRNO(open(name, O_CREAT | O_RDWR, 0666), ENAMETOOLONG,
+		    "a name of 256");
+	name[255] = '\0';
+	CHECK(file_make(name, "long") == 0 && unlink(name) == 0,
+	      "a name of 255");
+	unlink("dir/inside");
+	CHECK(rmdir("dir") == 0 && unlink("file") == 0, "all can be removed");
+}
+
+static void
+check_contents(void)
+{
+	char *a = malloc(LARGE), *b = malloc(LARGE);
+	int fd = open("large", O_CREAT | O_RDWR, 0666);
+	struct stat st;
+
+	for (int i = 0; i < LARGE; i++)
+		a[i] = i * 7 + (i >> 10);
+	CHECK(write(fd, a, LARGE) == LARGE, "3 MiB in one write");
+	CHECK(fstat(fd, &st) == 0 && st.st_size == LARGE, "its size");
+	CHECK(pread(fd, b, LARGE, 0) == LARGE && memcmp(a, b, LARGE) == 0,
+	      "and in one read");
+	CHECK(pread(fd, b, 100, LARGE - 50) == 50, "up to the end");
+	CHECK(pread(fd, b, 100, LARGE) == 0, "nothing is past it");
+	CHECK(pwrite(fd, "xyz", 3, 70000) == 3 &&
+		      pread(fd, b, 5, 69999) == 5 && b[0] == a[69999] &&
+		      memcmp(b + 1, "xyz", 3) == 0 && b[4] == a[70003],
+	      "a write in the middle");
+	CHECK(ftruncate(fd, 10) == 0 && fstat(fd, &st) == 0 && st.st_size == 10,
+	      "cut");
+	CHECK(ftruncate(fd, 20) == 0 && pread(fd, b, 100, 0) == 20 && !b[15],
+	      "lengthened with zeroes");
+	CHECK(fsync(fd) == 0, "fsync");
+	CHECK_ERRNO(pread(fd, (void *)0xffffffff80200000, 20, 0), EFAULT,
+		    "a read to the kernel");
+	CHECK_ERRNO(write(fd, (void *)0x70000000, 20), EFAULT,
+		    "a write from nowhere");
+	close(fd);
+	fd = open("large", O_WRONLY | O_APPEND);
+	write(fd, "tail", 4);
+	CHECK(lseek(fd, 0, SEEK_CUR) == 24, "O_APPEND writes at the end");
+	CHECK_ERRNO(read(fd, b, 1), EBADF, "what is open for writing only");
+	close(fd);
+	unlink("large");
+	free(a);
+	free(b);
+}
+
+static void
+check_open_files(void)
+{
+	char name[20], c;
+	int fd[OPEN], good = 0;
+
+	for (int i = 0; i < OPEN; i++) {
+		sprintf(name, "open%d", i);
+		fd[i] = open(name, O_CREAT | O_RDWR, 0666);
+		c = i;
+		write(fd[i], &c, 1);
+		unlink(name);
+	}
+	for (int i = 0; i < OPEN; i++) {
+		good += pread(fd[i], &c, 1, 0) == 1 && c == i;
+		close(fd[i]);
+	}
+	CHECK(good == OPEN, "many open files, and gone from their folder");
+}
+
+static void
+check_listing(void)
+{
+	static char seen[MANY];
+	struct dirent *de;
+	char name[20];
+	int n = 0, again = 0;
+
+	mkdir("many", 0777);
+	for (int i = 0; i < MANY; i++) {
+		sprintf(name, "many/%d", i);
+		file_make(name, "");
+	}
+	DIR *d = opendir("many");
+	while ((de = readdir(d)) != NULL) {
+		if (de->d_name[0] != '.')
+			seen[atoi(de->d_name)]++;
+		n++;
+	}
+	rewinddir(d);
+	while (readdir(d) != NULL)
+		again++;
+	closedir(d);
+	CHECK(n == MANY + 2 && memchr(seen, 0, MANY) == NULL,
+	      "each name is listed once");
+	CHECK(again == n, "and once more");
+	for (int i = 0; i < MANY; i++) {
+		sprintf(name, "many/%d", i);
+		unlink(name);
+	}
+	CHECK(rmdir("many") == 0, "all are removed");
+}
+
+/* Processes on all harts write files of their own. */
+static int
+write_one(int which)
+{
+	char name[20], line[40];
+	int size = 0;
+
+	sprintf(name, "writer%d", which);
+	for (int i = 0; i < WRITES; i++) {
+		int fd = open(name, O_CREAT | O_WRONLY | O_APPEND, 0666);
+
+		sprintf(line, "%d: line %d\n", which, i);
+		size += strlen(line);
+		if (write(fd, line, strlen(line)) != (ssize_t)strlen(line))
+			return 1;
+		close(fd);
+	}
+	struct stat st;
+	return stat(name, &st) != 0 || st.st_size != size || unlink(name) != 0;
+}
+
+static void
+check_together(void)
+{
+	pid_t pid[WRITERS];
+	int good = 0;
+
+	for (int i = 0; i < WRITERS; i++)
+		if ((pid[i] = fork()) == 0)
+			_exit(write_one(i));
+	for (int i = 0; i < WRITERS; i++)
+		good += child_wait(pid[i]) == 0;
+	CHECK(good == WRITERS, "several processes write at once");
+}
+
+static void
+check_names(void)
+{
+	char path[100];
+	struct stat st;
+	struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 2000}};
+
+	mkdir("a", 0700);
+	mkdir("a/b", 0755);
+	chdir("a/b");
+	CHECK(getcwd(path, sizeof(path)) && strcmp(path, "/host/a/b") == 0,
+	      "getcwd");
+	CHECK(chdir("../..") == 0 && stat("a/b/../b", &st) == 0 &&
+		      S_ISDIR(st.st_mode),
+	      "up and down again");
+	CHECK(rename("a/b", "c") == 0 && stat("c", &st) == 0, "a folder moves");
+	file_make("c/f", "text");
+	CHECK(chmod("c/f", 0640) == 0 && stat("c/f", &st) == 0 &&
+		      (st.st_mode & 07777) == 0640,
+	      "chmod");
+	CHECK(utimensat(AT_FDCWD, "c/f", times, 0) == 0 &&
+		      stat("c/f", &st) == 0 && st.st_mtime == 2000 &&
+		      st.st_atime == 1000,
+	      "times are set");
+	CHECK(rename("c/f", "c/g") == 0 && file_holds("c/g", "text"),
+	      "a file is renamed");
+	file_make("c/h", "other");
+	CHECK(rename("c/g", "c/h") == 0 && file_holds("c/h", "text"),
+	      "onto another");
+	unlink("c/h");
+	CHECK(rmdir("c") == 0 && rmdir("a") == 0, "all are removed");
+}
+
+int
+main(void)
+{
+	alarm(DEADLINE);
+	if (chdir("/host") < 0)
+		printf("no /host: %s\n", strerror(errno));
+	check_errors();
+	check_names();
+	check_contents();
+	check_open_files();
+	check_listing();
+	check_together();
+	return check_done();
+}

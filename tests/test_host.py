@@ -1,0 +1,112 @@
+"""/host: a folder of the host's, shared with the guest over 9P.
+
+What a program sees is checked by host/host_calls.c; here, what the other side
+sees of it, and the folders that a host may have.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.checks import assert_checks
+from harness.guest import Guest, Images
+
+PROGRAMS = Path(__file__).parent / "host"
+LARGE = 5_000_000  # bytes
+
+
+@pytest.fixture
+def share(tmp_path: Path) -> Path:
+    folder = tmp_path / "a, b"  # a comma is special to QEMU
+    folder.mkdir()
+    return folder
+
+
+@pytest.mark.machines("1", "2", "4", "8", "free", "no-sstc")
+def test_calls(guest: Guest, share: Path) -> None:
+    assert_checks(guest("/bin/host_calls", extra=PROGRAMS, share=str(share)))
+    assert list(share.iterdir()) == []
+
+
+def test_both_sides_see_the_same(guest: Guest, share: Path) -> None:
+    data = random.Random(1).randbytes(LARGE)
+    (share / "in").write_bytes(data)
+    (share / "folder").mkdir()
+    result = guest(
+        "cd /host; cp in folder/out; rm in; mkdir new; echo text >new/file\n"
+        "echo more >>new/file; chmod 640 new/file; mv new/file new/name\n"
+        "cp /bin/echo .; chmod +x echo; ./echo runs",
+        share=str(share),
+    )
+    assert (result.out, result.err) == ("runs\n", "")
+    assert (share / "folder" / "out").read_bytes() == data
+    assert not (share / "in").exists()
+    assert (share / "new" / "name").read_text() == "text\nmore\n"
+    assert (share / "new" / "name").stat().st_mode & 0o777 == 0o640
+
+
+def test_what_isnt_shared(guest: Guest, share: Path) -> None:
+    """Links aren't followed, pipes and sockets not opened: clear errors."""
+    (share.parent / "secret").write_text("secret")
+    (share / "link").symlink_to("../secret")
+    os.mkfifo(share / "fifo")
+    with socket.socket(socket.AF_UNIX) as s:
+        s.bind(os.path.relpath(share / "socket"))
+        result = guest(
+            "cat /host/link /host/fifo /host/socket; ls /host",
+            share=str(share),
+        )
+    assert result.err.splitlines() == [
+        "cat: /host/link: Too many symbolic links",
+        "cat: /host/fifo: No such device or address",
+        "cat: /host/socket: No such device or address",
+        "ls: /host/link: Too many symbolic links",
+    ]
+    assert result.out.split() == ["fifo", "socket"]
+
+
+def test_without_a_share(guest: Guest) -> None:
+    result = guest("ls -a /host")
+    assert result.out.split() == [".", ".."]
+
+
+def test_what_was_synced_is_there(images: Images, share: Path) -> None:
+    """QEMU is killed just after: the file is whole."""
+    source = share.parent / "programs"
+    source.mkdir()
+    (source / "sync.c").write_text(
+        "#include <fcntl.h>\n#include <stdio.h>\n#include <unistd.h>\n"
+        "int main(void) { static char c[100000]; int fd;\n"
+        'fd = open("/host/data", O_CREAT | O_WRONLY, 0666);\n'
+        "write(fd, c, sizeof(c)); if (fsync(fd) == 0) puts(\"synced\");\n"
+        "fflush(stdout); for (;;) ; }\n"
+    )
+    run = subprocess.Popen(
+        ["scripts/run", "--share", share, "--extra", source, "--", "sync"],
+        cwd=Path(__file__).parents[1],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    assert run.stdout and run.stdout.readline() == b"synced\n"
+    os.killpg(run.pid, 9)
+    run.wait()
+    assert (share / "data").read_bytes() == bytes(100000)
+
+
+def test_no_such_folder() -> None:
+    run = subprocess.run(
+        ["scripts/run", "--share", "/nowhere", "--", "true"],
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 126
+    assert run.stderr.count("\n") == 1
+    assert "/nowhere: there is no such folder" in run.stderr
