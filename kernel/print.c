@@ -3,33 +3,24 @@
  */
 #include <stdarg.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "dev/uart.h"
 #include "print.h"
 
-/* Where the formatted characters go: to memory if buf is set. */
+/* Where the formatted characters go: to memory, or if buf is NULL to the
+ * console. */
 struct sink {
 	char *buf;
 	size_t size;  /* of buf */
 	size_t count; /* characters so far, those that didn't fit included */
-	bool uart;
 };
 
-/* One conversion: "%-08.*lx" and the like. */
-struct spec {
-	bool left, zero;
-	int width, precision; /* precision -1: none */
-	int longs;            /* how many l (z is one l) */
-};
-
-/* Digits of a 64-bit number in base 8, the longest, and a sign. */
-#define NUMBER_MAX 24
+#define DIGITS_MAX 20 /* of a 64-bit number in base 10 */
 
 static void
 put(struct sink *s, char c)
 {
-	if (s->uart)
+	if (!s->buf)
 		uart_print(c);
 	else if (s->count + 1 < s->size)
 		s->buf[s->count] = c;
@@ -37,172 +28,89 @@ put(struct sink *s, char c)
 }
 
 static void
-put_times(struct sink *s, char c, int n)
+put_string(struct sink *s, const char *str)
 {
-	while (n-- > 0)
-		put(s, c);
-}
-
-static void
-put_padded(struct sink *s, const struct spec *sp, const char *str, int len)
-{
-	if (!sp->left)
-		put_times(s, ' ', sp->width - len);
-	for (int i = 0; i < len; i++)
-		put(s, str[i]);
-	if (sp->left)
-		put_times(s, ' ', sp->width - len);
-}
-
-static void
-put_string(struct sink *s, const struct spec *sp, const char *str)
-{
-	size_t len = 0;
-
 	if (!str)
 		str = "(null)";
-	/* With a precision, str need not end in a NUL. */
-	while (len != (size_t)sp->precision && str[len])
-		len++;
-	put_padded(s, sp, str, len);
+	while (*str)
+		put(s, *str++);
 }
 
-/* Zeroes go between the sign and the digits. */
 static void
-put_number(struct sink *s, const struct spec *sp, unsigned long value,
-	   unsigned int base, const char *sign)
+put_number(struct sink *s, unsigned long value, unsigned int base)
 {
-	char buf[NUMBER_MAX];
-	char *p = buf + sizeof(buf);
-	struct spec rest = *sp;
-	int signs = strlen(sign);
+	char digits[DIGITS_MAX];
+	int n = 0;
 
 	do
-		*--p = "0123456789abcdef"[value % base];
+		digits[n++] = "0123456789abcdef"[value % base];
 	while (value /= base);
-	if (sp->zero && !sp->left) {
-		for (int i = 0; i < signs; i++)
-			put(s, sign[i]);
-		put_times(s, '0', sp->width - signs - (buf + sizeof(buf) - p));
-		rest.width = 0;
-	} else {
-		while (signs > 0)
-			*--p = sign[--signs];
-	}
-	put_padded(s, &rest, p, buf + sizeof(buf) - p);
-}
-
-/* Read flags, width, precision and length; gives where the letter is. */
-static const char *
-parse_spec(struct spec *sp, const char *f, va_list *ap)
-{
-	*sp = (struct spec){.precision = -1};
-	for (; *f == '-' || *f == '0'; f++) {
-		if (*f == '-')
-			sp->left = true;
-		else
-			sp->zero = true;
-	}
-	if (*f == '*') {
-		sp->width = va_arg(*ap, int);
-		f++;
-	}
-	for (; *f >= '0' && *f <= '9'; f++)
-		sp->width = sp->width * 10 + (*f - '0');
-	if (*f == '.') {
-		sp->precision = 0;
-		if (*++f == '*') {
-			sp->precision = va_arg(*ap, int);
-			f++;
-		}
-		for (; *f >= '0' && *f <= '9'; f++)
-			sp->precision = sp->precision * 10 + (*f - '0');
-	}
-	for (; *f == 'l' || *f == 'z'; f++)
-		sp->longs++;
-	return f;
+	while (n > 0)
+		put(s, digits[--n]);
 }
 
 static void
-put_signed(struct sink *s, const struct spec *sp, va_list *ap)
+put_signed(struct sink *s, long value)
 {
-	long v = sp->longs ? va_arg(*ap, long) : va_arg(*ap, int);
+	unsigned long magnitude = value;
 
-	put_number(s, sp, v < 0 ? -(unsigned long)v : (unsigned long)v, 10,
-		   v < 0 ? "-" : "");
-}
-
-static void
-put_unsigned(struct sink *s, const struct spec *sp, unsigned int base,
-	     va_list *ap)
-{
-	put_number(s, sp,
-		   sp->longs ? va_arg(*ap, unsigned long)
-			     : va_arg(*ap, unsigned int),
-		   base, "");
-}
-
-/* Print one conversion by its letter; an unknown letter prints as it is. */
-static void
-put_conversion(struct sink *s, const struct spec *sp, char letter, va_list *ap)
-{
-	char c = letter;
-
-	switch (letter) {
-	case 'd':
-	case 'i':
-		put_signed(s, sp, ap);
-		return;
-	case 'u':
-		put_unsigned(s, sp, 10, ap);
-		return;
-	case 'x':
-		put_unsigned(s, sp, 16, ap);
-		return;
-	case 'o':
-		put_unsigned(s, sp, 8, ap);
-		return;
-	case 'p':
-		put_number(s, sp, va_arg(*ap, uintptr_t), 16, "0x");
-		return;
-	case 's':
-		put_string(s, sp, va_arg(*ap, const char *));
-		return;
-	case 'c':
-		c = va_arg(*ap, int);
-		break;
+	if (value < 0) {
+		put(s, '-');
+		magnitude = -magnitude;
 	}
-	put_padded(s, sp, &c, 1);
+	put_number(s, magnitude, 10);
 }
 
+/* The compiler has checked fmt against what follows it: what is no other
+ * letter here is a second %. */
 static void
-format(struct sink *s, const char *fmt, va_list *ap)
+format(struct sink *s, const char *fmt, va_list ap)
 {
-	struct spec sp;
-
 	for (; *fmt; fmt++) {
+		bool wide = false;
+
 		if (*fmt != '%') {
 			put(s, *fmt);
 			continue;
 		}
-		fmt = parse_spec(&sp, fmt + 1, ap);
-		if (!*fmt)
-			return;
-		put_conversion(s, &sp, *fmt, ap);
+		while (*++fmt == 'l' || *fmt == 'z')
+			wide = true;
+		switch (*fmt) {
+		case 'd':
+			put_signed(s,
+				   wide ? va_arg(ap, long) : va_arg(ap, int));
+			break;
+		case 'u':
+		case 'x':
+			put_number(s,
+				   wide ? va_arg(ap, unsigned long)
+					: va_arg(ap, unsigned int),
+				   *fmt == 'x' ? 16 : 10);
+			break;
+		case 'p':
+			put_string(s, "0x");
+			put_number(s, va_arg(ap, uintptr_t), 16);
+			break;
+		case 's':
+			put_string(s, va_arg(ap, const char *));
+			break;
+		case 'c':
+			put(s, va_arg(ap, int));
+			break;
+		default:
+			put(s, *fmt);
+		}
 	}
 }
 
 void
 kvprintf(const char *fmt, va_list ap)
 {
-	struct sink s = {.uart = true};
-	va_list args;
+	struct sink console = {.buf = NULL};
 
-	va_copy(args, ap);
 	uart_print_begin();
-	format(&s, fmt, &args);
+	format(&console, fmt, ap);
 	uart_print_end();
-	va_end(args);
 }
 
 void
@@ -223,7 +131,7 @@ ksnprintf(char *buf, size_t size, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	format(&s, fmt, &ap);
+	format(&s, fmt, ap);
 	va_end(ap);
 	if (size > 0)
 		buf[s.count < size ? s.count : size - 1] = '\0';

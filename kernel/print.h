@@ -7,9 +7,8 @@
 #include <stddef.h>
 
 /*
- * %d %i %u %x %o %c %s %p %%, with l, ll and z, width, 0, - and precision
- * for strings, as in printf. kprintf prints a whole call's text unbroken by
- * another hart's.
+ * %d %u %x %c %s %p %%, with l and z, as in printf, but no widths. kprintf
+ * prints a whole call's text unbroken by another hart's.
  */
 void kprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void kvprintf(const char *fmt, va_list ap);
@@ -34,7 +33,7 @@ void limit_reached(void) __attribute__((noreturn));
 void panic_stop_if_asked(void);
 
 /*
- * symbols.c: names for addresses of kernel text, once /boot/kernel is read;
+ * symbols.c: names for addresses of kernel text, once /boot/symbols is read;
  * symbol_name gives NULL for what has none.
  */
 void symbols_load(void);
