@@ -47,6 +47,7 @@ ifndef CROSS
 endif
 CC := $(CROSS)gcc
 OBJCOPY := $(CROSS)objcopy
+READELF := $(CROSS)readelf
 AR := $(CROSS)ar
 
 ifneq ($(building),)
@@ -192,8 +193,8 @@ manuals := $(sort $(wildcard man/*.[1-9]))
 # A folder is filled and packed afresh, so that nothing stale stays in.
 $(BUILD)/initrd.tar: $(programs) $(kernel) $(sources) $(manuals) \
 	scripts/mkroot
-	$(call say,TAR,$@)OBJCOPY=$(OBJCOPY) scripts/mkroot $@.$$$$.d \
-		--kernel $(kernel) --programs $(programs) \
+	$(call say,TAR,$@)OBJCOPY=$(OBJCOPY) READELF=$(READELF) \
+		scripts/mkroot $@.$$$$.d --kernel $(kernel) --programs $(programs) \
 		--manuals $(manuals) --sources $(sources) && \
 	$(tar) -C $@.$$$$.d -cf $@.$$$$ . && \
 	mv $@.$$$$ $@; s=$$?; rm -rf $@.$$$$.d; exit $$s
