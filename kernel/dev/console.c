@@ -27,19 +27,11 @@ enum { CONSOLE, HOSTOUT, HOSTERR };
 
 #define TENTHS_PER_S 10 /* VTIME's unit */
 
-/* Guards con, and line. The uart's lock comes after it. */
+/* Guards what follows, and line. The uart's lock comes after it. */
 static struct spinlock console_lock = SPINLOCK5("console");
-
-static struct {
-	struct winsize size;
-	bool reading;         /* a reader has its turn */
-	struct waitq readers; /* wait for input, or their turn */
-	struct waitq writers; /* wait for room to write */
-} con = {
-    .size = {.ws_row = 24, .ws_col = 80},
-    .readers = WAITQ_INIT(con.readers),
-    .writers = WAITQ_INIT(con.writers),
-};
+static struct winsize window = {.ws_row = 24, .ws_col = 80};
+static struct waitq readers = WAITQ_INIT(readers); /* wait for input */
+static struct waitq writers = WAITQ_INIT(writers); /* for room to write */
 
 /* As the console shows it; out has room for ENCODED bytes. */
 static size_t
@@ -92,9 +84,8 @@ send_chunk(const struct file *f, unsigned int id, const char *buf, size_t n)
 	spin_lock(&console_lock);
 	size = encode(id, buf, n, out);
 	while (err == 0 && uart_room() < size)
-		err = f->flags & O_NONBLOCK
-			  ? -EAGAIN
-			  : wait_on(&con.writers, &console_lock);
+		err = f->flags & O_NONBLOCK ? -EAGAIN
+					    : wait_on(&writers, &console_lock);
 	if (err == 0)
 		uart_put(out, size);
 	spin_unlock(&console_lock);
@@ -122,7 +113,7 @@ void
 console_writable(void)
 {
 	spin_lock(&console_lock);
-	wake_all(&con.writers);
+	wake_all(&writers);
 	spin_unlock(&console_lock);
 }
 
@@ -132,8 +123,8 @@ drain(void)
 {
 	int err = 0;
 
-	while (err == 0 && !uart_idle())
-		err = wait_on(&con.writers, &console_lock);
+	while (err == 0 && uart_room() < UART_RING)
+		err = wait_on(&writers, &console_lock);
 	return err;
 }
 
@@ -147,7 +138,7 @@ console_input(char c)
 	ready = line.ready;
 	line_input(c);
 	if (line.ready != ready)
-		wake_all(&con.readers);
+		wake_all(&readers);
 	spin_unlock(&console_lock);
 }
 
@@ -176,48 +167,32 @@ read_deadline(size_t have)
 	return rdtime() + line.t.c_cc[VTIME] * machine.timebase / TENTHS_PER_S;
 }
 
-/*
- * Wait for input, and for a turn: one reader at a time, as it copies without
- * the lock, and consumes only what has arrived. 0, -EAGAIN or -ERESTART. The
- * lock is held.
- */
+/* Wait for input, for a read of at most `want` bytes: 0, -EAGAIN or -ERESTART.
+ * The lock is held. */
 static int
-begin_read(const struct file *f, size_t want)
+wait_input(const struct file *f, size_t want)
 {
-	bool timeout = false;
+	int err = 0;
 
 	for (;;) {
 		size_t have = line.ready - line.read;
-		int err;
 
-		if (!con.reading && (timeout || have >= bytes_needed(f, want)))
-			break;
+		if (err == -ETIMEDOUT || have >= bytes_needed(f, want))
+			return 0;
 		if (f->flags & O_NONBLOCK)
 			return -EAGAIN;
-		err = wait_until(&con.readers, &console_lock,
-				 read_deadline(have));
+		err = wait_until(&readers, &console_lock, read_deadline(have));
 		if (err == -ERESTART)
 			return err;
-		timeout = err == -ETIMEDOUT;
 	}
-	con.reading = true;
-	return 0;
 }
 
-static void
-end_read(void)
-{
-	spin_lock(&console_lock);
-	con.reading = false;
-	wake_all(&con.readers);
-	spin_unlock(&console_lock);
-}
-
+/* All that a read may give fits buf; it is copied out without the lock. */
 static ssize_t
 console_read(struct file *f, unsigned int id, struct uio *u)
 {
-	ssize_t total = 0, moved;
-	struct look l;
+	char buf[LINE_RING];
+	size_t n = 0;
 	int err;
 
 	if (id != CONSOLE)
@@ -225,24 +200,11 @@ console_read(struct file *f, unsigned int id, struct uio *u)
 	if (u->left == 0)
 		return 0;
 	spin_lock(&console_lock);
-	err = begin_read(f, u->left);
+	err = wait_input(f, u->left);
+	if (err == 0)
+		n = line_take(buf, u->left);
 	spin_unlock(&console_lock);
-	if (err)
-		return err;
-	do {
-		spin_lock(&console_lock);
-		line_look(&l, u->left);
-		spin_unlock(&console_lock);
-		moved = uio_to(u, l.buf, l.n);
-		if (moved < 0)
-			break;
-		spin_lock(&console_lock);
-		line_consume(&l);
-		spin_unlock(&console_lock);
-		total += moved;
-	} while (l.more && u->left);
-	end_read();
-	return total || moved >= 0 ? total : moved;
+	return err ? err : uio_to(u, buf, n);
 }
 
 static int
@@ -261,7 +223,7 @@ set_termios(unsigned int cmd, uintptr_t arg)
 			line_flush();
 		if (!line_flag(ICANON)) {
 			line_hand_over();
-			wake_all(&con.readers);
+			wake_all(&readers);
 		}
 	}
 	spin_unlock(&console_lock);
@@ -297,46 +259,34 @@ set_size(uintptr_t arg)
 	if (copy_in(&size, arg, sizeof(size)) != 0)
 		return -EFAULT;
 	spin_lock(&console_lock);
-	if (memcmp(&con.size, &size, sizeof(size)) != 0 && line.pgrp)
+	if (memcmp(&window, &size, sizeof(size)) != 0 && line.pgrp)
 		signal_send_group(line.pgrp, SIGWINCH);
-	con.size = size;
+	window = size;
 	spin_unlock(&console_lock);
 	return 0;
 }
 
-/* The requests that store something at arg. */
+/* Copy out to arg what the lock guards, no more than a struct termios. */
 static int
-get(unsigned int cmd, uintptr_t arg)
+get(uintptr_t arg, const void *what, size_t size)
 {
-	union {
-		struct termios t;
-		struct winsize size;
-		pid_t pgrp;
-		int count;
-	} out;
-	size_t n = 0;
+	char copy[sizeof(struct termios)];
 
 	spin_lock(&console_lock);
-	switch (cmd) {
-	case TCGETS:
-		out.t = line.t;
-		n = sizeof(out.t);
-		break;
-	case TIOCGPGRP:
-		out.pgrp = line.pgrp;
-		n = sizeof(out.pgrp);
-		break;
-	case TIOCGWINSZ:
-		out.size = con.size;
-		n = sizeof(out.size);
-		break;
-	case FIONREAD:
-		out.count = line_count();
-		n = sizeof(out.count);
-		break;
-	}
+	memcpy(copy, what, size);
 	spin_unlock(&console_lock);
-	return n ? copy_out(arg, &out, n) : -ENOTTY;
+	return copy_out(arg, copy, size);
+}
+
+static int
+get_count(uintptr_t arg)
+{
+	int count;
+
+	spin_lock(&console_lock);
+	count = line_count();
+	spin_unlock(&console_lock);
+	return copy_out(arg, &count, sizeof(count));
 }
 
 static int
@@ -346,16 +296,24 @@ console_ioctl(struct file *f, unsigned int id, unsigned int cmd, uintptr_t arg)
 	if (id != CONSOLE)
 		return -ENOTTY;
 	switch (cmd) {
+	case TCGETS:
+		return get(arg, &line.t, sizeof(line.t));
 	case TCSETS:
 	case TCSETSW:
 	case TCSETSF:
 		return set_termios(cmd, arg);
+	case TIOCGPGRP:
+		return get(arg, &line.pgrp, sizeof(line.pgrp));
 	case TIOCSPGRP:
 		return set_pgrp(arg);
+	case TIOCGWINSZ:
+		return get(arg, &window, sizeof(window));
 	case TIOCSWINSZ:
 		return set_size(arg);
+	case FIONREAD:
+		return get_count(arg);
 	default:
-		return get(cmd, arg);
+		return -ENOTTY;
 	}
 }
 
@@ -366,11 +324,11 @@ console_poll(struct file *f, unsigned int id, struct poller *p)
 
 	(void)f;
 	spin_lock(&console_lock);
-	poll_wait(p, &con.writers, &console_lock);
+	poll_wait(p, &writers, &console_lock);
 	if (uart_room() >= ENCODED)
 		ready |= POLLOUT;
 	if (id == CONSOLE) {
-		poll_wait(p, &con.readers, &console_lock);
+		poll_wait(p, &readers, &console_lock);
 		if (line.read != line.ready)
 			ready |= POLLIN;
 	}

@@ -223,32 +223,21 @@ is_newline(size_t i)
 
 /* A ^D right after max bytes is taken with them: else it would be an end of
  * file of its own to the next read. */
-void
-line_look(struct look *l, size_t max)
+size_t
+line_take(char *buf, size_t max)
 {
-	if (max > sizeof(l->buf))
-		max = sizeof(l->buf);
-	l->n = 0;
-	l->start = l->end = line.read;
-	l->more = true;
-	while (l->more && l->end != line.ready) {
-		size_t i = l->end;
+	size_t n = 0;
 
-		if (l->n == max && !is_eof(i))
-			return;
-		if (!is_eof(i))
-			l->buf[l->n++] = line.ring[i % LINE_RING];
-		l->more = !is_eof(i) && !is_newline(i);
-		l->end++;
+	while (line.read != line.ready && (n < max || is_eof(line.read))) {
+		size_t i = line.read++;
+
+		if (is_eof(i))
+			break;
+		buf[n++] = line.ring[i % LINE_RING];
+		if (is_newline(i))
+			break;
 	}
-	l->more = false;
-}
-
-void
-line_consume(const struct look *l)
-{
-	if (line.read == l->start)
-		line.read = l->end;
+	return n;
 }
 
 size_t

@@ -40,22 +40,9 @@ void line_foreground(pid_t pgrp);
 void line_hand_over(void);
 void line_flush(void);
 
-/*
- * Reading, in two steps. line_look copies up to max bytes out of the ring,
- * but not past the end of a line in canonical mode; line_consume takes them
- * off the ring, unless it was flushed in between.
- */
-#define LOOK_MAX 128
-
-struct look {
-	char buf[LOOK_MAX];
-	size_t n;          /* bytes in buf */
-	size_t start, end; /* what they were of the ring */
-	bool more;         /* the same read may go on */
-};
-
-void line_look(struct look *l, size_t max);
-void line_consume(const struct look *l);
+/* Take up to max bytes off the ring, but not past the end of a line in
+ * canonical mode. There are never more than LINE_RING. */
+size_t line_take(char *buf, size_t max);
 /* The bytes that one read would give now. */
 size_t line_count(void);
 

@@ -161,35 +161,12 @@ uart_put(const char *buf, size_t n)
 	spin_unlock(&uart_lock);
 }
 
-bool
-uart_idle(void)
-{
-	bool idle;
-
-	spin_lock(&uart_lock);
-	idle = ring_in == ring_out;
-	spin_unlock(&uart_lock);
-	return idle;
-}
-
-/* The next character received, or -1. */
-static int
-receive(void)
-{
-	int c = -1;
-
-	spin_lock(&uart_lock);
-	if (*reg(LSR) & LSR_RECEIVED)
-		c = *reg(RBR);
-	spin_unlock(&uart_lock);
-	return c;
-}
-
+/* Characters are received here only, on one hart at a time: the PLIC sees to
+ * that. So they need no lock. */
 static void
 uart_interrupt(void)
 {
 	bool sending;
-	int c;
 
 	spin_lock(&uart_lock);
 	(void)*reg(IIR);
@@ -198,8 +175,8 @@ uart_interrupt(void)
 	spin_unlock(&uart_lock);
 	if (sending)
 		console_writable();
-	while ((c = receive()) >= 0)
-		console_input(c);
+	while (*reg(LSR) & LSR_RECEIVED)
+		console_input(*reg(RBR));
 }
 
 /* The firmware has set the speed. */

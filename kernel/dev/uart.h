@@ -6,7 +6,6 @@
 #ifndef KERNEL_UART_H
 #define KERNEL_UART_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* Kernel messages: polled, in any context, before uart_init too. What the
@@ -23,15 +22,14 @@ void uart_flush(void);
 
 /*
  * The console's output. uart_room says how many bytes the transmit ring can
- * take; uart_put adds n bytes, not more than that. Callers hold the console's
- * lock: the room that one of them found, no other takes away.
+ * take, all of UART_RING when everything has gone out; else console_writable
+ * will be called. uart_put adds n bytes, not more than that. Callers hold the
+ * console's lock: the room that one of them found, no other takes away.
  */
 #define UART_RING 2048
 
 size_t uart_room(void);
 void uart_put(const char *buf, size_t n);
-/* Has everything gone out? Else console_writable will be called. */
-bool uart_idle(void);
 
 /* The console's, called by the port's interrupt handler: a character came;
  * the transmit ring has room again. */
