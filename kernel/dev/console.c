@@ -292,7 +292,6 @@ get_count(uintptr_t arg)
 static int
 console_ioctl(struct file *f, unsigned int id, unsigned int cmd, uintptr_t arg)
 {
-	(void)f;
 	if (id != CONSOLE)
 		return -ENOTTY;
 	switch (cmd) {
@@ -322,7 +321,6 @@ console_poll(struct file *f, unsigned int id, struct poller *p)
 {
 	unsigned int ready = 0;
 
-	(void)f;
 	spin_lock(&console_lock);
 	poll_wait(p, &writers, &console_lock);
 	if (uart_room() >= ENCODED)

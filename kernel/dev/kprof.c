@@ -53,7 +53,6 @@ kprof_init(void)
 static int
 kprof_start(int argc, char **argv)
 {
-	(void)argc, (void)argv;
 	mutex_lock(&lock);
 	sample_arm(&kprof_profiler);
 	mutex_unlock(&lock);
@@ -63,7 +62,6 @@ kprof_start(int argc, char **argv)
 static int
 kprof_stop(int argc, char **argv)
 {
-	(void)argc, (void)argv;
 	mutex_lock(&lock);
 	sample_disarm(&kprof_profiler);
 	mutex_unlock(&lock);
@@ -74,7 +72,6 @@ kprof_stop(int argc, char **argv)
 static int
 kprof_startclr(int argc, char **argv)
 {
-	(void)argc, (void)argv;
 	mutex_lock(&lock);
 	sample_disarm(&kprof_profiler);
 	memset(bucket, 0, nbuckets * sizeof(*bucket));
@@ -118,7 +115,6 @@ kprof_read(struct file *f, unsigned int id, struct uio *u)
 	ssize_t total = 0;
 	uint32_t chunk[128];
 
-	(void)f;
 	while (u->left && u->offset < size) {
 		size_t first = u->offset / 4, skip = u->offset % 4;
 		size_t n = size / 4 - first;
@@ -139,7 +135,6 @@ kprof_read(struct file *f, unsigned int id, struct uio *u)
 static ssize_t
 kprof_write(struct file *f, unsigned int id, struct uio *u)
 {
-	(void)f;
 	return id == KPCTL ? ctl_write(u, words) : -EINVAL;
 }
 

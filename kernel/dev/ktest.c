@@ -56,7 +56,6 @@ run_spin(int argc, char **argv)
 {
 	uint64_t level, us, end;
 
-	(void)argc;
 	if (ctl_number(argv[1], 5, &level) != 0 ||
 	    ctl_number(argv[2], SPIN_MAX, &us) != 0)
 		return -EINVAL;
@@ -94,7 +93,6 @@ run_fault(int argc, char **argv)
 {
 	const volatile int *volatile nothing = (const int *)BAD_ADDRESS;
 
-	(void)argc, (void)argv;
 	return *nothing;
 }
 
@@ -113,7 +111,6 @@ ktest_recurse(int depth)
 static int
 run_overflow(int argc, char **argv)
 {
-	(void)argc, (void)argv;
 	return ktest_recurse(KSTACK_SIZE);
 }
 
@@ -122,7 +119,6 @@ run_deadlock(int argc, char **argv)
 {
 	static struct spinlock lock = SPINLOCK1("ktest");
 
-	(void)argc, (void)argv;
 	spin_lock(&lock);
 	spin_lock(&lock);
 	return 0;
@@ -140,7 +136,6 @@ static const struct ctlword words[] = {
 static ssize_t
 ktest_write(struct file *f, unsigned int id, struct uio *u)
 {
-	(void)f, (void)id;
 	return ctl_write(u, words);
 }
 

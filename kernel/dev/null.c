@@ -10,14 +10,12 @@ enum { NULL_ID, ZERO_ID };
 static ssize_t
 null_read(struct file *f, unsigned int id, struct uio *u)
 {
-	(void)f;
 	return id == ZERO_ID ? uio_zero(u, u->left) : 0;
 }
 
 static ssize_t
 null_write(struct file *f, unsigned int id, struct uio *u)
 {
-	(void)f, (void)id;
 	return u->left;
 }
 

@@ -52,7 +52,6 @@ pcs_open(struct file *f, unsigned int id)
 {
 	bool busy;
 
-	(void)f, (void)id;
 	spin_lock(&lock);
 	busy = is_open;
 	is_open = true;
@@ -68,7 +67,6 @@ pcs_open(struct file *f, unsigned int id)
 static void
 pcs_close(struct file *f, unsigned int id)
 {
-	(void)f, (void)id;
 	sample_disarm(&pcs_profiler);
 	log_close();
 	spin_lock(&lock);
@@ -111,7 +109,6 @@ pcs_read(struct file *f, unsigned int id, struct uio *u)
 {
 	ssize_t n = 0;
 
-	(void)id;
 	while (n == 0 && u->left) {
 		n = wait_full(f);
 		if (n < 0)
@@ -128,7 +125,6 @@ pcs_poll(struct file *f, unsigned int id, struct poller *p)
 {
 	unsigned int ready;
 
-	(void)f, (void)id;
 	spin_lock(&lock);
 	poll_wait(p, &readers, &lock);
 	ready = log_first() ? POLLIN : 0;
@@ -188,7 +184,6 @@ pcs_ioctl(struct file *f, unsigned int id, unsigned int cmd, uintptr_t arg)
 {
 	struct pcs_stat account;
 
-	(void)f, (void)id;
 	switch (cmd) {
 	case PROF_KERNEL:
 	case PROF_ALL:

@@ -64,7 +64,6 @@ pcstat_read(struct file *f, unsigned int id, struct uio *u)
 	struct log_state s = log_state();
 	struct text t = {.n = 0};
 
-	(void)f, (void)id;
 	say(&t, "owner %d\nclock %s\n", s.devpc.d_runpid,
 	    s.devpc.d_clock == NO_CLOCK ? "none" : "kw11k");
 	say_requests(&t, &s.devpc);

@@ -133,7 +133,6 @@ prf_write(struct file *f, unsigned int id, struct uio *u)
 	size_t size = u->left;
 	int r;
 
-	(void)f;
 	if (size / WORD > ADDRESS_MAX)
 		return -ENOSPC;
 	if (size / WORD < ADDRESS_MIN || size % WORD != 0)
@@ -151,7 +150,6 @@ prf_read(struct file *f, unsigned int id, struct uio *u)
 	struct table *t = table_of(id);
 	ssize_t r = -ENXIO;
 
-	(void)f;
 	mutex_lock(&lock);
 	if (t->n > 0)
 		r = uio_to(u, t->word, (2 * t->n + 2) * WORD);
@@ -165,7 +163,6 @@ prf_ioctl(struct file *f, unsigned int id, unsigned int cmd, uintptr_t arg)
 	struct table *t = table_of(id);
 	int size, status, max = ADDRESS_MAX;
 
-	(void)f;
 	mutex_lock(&lock);
 	if (cmd == PRF_SETSTATE)
 		prf_switch(t, arg & PRF_ON);

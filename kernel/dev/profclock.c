@@ -40,7 +40,6 @@ profclock_read(struct file *f, unsigned int id, struct uio *u)
 	unsigned long late = 0;
 	int n;
 
-	(void)f, (void)id;
 	for (unsigned int i = 0; i < nharts; i++)
 		late += harts[i].late_samples;
 	n = ksnprintf(text, sizeof(text),
@@ -70,7 +69,6 @@ set_hz(int argc, char **argv)
 {
 	uint64_t hz;
 
-	(void)argc;
 	if (ctl_number(argv[1], HZ_MAX, &hz) != 0 || hz == 0)
 		return -EINVAL;
 	begin();
@@ -83,7 +81,6 @@ set_jitter(int argc, char **argv)
 {
 	bool on = strcmp(argv[1], "on") == 0;
 
-	(void)argc;
 	if (!on && strcmp(argv[1], "off") != 0)
 		return -EINVAL;
 	begin();
@@ -96,7 +93,6 @@ set_seed(int argc, char **argv)
 {
 	uint64_t seed;
 
-	(void)argc;
 	if (ctl_number(argv[1], UINT64_MAX, &seed) != 0)
 		return -EINVAL;
 	begin();
@@ -107,7 +103,6 @@ set_seed(int argc, char **argv)
 static int
 hold(int argc, char **argv)
 {
-	(void)argc, (void)argv;
 	sample_hold(true);
 	return 0;
 }
@@ -115,7 +110,6 @@ hold(int argc, char **argv)
 static int
 go(int argc, char **argv)
 {
-	(void)argc, (void)argv;
 	sample_hold(false);
 	return 0;
 }
@@ -196,7 +190,6 @@ static const struct ctlword words[] = {
 static ssize_t
 profclock_write(struct file *f, unsigned int id, struct uio *u)
 {
-	(void)f, (void)id;
 	return ctl_write(u, words);
 }
 
