@@ -52,8 +52,8 @@ ssize_t dev_read_buffer(struct uio *u, const void *buf, size_t size);
 
 struct ctlword {
 	const char *name;
-	int (*run)(int argc, char **argv); /* argv[0] is the word */
-	int min, max;                      /* arguments after the word */
+	int (*run)(char **argv); /* argv[0] is the word; the last is NULL */
+	int min, max;            /* arguments after the word */
 };
 
 /* A whole word as a number, decimal or 0x.., up to max; 0 or -EINVAL. */

@@ -32,11 +32,10 @@ struct table {
 	unsigned long *word;
 };
 
-static struct mutex lock;             /* guards all tables.. */
-static unsigned int non;              /* ..and how many are on */
-static struct table tables[HART_MAX]; /* by logical hart */
-static struct table all;              /* of minor PRF_ALL */
-static char names[HART_MAX][sizeof("prf15")];
+static struct mutex lock; /* guards all tables.. */
+static unsigned int non;  /* ..and how many are on */
+/* By minor: a hart's logical number, or PRF_ALL. */
+static struct table tables[PRF_ALL + 1];
 
 /* The counter of the largest address not above pc, the last of equal ones; a
  * pc below all belongs to the first. */
@@ -76,16 +75,10 @@ static void
 prf_count(const struct sample *s)
 {
 	table_count(&tables[s->hart], s);
-	table_count(&all, s);
+	table_count(&tables[PRF_ALL], s);
 }
 
 struct profiler prf_profiler = {.name = "prf", .count = prf_count};
-
-static struct table *
-table_of(unsigned int id)
-{
-	return id == PRF_ALL ? &all : &tables[id];
-}
 
 /*
  * Turn t on or off. When it is off no hart counts in it any more, while the
@@ -129,7 +122,7 @@ prf_load(struct table *t, struct uio *u, size_t n)
 static ssize_t
 prf_write(struct file *f, unsigned int id, struct uio *u)
 {
-	struct table *t = table_of(id);
+	struct table *t = &tables[id];
 	size_t size = u->left;
 	int r;
 
@@ -147,7 +140,7 @@ prf_write(struct file *f, unsigned int id, struct uio *u)
 static ssize_t
 prf_read(struct file *f, unsigned int id, struct uio *u)
 {
-	struct table *t = table_of(id);
+	struct table *t = &tables[id];
 	ssize_t r = -ENXIO;
 
 	mutex_lock(&lock);
@@ -160,7 +153,7 @@ prf_read(struct file *f, unsigned int id, struct uio *u)
 static int
 prf_ioctl(struct file *f, unsigned int id, unsigned int cmd, uintptr_t arg)
 {
-	struct table *t = table_of(id);
+	struct table *t = &tables[id];
 	int size, status, max = ADDRESS_MAX;
 
 	mutex_lock(&lock);
@@ -185,55 +178,42 @@ prf_ioctl(struct file *f, unsigned int id, unsigned int cmd, uintptr_t arg)
 	}
 }
 
+static struct devfile files[2 + HART_MAX + 1] = {
+    {.name = "prf", .id = PRF_ALL, .mode = 0600},
+    {.name = "prf255", .id = PRF_ALL, .mode = 0600},
+};
+
 static void
 prf_init(void)
 {
+	static char names[HART_MAX][sizeof("prf15")];
+
 	mutex_init(&lock, "prf");
-	for (unsigned int i = 0; i < nharts; i++)
+	for (unsigned int i = 0; i < nharts; i++) {
 		ksnprintf(names[i], sizeof(names[i]), "prf%u", i);
-}
-
-static int
-prf_list(unsigned int i, struct devfile *out)
-{
-	if (i >= nharts)
-		return -ENOENT;
-	*out = (struct devfile){.name = names[i], .id = i, .mode = 0600};
-	return 0;
-}
-
-/* prf and a minor number, as digits without a zero in front. */
-static int
-prf_find(const char *name, struct devfile *out)
-{
-	unsigned int minor = 0;
-	const char *p = name + 3;
-
-	if (strncmp(name, "prf", 3) != 0 || *p == '\0' ||
-	    (p[0] == '0' && p[1] != '\0'))
-		return -ENOENT;
-	for (; *p; p++) {
-		if (*p < '0' || *p > '9')
-			return -ENOENT;
-		minor = minor * 10 + (*p - '0');
-		if (minor > PRF_ALL)
-			return -ENOENT;
+		files[2 + i] = (struct devfile){names[i], i, 0600};
 	}
-	return prf_list(minor, out) < 0 ? -ENXIO : 0;
 }
 
-static const struct devfile files[] = {
-    {.name = "prf", .id = PRF_ALL, .mode = 0600},
-    {.name = "prf255", .id = PRF_ALL, .mode = 0600},
-    {0},
-};
+/* prf and another minor number, as digits without a zero in front. */
+static int
+prf_missing(const char *name)
+{
+	char proper[sizeof("prf255")];
+	uint64_t minor;
+
+	if (strncmp(name, "prf", 3) != 0 ||
+	    ctl_number(name + 3, PRF_ALL, &minor) != 0)
+		return -ENOENT;
+	ksnprintf(proper, sizeof(proper), "prf%lu", minor);
+	return strcmp(name, proper) == 0 ? -ENXIO : -ENOENT;
+}
 
 const struct device prf_device = {
     .name = "prf",
     .files = files,
     .init = prf_init,
-    .find = prf_find,
-    .list = prf_list,
+    .missing = prf_missing,
     .read = prf_read,
     .write = prf_write,
     .ioctl = prf_ioctl,

@@ -49,12 +49,12 @@ device_number(unsigned int index, unsigned int id)
 static int
 device_find(const struct device *d, const char *name, struct devfile *out)
 {
-	for (const struct devfile *f = d->files; f && f->name; f++)
+	for (const struct devfile *f = d->files; f->name; f++)
 		if (strcmp(f->name, name) == 0) {
 			*out = *f;
 			return 0;
 		}
-	return d->find != NULL ? d->find(name, out) : -ENOENT;
+	return d->missing != NULL ? d->missing(name) : -ENOENT;
 }
 
 static int
@@ -81,18 +81,15 @@ devfs_lookup(struct vnode *dir, const char *name, struct vnode **out)
 	return 0;
 }
 
-/* The i-th file of device d: first of its table, then those it lists. */
-static int
-device_list(const struct device *d, unsigned int i, struct devfile *out)
+/* The i-th file of device d; NULL: it hasn't so many. */
+static const struct devfile *
+device_list(const struct device *d, unsigned int i)
 {
 	const struct devfile *f = d->files;
 
-	for (; f != NULL && f->name != NULL; f++)
-		if (i-- == 0) {
-			*out = *f;
-			return 0;
-		}
-	return d->list != NULL ? d->list(i, out) : -ENOENT;
+	while (f->name != NULL && i-- > 0)
+		f++;
+	return f->name != NULL ? f : NULL;
 }
 
 /* A cookie, less DIR_COOKIE, is a device's index and the place of its next
@@ -104,15 +101,16 @@ devfs_readdir(struct vnode *dir, struct file *f, off_t *cookie,
 	off_t at = *cookie - DIR_COOKIE;
 	unsigned int index = at >> COOKIE_SHIFT;
 	unsigned int i = at & ((1 << COOKIE_SHIFT) - 1);
-	struct devfile file;
+	const struct devfile *file;
 
 	(void)dir, (void)f;
 	for (; devices[index] != NULL; index++, i = 0) {
-		if (device_list(devices[index], i, &file) < 0)
+		file = device_list(devices[index], i);
+		if (file == NULL)
 			continue;
-		de->d_ino = device_number(index, file.id) + INO_ROOT;
+		de->d_ino = device_number(index, file->id) + INO_ROOT;
 		de->d_type = DT_CHR;
-		strlcpy(de->d_name, file.name, sizeof de->d_name);
+		strlcpy(de->d_name, file->name, sizeof de->d_name);
 		*cookie = ((off_t)index << COOKIE_SHIFT | i) + 1 + DIR_COOKIE;
 		return 1;
 	}
