@@ -77,7 +77,7 @@ dispatch(int argc, char **argv, const struct ctlword *words)
 			kprintf("%s: wrong number of arguments\n", w->name);
 			return -EINVAL;
 		}
-		return w->run(argc, argv);
+		return w->run(argv);
 	}
 	kprintf("%s: unknown control word\n", argv[0]);
 	return -EINVAL;
@@ -88,7 +88,7 @@ ctl_write(struct uio *u, const struct ctlword *words)
 {
 	size_t size = u->left;
 	char line[LINE_MAX];
-	char *argv[CTL_ARGS + 1];
+	char *argv[1 + CTL_ARGS + 1];
 	ssize_t n;
 	int argc, err;
 
@@ -100,9 +100,10 @@ ctl_write(struct uio *u, const struct ctlword *words)
 	line[n] = '\0';
 	if (memchr(line, '\0', n))
 		return -EINVAL;
-	argc = split(line, argv, CTL_ARGS + 1);
+	argc = split(line, argv, 1 + CTL_ARGS);
 	if (argc <= 0)
 		return -EINVAL;
+	argv[argc] = NULL;
 	err = dispatch(argc, argv, words);
 	return err ? err : (ssize_t)size;
 }

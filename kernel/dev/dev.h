@@ -20,10 +20,8 @@ struct device {
 	const struct devfile *files; /* the last has a NULL name */
 	bool stream;        /* lseek, pread and pwrite fail with ESPIPE */
 	void (*init)(void); /* nothing */
-	/* Names that depend on the machine, beside files: find one, or give
-	 * the i-th for ls; 0, -ENOENT, or another errno for open. */
-	int (*find)(const char *name, struct devfile *out);
-	int (*list)(unsigned int i, struct devfile *out);
+	int (*missing)(const char *name); /* open's errno for a name that is
+					   * none of its files'; ENOENT */
 	int (*open)(struct file *f, unsigned int id);   /* allowed */
 	void (*close)(struct file *f, unsigned int id); /* nothing */
 	/* The offset is u->offset, whoever keeps it. */

@@ -20,8 +20,7 @@ enum { KPCTL, KPDATA };
 #define BUCKET_SHIFT 3 /* 8 bytes of text */
 #define HEAD         2 /* words before the first bucket */
 
-static struct mutex lock; /* guards starting, stopping and clearing */
-static uint32_t *bucket;  /* a counter each; atomics */
+static uint32_t *bucket; /* a counter each; atomics */
 static size_t nbuckets;
 static uint32_t user_ticks; /* atomic */
 
@@ -41,43 +40,35 @@ struct profiler kprof_profiler = {.name = "kprof", .count = kprof_count};
 static void
 kprof_init(void)
 {
-	size_t size = etext - text_start;
-
-	mutex_init(&lock, "kprof");
-	nbuckets = (size + (1 << BUCKET_SHIFT) - 1) >> BUCKET_SHIFT;
+	nbuckets = (etext - text_start) >> BUCKET_SHIFT;
 	bucket = kzalloc(nbuckets * sizeof(*bucket));
 	if (!bucket)
 		panic("no memory for kprof");
 }
 
 static int
-kprof_start(int argc, char **argv)
+kprof_start(char **argv)
 {
-	mutex_lock(&lock);
 	sample_arm(&kprof_profiler);
-	mutex_unlock(&lock);
 	return 0;
 }
 
 static int
-kprof_stop(int argc, char **argv)
+kprof_stop(char **argv)
 {
-	mutex_lock(&lock);
 	sample_disarm(&kprof_profiler);
-	mutex_unlock(&lock);
 	return 0;
 }
 
-/* Disarmed first, so that no sample is counted while the counters go to 0. */
+/* Disarmed first, so that no sample is counted while the counters go to 0,
+ * unless somebody else starts it in between: then it may be, or not. */
 static int
-kprof_startclr(int argc, char **argv)
+kprof_startclr(char **argv)
 {
-	mutex_lock(&lock);
 	sample_disarm(&kprof_profiler);
 	memset(bucket, 0, nbuckets * sizeof(*bucket));
 	user_ticks = 0;
 	sample_arm(&kprof_profiler);
-	mutex_unlock(&lock);
 	return 0;
 }
 

@@ -51,45 +51,37 @@ ktest_spin_level5(uint64_t end)
 	spin(LEVEL5_MASK, end);
 }
 
-static int
-run_spin(int argc, char **argv)
-{
-	uint64_t level, us, end;
+static void (*const spins[])(uint64_t end) = {
+    [0] = ktest_spin_level0,
+    [1] = ktest_spin_level1,
+    [5] = ktest_spin_level5,
+};
 
-	if (ctl_number(argv[1], 5, &level) != 0 ||
+static int
+run_spin(char **argv)
+{
+	uint64_t level, us;
+
+	if (ctl_number(argv[1], 5, &level) != 0 || !spins[level] ||
 	    ctl_number(argv[2], SPIN_MAX, &us) != 0)
 		return -EINVAL;
-	end = rdtime() + us * machine.timebase / 1000000;
-	switch (level) {
-	case 0:
-		ktest_spin_level0(end);
-		return 0;
-	case 1:
-		ktest_spin_level1(end);
-		return 0;
-	case 5:
-		ktest_spin_level5(end);
-		return 0;
-	default:
-		return -EINVAL;
-	}
+	spins[level](rdtime() + us * machine.timebase / 1000000);
+	return 0;
 }
 
 static int
-run_panic(int argc, char **argv)
+run_panic(char **argv)
 {
 	char text[128] = "";
+	size_t n = 0;
 
-	for (int i = 1; i < argc; i++) {
-		size_t n = strlen(text);
-
-		ksnprintf(text + n, sizeof(text) - n, " %s", argv[i]);
-	}
+	while (*++argv && n < sizeof(text))
+		n += ksnprintf(text + n, sizeof(text) - n, " %s", *argv);
 	panic("as asked:%s", text);
 }
 
 static int
-run_fault(int argc, char **argv)
+run_fault(char **argv)
 {
 	const volatile int *volatile nothing = (const int *)BAD_ADDRESS;
 
@@ -109,13 +101,13 @@ ktest_recurse(int depth)
 }
 
 static int
-run_overflow(int argc, char **argv)
+run_overflow(char **argv)
 {
 	return ktest_recurse(KSTACK_SIZE);
 }
 
 static int
-run_deadlock(int argc, char **argv)
+run_deadlock(char **argv)
 {
 	static struct spinlock lock = SPINLOCK1("ktest");
 

@@ -25,14 +25,6 @@
 #define HZ_MAX    20000
 #define LEVEL_MAX 7
 
-static struct mutex lock; /* guards changing the settings */
-
-static void
-profclock_init(void)
-{
-	mutex_init(&lock, "profclock");
-}
-
 static ssize_t
 profclock_read(struct file *f, unsigned int id, struct uio *u)
 {
@@ -49,68 +41,49 @@ profclock_read(struct file *f, unsigned int id, struct uio *u)
 	return dev_read_buffer(u, text, n);
 }
 
-/* Change one setting between these two; the harts follow the generation. */
-static void
-begin(void)
-{
-	mutex_lock(&lock);
-}
-
+/* A setting has changed: the harts follow the generation. There is no lock, as
+ * each setting is one word of its own. */
 static int
-commit(void)
+changed(void)
 {
 	__atomic_add_fetch(&profclock.generation, 1, __ATOMIC_RELEASE);
-	mutex_unlock(&lock);
 	return 0;
 }
 
 static int
-set_hz(int argc, char **argv)
+set_hz(char **argv)
 {
 	uint64_t hz;
 
 	if (ctl_number(argv[1], HZ_MAX, &hz) != 0 || hz == 0)
 		return -EINVAL;
-	begin();
 	profclock.hz = hz;
-	return commit();
+	return changed();
 }
 
 static int
-set_jitter(int argc, char **argv)
+set_jitter(char **argv)
 {
 	bool on = strcmp(argv[1], "on") == 0;
 
 	if (!on && strcmp(argv[1], "off") != 0)
 		return -EINVAL;
-	begin();
 	profclock.jitter = on;
-	return commit();
+	return changed();
 }
 
 static int
-set_seed(int argc, char **argv)
+set_seed(char **argv)
 {
-	uint64_t seed;
-
-	if (ctl_number(argv[1], UINT64_MAX, &seed) != 0)
+	if (ctl_number(argv[1], UINT64_MAX, &profclock.seed) != 0)
 		return -EINVAL;
-	begin();
-	profclock.seed = seed;
-	return commit();
+	return changed();
 }
 
 static int
-hold(int argc, char **argv)
+hold_or_go(char **argv)
 {
-	sample_hold(true);
-	return 0;
-}
-
-static int
-go(int argc, char **argv)
-{
-	sample_hold(false);
+	sample_hold(strcmp(argv[0], "hold") == 0);
 	return 0;
 }
 
@@ -148,7 +121,7 @@ group_of(pid_t pid)
 enum { HART, PID, LEVEL, PC, COUNT, NARGS };
 
 static int
-make_samples(int argc, char **argv)
+make_samples(char **argv)
 {
 	const uint64_t max[NARGS] = {nharts - 1, PID_MAX, LEVEL_MAX, UINT64_MAX,
 				     1000000};
@@ -158,8 +131,8 @@ make_samples(int argc, char **argv)
 
 	if (mode < 0)
 		return mode;
-	for (int i = 2; i < argc; i++)
-		if (ctl_number(argv[i], max[i - 2], &arg[i - 2]) != 0)
+	for (int i = 0; argv[2 + i]; i++)
+		if (ctl_number(argv[2 + i], max[i], &arg[i]) != 0)
 			return -EINVAL;
 	s = (struct sample){
 	    .mode = mode,
@@ -181,8 +154,8 @@ static const struct ctlword words[] = {
     {.name = "hz", .run = set_hz, .min = 1, .max = 1},
     {.name = "jitter", .run = set_jitter, .min = 1, .max = 1},
     {.name = "seed", .run = set_seed, .min = 1, .max = 1},
-    {.name = "hold", .run = hold},
-    {.name = "go", .run = go},
+    {.name = "hold", .run = hold_or_go},
+    {.name = "go", .run = hold_or_go},
     {.name = "sample", .run = make_samples, .min = NARGS, .max = NARGS + 1},
     {0},
 };
@@ -201,7 +174,6 @@ static const struct devfile files[] = {
 const struct device profclock_device = {
     .name = "profclock",
     .files = files,
-    .init = profclock_init,
     .read = profclock_read,
     .write = profclock_write,
 };
