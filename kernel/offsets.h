@@ -7,9 +7,7 @@
 
 /* struct thread: the user's x1..x31, then what the stubs keep. */
 #define T_REG(n)     (((n)-1) * 8)
-#define T_RA         T_REG(1)
 #define T_SP         T_REG(2)
-#define T_GP         T_REG(3)
 #define T_TP         T_REG(4)
 #define T_SEPC       248
 #define T_SSTATUS    256

@@ -5,19 +5,18 @@
 #ifndef KERNEL_RISCV_H
 #define KERNEL_RISCV_H
 
-#define SSTATUS_SIE        0x2    /* interrupts are enabled in S-mode */
-#define SSTATUS_SPIE       0x20   /* SIE as it was before the trap */
-#define SSTATUS_SPP        0x100  /* the trap came from S-mode */
-#define SSTATUS_FS         0x6000 /* state of the floating-point registers */
-#define SSTATUS_FS_INITIAL 0x2000
-#define SSTATUS_FS_CLEAN   0x4000
-#define SSTATUS_FS_DIRTY   0x6000
-#define SSTATUS_SUM        0x40000 /* S-mode may touch user pages */
+#define SSTATUS_SIE      0x2    /* interrupts are enabled in S-mode */
+#define SSTATUS_SPIE     0x20   /* SIE as it was before the trap */
+#define SSTATUS_SPP      0x100  /* the trap came from S-mode */
+#define SSTATUS_FS       0x6000 /* state of the floating-point registers */
+#define SSTATUS_FS_CLEAN 0x4000
+#define SSTATUS_FS_DIRTY 0x6000
+#define SSTATUS_SUM      0x40000 /* S-mode may touch user pages */
 
-/* Interrupts, as bits of sie and sip. */
 /* scounteren: user mode may read cycle, time and instret. */
 #define SCOUNTEREN_ALL 0x7
 
+/* Interrupts, as bits of sie and sip. */
 #define SIE_SOFT     0x2
 #define SIE_TIMER    0x20
 #define SIE_EXTERNAL 0x200
@@ -49,7 +48,6 @@
 #define PTE_G     0x20
 #define PTE_A     0x40
 #define PTE_D     0x80
-#define PTE_SOFT  0x100 /* first of two bits left to software */
 #define SATP_SV39 (8UL << 60)
 
 #define CSR_STIMECMP 0x14d /* by number: older assemblers lack the name */

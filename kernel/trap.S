@@ -15,10 +15,6 @@
 #include "offsets.h"
 #include "riscv.h"
 
-#define FROM_USER 0 /* enum trap_origin */
-#define FROM_KERNEL 1
-#define FROM_EXIT 2
-
 /* The user's registers to the trap frame: all but sp and tp. */
 .macro SAVE_USER
 	.irp	n, 1,3,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
@@ -131,11 +127,11 @@ FUNCTION user_interrupt
 	ld	sp, T_SCRATCH(tp)
 	sd	sp, T_SP(tp)
 	SAVE_USER
-	li	a1, FROM_USER
+	li	a1, 1
 	j	1f
 FUNCTION exit_interrupted
 	csrw	sscratch, zero
-	li	a1, FROM_EXIT
+	li	a1, 0
 1:	ld	sp, T_KSTACK_TOP(tp)
 	csrr	a0, scause
 	csrr	a2, sepc
@@ -181,7 +177,7 @@ FUNCTION from_kernel
 	sd	t0, KF_SSTATUS(sp)
 	csrr	a0, scause
 	bgez	a0, kernel_exception
-	li	a1, FROM_KERNEL
+	li	a1, 0
 	mv	a3, sp
 	call	trap_interrupt
 

@@ -12,10 +12,7 @@
 
 #define CHECK(offset, type, field) \
 	_Static_assert((offset) == offsetof(struct type, field), #field)
-CHECK(T_RA, thread, tf.ra);
-CHECK(T_SP, thread, tf.sp);
-CHECK(T_GP, thread, tf.gp);
-CHECK(T_TP, thread, tf.tp);
+CHECK(T_REG(1), thread, tf.ra);
 CHECK(T_REG(31), thread, tf.t6);
 CHECK(T_SEPC, thread, tf.sepc);
 CHECK(T_SSTATUS, thread, tf.sstatus);
@@ -53,28 +50,6 @@ trap_init_hart(void)
 	csr_write(stvec, (unsigned long)trap_vector);
 	csr_write(scounteren, SCOUNTEREN_ALL);
 	csr_write(sie, LEVEL_ALL);
-}
-
-static const char *
-cause_name(unsigned long cause)
-{
-	static const char *const names[] = {
-	    [CAUSE_FETCH_MISALIGNED] = "misaligned fetch",
-	    [CAUSE_FETCH_ACCESS] = "fetch access fault",
-	    [CAUSE_ILLEGAL] = "illegal instruction",
-	    [CAUSE_BREAKPOINT] = "breakpoint",
-	    [CAUSE_LOAD_MISALIGNED] = "misaligned load",
-	    [CAUSE_LOAD_ACCESS] = "load access fault",
-	    [CAUSE_STORE_MISALIGNED] = "misaligned store",
-	    [CAUSE_STORE_ACCESS] = "store access fault",
-	    [CAUSE_FETCH_PAGE] = "fetch page fault",
-	    [CAUSE_LOAD_PAGE] = "load page fault",
-	    [CAUSE_STORE_PAGE] = "store page fault",
-	};
-
-	if (cause < sizeof(names) / sizeof(names[0]) && names[cause])
-		return names[cause];
-	return "unexpected trap";
 }
 
 /* The access that a page fault tells of; 0: the cause is no page fault. */
@@ -118,8 +93,7 @@ user_exception(struct trapframe *tf)
 	int access = fault_access(tf->scause);
 
 	if (tf->sstatus & SSTATUS_SPP)
-		panic_trap(cause_name(tf->scause), tf->sepc, tf->scause,
-			   tf->stval, 0, 0);
+		panic_trap(NULL, tf->sepc, tf->scause, tf->stval, 0, 0);
 	if (access && aspace_fault(current->proc->as, tf->stval, access) == 0)
 		return;
 	if (tf->scause == CAUSE_ILLEGAL && fp_first_use())
@@ -163,8 +137,8 @@ trap_kernel(struct ktrapframe *kf)
 	unsigned long fixup = fault_fixup(kf->sepc);
 
 	if (!access || !fixup || !current->proc || level_of(kf->sie) != 0)
-		panic_trap(cause_name(kf->scause), kf->sepc, kf->scause,
-			   kf->stval, kf->s0, kf->ra);
+		panic_trap(NULL, kf->sepc, kf->scause, kf->stval, kf->s0,
+			   kf->ra);
 	csr_set(sstatus, SSTATUS_SIE);
 	if (aspace_fault(current->proc->as, kf->stval, access) != 0)
 		kf->sepc = fixup;
@@ -188,48 +162,9 @@ in_idle(unsigned long pc)
 	       pc < (unsigned long)idle_wait_end;
 }
 
-/*
- * Run an interrupt's handler at the level of mask, with the sampler let in;
- * depth tells it that it has interrupted a handler. A sample that fell due
- * since the trap is still one of where: under -icount all other harts may have
- * had their turns in between, and the handler hasn't begun.
- */
-static void
-handle(void (*handler)(void), unsigned long mask, const struct sample *where)
-{
-	struct hart *h = this_hart();
-
-	csr_clear(sie, mask);
-	while (csr_read(sip) & SIE_TIMER)
-		clock_interrupt(where);
-	h->depth++;
-	csr_set(sstatus, SSTATUS_SIE);
-	handler();
-	csr_clear(sstatus, SSTATUS_SIE);
-	h->depth--;
-}
-
-static void
-tick_in_user(void)
-{
-	clock_tick(true);
-}
-
-static void
-tick_in_kernel(void)
-{
-	clock_tick(false);
-}
-
-/* Another hart wants this one to look: at thread->work, or at its queue. */
-static void
-soft_interrupt(void)
-{
-}
-
 /* What an interrupt interrupted, for the sampler. */
 static struct sample
-interrupted(enum trap_origin origin, unsigned long pc, unsigned long sie)
+interrupted(bool user, unsigned long pc, unsigned long sie)
 {
 	struct sample s = {
 	    .pc = pc,
@@ -240,7 +175,7 @@ interrupted(enum trap_origin origin, unsigned long pc, unsigned long sie)
 	    .mode = SAMPLE_KERNEL,
 	};
 
-	if (origin == FROM_USER)
+	if (user)
 		s.mode = SAMPLE_USER;
 	else if (this_hart()->depth)
 		s.mode = SAMPLE_KERNELI;
@@ -250,75 +185,92 @@ interrupted(enum trap_origin origin, unsigned long pc, unsigned long sie)
 }
 
 /*
- * The timer: the sample is taken, whatever was interrupted. A tick's other
- * work waits for the level to be lowered if that was raised.
+ * A handler runs between these two, at level 5 and with the sampler let in;
+ * depth tells it that it has interrupted a handler.
+ */
+static void
+handler_begin(void)
+{
+	csr_clear(sie, LEVEL5_MASK);
+	this_hart()->depth++;
+	csr_set(sstatus, SSTATUS_SIE);
+}
+
+static void
+handler_end(void)
+{
+	csr_clear(sstatus, SSTATUS_SIE);
+	this_hart()->depth--;
+}
+
+/*
+ * The timer, whatever else the interrupt is about: the sample is taken,
+ * whatever was interrupted. One that fell due since the trap is still one of
+ * where: under -icount all other harts may have had their turns in between,
+ * and no handler has begun. A tick's other work waits for the level to be
+ * lowered if that was raised.
  */
 static void
 timer_interrupt(const struct sample *where)
 {
-	bool user = where->mode == SAMPLE_USER;
-
-	panic_stop_if_asked();
-	clock_interrupt(where);
-	if (this_hart()->owed && where->ipl == 0)
-		handle(user ? tick_in_user : tick_in_kernel, LEVEL5_MASK,
-		       where);
+	while (csr_read(sip) & SIE_TIMER)
+		clock_interrupt(where);
+	if (this_hart()->owed && where->ipl == 0) {
+		handler_begin();
+		clock_tick(where->mode == SAMPLE_USER);
+		handler_end();
+	}
 }
 
 /*
- * On the way back to level 0: the ticks that came while the handler ran, and
- * in the kernel perhaps another thread's turn. (User mode has exit_work.)
- * All at level 5: an interrupt that comes now may add to what is owed, but
- * doesn't get here itself; so they can't nest without end.
+ * On the way back to level 0: the ticks that came while a handler ran, and
+ * perhaps another thread's turn. All at level 5: an interrupt that comes now
+ * may add to what is owed, but doesn't get here itself; so they can't nest
+ * without end.
  */
 static void
-before_level0(bool to_kernel)
+before_level0(void)
 {
 	csr_clear(sie, LEVEL5_MASK);
-	for (;;) {
-		bool yield = to_kernel && (current->work & WORK_RESCHED);
-
-		if (!this_hart()->owed && !yield)
-			break;
+	while (this_hart()->owed || current->work & WORK_RESCHED) {
 		csr_set(sstatus, SSTATUS_SIE);
-		clock_tick(false);
-		if (yield)
-			thread_yield();
+		level_pending();
 		csr_clear(sstatus, SSTATUS_SIE);
 	}
 }
 
 /*
- * An interrupt, with SIE=0 until the handler runs, and again on return.
- * kf: what it interrupted, if that was the kernel, else NULL. The idle loop
- * starts again from its test.
+ * An interrupt, with SIE=0 until a handler runs, and again on return. user: of
+ * user mode. kf: what it interrupted, if that was the kernel; NULL: user mode,
+ * or the exit stub, which starts again afterwards.
  */
 void
-trap_interrupt(unsigned long cause, enum trap_origin origin, unsigned long pc,
+trap_interrupt(unsigned long cause, bool user, unsigned long pc,
 	       struct ktrapframe *kf)
 {
 	unsigned long sie = kf ? kf->sie : LEVEL_ALL;
-	struct sample where = interrupted(origin, pc, sie);
+	struct sample where = interrupted(user, pc, sie);
 
+	panic_stop_if_asked();
+	timer_interrupt(&where);
 	switch (cause) {
 	case CAUSE_TIMER:
-		timer_interrupt(&where);
 		break;
-	case CAUSE_SOFT:
+	case CAUSE_SOFT: /* another hart wants this one to look, below */
 		csr_clear(sip, SIE_SOFT);
-		handle(soft_interrupt, LEVEL1_MASK, &where);
 		break;
 	case CAUSE_EXTERNAL:
-		handle(plic_interrupt, LEVEL5_MASK, &where);
+		handler_begin();
+		plic_interrupt();
+		handler_end();
 		break;
 	default:
 		panic("interrupt of unknown cause %lx", cause);
 	}
-	panic_stop_if_asked();
 	tlb_serve();
-	if (kf && in_idle(pc))
+	if (kf && in_idle(pc)) /* the idle loop starts again from its test */
 		kf->sepc = (unsigned long)idle_wait;
-	if (level_of(sie) == 0)
-		before_level0(kf != NULL);
+	if (where.ipl == 0)
+		before_level0();
 	csr_write(sie, sie);
 }

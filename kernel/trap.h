@@ -13,13 +13,6 @@ struct ktrapframe {
 	unsigned long s0, sepc;
 };
 
-/* Where an interrupt came from. */
-enum trap_origin {
-	FROM_USER,   /* user mode */
-	FROM_KERNEL, /* kernel code */
-	FROM_EXIT,   /* the exit stub, which starts again afterwards */
-};
-
 void trap_init_hart(void);
 /* Leave for user mode with current's trap frame; for a new thread. */
 void trap_return_user(void) __attribute__((noreturn));
