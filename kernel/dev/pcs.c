@@ -5,8 +5,8 @@
  * kinds, and read: a stream of LOGBUFs, as <sys/pcs.h> has them. The text file
  * /dev/pcstat says how that goes, to anybody.
  *
- * Samples go to the log (pcslog.c). The sampler can't wake a reader: it says
- * that a buffer is full, and the next tick of any hart sees that.
+ * Samples go to the log (pcslog.c). The sampler can't wake a reader: the next
+ * tick of any hart sees that a full buffer waits.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,9 +18,8 @@
 #include "dev.h"
 #include "pcslog.h"
 
-static struct spinlock lock = SPINLOCK5("pcs"); /* guards these two */
+static struct spinlock lock = SPINLOCK5("pcs"); /* guards this queue */
 static struct waitq readers = WAITQ_INIT(readers);
-static bool is_open;
 
 static struct mutex reading; /* one reader takes bytes at a time; guards.. */
 static size_t position;      /* ..how far the first full buffer is read */
@@ -28,7 +27,7 @@ static size_t position;      /* ..how far the first full buffer is read */
 static void
 pcs_tick(void)
 {
-	if (!log_filled())
+	if (!__atomic_load_n(&devpc.d_smple.rq, __ATOMIC_RELAXED))
 		return;
 	spin_lock(&lock);
 	wake_all(&readers);
@@ -50,16 +49,9 @@ pcs_init(void)
 static int
 pcs_open(struct file *f, unsigned int id)
 {
-	bool busy;
-
-	spin_lock(&lock);
-	busy = is_open;
-	is_open = true;
-	spin_unlock(&lock);
-	if (busy)
+	if (!log_open(current->proc->pid))
 		return -EBUSY;
 	position = 0;
-	log_open(current->proc->pid);
 	return 0;
 }
 
@@ -69,9 +61,6 @@ pcs_close(struct file *f, unsigned int id)
 {
 	sample_disarm(&pcs_profiler);
 	log_close();
-	spin_lock(&lock);
-	is_open = false;
-	spin_unlock(&lock);
 }
 
 /* Wait for a full buffer: 0, or an errno. */

@@ -21,13 +21,20 @@
 #define SPINS        200 /* looks at the lock before each is a nap apart */
 #define LOW_BITS     0xf
 
-/* Both kinds of record are of this size, and aligned as this is. */
-union record {
-	struct PSAMPLE p;
-	struct MSAMPLE m;
-};
-_Static_assert(sizeof(union record) == sizeof(struct PSAMPLE), "record");
+#define RECORD_SIZE sizeof(struct PSAMPLE) /* of both kinds */
+
+_Static_assert(sizeof(struct MSAMPLE) == RECORD_SIZE, "record");
 _Static_assert(sizeof(struct LOGBUF) == BSIZE, "LOGBUF");
+
+/* The types of the records for a sample: of one hit, and of many. */
+static const struct {
+	char one, many;
+} types[] = {
+    [SAMPLE_USER] = {USER, MUSER},
+    [SAMPLE_KERNEL] = {KERNEL, MKERNEL},
+    [SAMPLE_KERNELI] = {KERNELI, MKERNELI},
+    [SAMPLE_IDLE] = {.many = IDLE},
+};
 
 static unsigned int locked; /* an atomic; guards what follows */
 struct DEVPC devpc;
@@ -38,8 +45,6 @@ static struct {
 	unsigned int clocks; /* since the last merged records */
 	uint64_t count[MKERNELI + 1];
 } merged[HART_MAX];
-
-static unsigned int filled; /* since log_filled was asked; an atomic */
 
 /*
  * Whoever waits for it is on another hart than its holder, who is done soon.
@@ -93,12 +98,11 @@ hand_over(struct samp_cntl *c)
 	put(&c->rq, c->cursbuf);
 	c->cursbuf = NULL;
 	c->flag = NOT_FILLING;
-	__atomic_store_n(&filled, 1, __ATOMIC_SEQ_CST);
 }
 
 /* Append a record, of so many hits; false: no buffer is free. */
 static bool
-append(union record r, unsigned int hits)
+append(const void *record, unsigned int hits)
 {
 	struct samp_cntl *c = &devpc.d_smple;
 
@@ -109,8 +113,8 @@ append(union record r, unsigned int hits)
 		c->currptr = (caddr_t)c->cursbuf->b_log.lb_data;
 		c->flag = FILLING;
 	}
-	memcpy(c->currptr, &r, sizeof(r));
-	c->currptr += sizeof(r);
+	memcpy(c->currptr, record, RECORD_SIZE);
+	c->currptr += RECORD_SIZE;
 	account.unread += hits;
 	if (c->currptr == c->cursbuf->b_log.lb_wasted)
 		hand_over(c);
@@ -121,11 +125,9 @@ append(union record r, unsigned int hits)
 static unsigned int
 hits_of(const struct PSAMPLE *p)
 {
-	union record r = {.p = *p};
-
-	if (r.p.type == USER || r.p.type == KERNEL || r.p.type == KERNELI)
+	if (p->type == USER || p->type == KERNEL || p->type == KERNELI)
 		return 1;
-	return r.m.count;
+	return ((const struct MSAMPLE *)p)->count;
 }
 
 static bool
@@ -157,20 +159,15 @@ wanted(const struct sample *s)
 static void
 record(const struct sample *s)
 {
-	static const char types[] = {
-	    [SAMPLE_USER] = USER,
-	    [SAMPLE_KERNEL] = KERNEL,
-	    [SAMPLE_KERNELI] = KERNELI,
-	};
 	short *numlost = &devpc.d_smple.sbuf_hdr.h_numlost;
 	struct PSAMPLE p = {
-	    .type = types[s->mode],
+	    .type = types[s->mode].one,
 	    .sspace = s->ipl << 4 | (s->hart & LOW_BITS),
 	    .pid = s->pid,
 	    .pc = s->pc,
 	};
 
-	if (append((union record){.p = p}, 1)) {
+	if (append(&p, 1)) {
 		account.recorded++;
 		return;
 	}
@@ -182,14 +179,7 @@ record(const struct sample *s)
 static void
 merge(const struct sample *s)
 {
-	static const char types[] = {
-	    [SAMPLE_USER] = MUSER,
-	    [SAMPLE_KERNEL] = MKERNEL,
-	    [SAMPLE_KERNELI] = MKERNELI,
-	    [SAMPLE_IDLE] = IDLE,
-	};
-
-	merged[s->hart].count[(int)types[s->mode]]++;
+	merged[s->hart].count[(int)types[s->mode].many]++;
 	account.pending++;
 }
 
@@ -205,7 +195,7 @@ record_merged(unsigned int hart)
 		    .count = *count < SHORT_LIMIT ? *count : SHORT_LIMIT,
 		};
 
-		if (!m.count || !append((union record){.m = m}, m.count))
+		if (!m.count || !append(&m, m.count))
 			continue;
 		*count -= m.count;
 		account.pending -= m.count;
@@ -230,29 +220,31 @@ log_count(const struct sample *s)
 	log_unlock(sstatus);
 }
 
-void
+bool
 log_open(pid_t owner)
 {
-	unsigned long sstatus;
+	unsigned long sstatus = log_lock();
+	bool free = devpc.d_clock == NO_CLOCK;
 
-	memset(merged, 0, sizeof(merged));
-	sstatus = log_lock();
-	devpc = (struct DEVPC){
-	    .d_clock = KW11K_CLOCK,
-	    .d_runpid = owner,
-	    .d_smple.flag = NOT_FILLING,
-	};
-	account = (struct pcs_stat){.thrown = account.thrown};
-	nbufs = 0;
+	if (free) {
+		devpc = (struct DEVPC){
+		    .d_clock = KW11K_CLOCK,
+		    .d_runpid = owner,
+		    .d_smple.flag = NOT_FILLING,
+		};
+		account = (struct pcs_stat){.thrown = account.thrown};
+	}
 	log_unlock(sstatus);
-	log_grow(DEF_BUFNO);
+	return free && log_grow(DEF_BUFNO);
 }
 
 void
 log_close(void)
 {
-	unsigned long sstatus = log_lock();
+	unsigned long sstatus;
 
+	memset(merged, 0, sizeof(merged)); /* nobody counts any more */
+	sstatus = log_lock();
 	devpc = (struct DEVPC){.d_clock = NO_CLOCK};
 	account.thrown = account.unread + account.pending;
 	account.unread = account.pending = 0;
@@ -302,13 +294,6 @@ log_read(size_t from, size_t to)
 	if (to == BSIZE)
 		put(&c->fq, take(&c->rq));
 	log_unlock(sstatus);
-}
-
-bool
-log_filled(void)
-{
-	return __atomic_load_n(&filled, __ATOMIC_RELAXED) &&
-	       __atomic_exchange_n(&filled, 0, __ATOMIC_SEQ_CST);
 }
 
 struct log_state

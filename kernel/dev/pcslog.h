@@ -25,9 +25,10 @@ extern struct DEVPC devpc;
 
 void log_count(const struct sample *s); /* pcs's count: see sample.h */
 
-/* With the profiler disarmed. Open: no hits, DEF_BUFNO buffers. Close: what
- * hasn't been read is thrown away; the account stays, to be looked at. */
-void log_open(pid_t owner);
+/* With the profiler disarmed. Open: no hits, DEF_BUFNO buffers; false: it is
+ * open already. Close: what hasn't been read is thrown away; the account stays,
+ * to be looked at. */
+bool log_open(pid_t owner);
 void log_close(void);
 /* So many buffers more, or false: that would be too many. */
 bool log_grow(unsigned long more);
@@ -38,8 +39,6 @@ const struct LOGBUF *log_first(void);
 /* Bytes [from, to) of it have been; when to is its end, it is free again. One
  * reader at a time. */
 void log_read(size_t from, size_t to);
-/* Has a buffer been filled since the last call? */
-bool log_filled(void);
 
 /* All there is to say, of one moment. */
 struct log_state {

@@ -44,18 +44,10 @@ say_requests(struct text *t, const struct DEVPC *d)
 static void
 say_account(struct text *t, const struct pcs_stat *a)
 {
-	const struct {
-		const char *name;
-		uint64_t hits;
-	} lines[] = {
-	    {"seen", a->seen},     {"recorded", a->recorded},
-	    {"merged", a->merged}, {"pending", a->pending},
-	    {"lost", a->lost},     {"unread", a->unread},
-	    {"thrown", a->thrown},
-	};
-
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-		say(t, "%s %lu\n", lines[i].name, lines[i].hits);
+	say(t, "seen %lu\nrecorded %lu\nmerged %lu\npending %lu\n", a->seen,
+	    a->recorded, a->merged, a->pending);
+	say(t, "lost %lu\nunread %lu\nthrown %lu\n", a->lost, a->unread,
+	    a->thrown);
 }
 
 static ssize_t
