@@ -2,7 +2,7 @@
  * Calls to the firmware, OpenSBI: the few things that S-mode can't do itself.
  *
  * An SBI call is an ecall with the extension in a7, its function in a6 and
- * arguments in a0..a4; it gives an error in a0 (0: none) and a value in a1.
+ * arguments from a0 on; it gives an error in a0 (0: none) and a value in a1.
  */
 #include <stddef.h>
 
@@ -31,19 +31,16 @@
 
 /* One call; gives SBI's error, a negative number of its own, or 0. */
 static long
-sbi_call(long ext, long function, unsigned long arg0, unsigned long arg1,
-	 unsigned long arg2, unsigned long arg3)
+sbi_call(long ext, long function, unsigned long arg0, unsigned long arg1)
 {
 	register unsigned long a0 asm("a0") = arg0;
 	register unsigned long a1 asm("a1") = arg1;
-	register unsigned long a2 asm("a2") = arg2;
-	register unsigned long a3 asm("a3") = arg3;
 	register long a6 asm("a6") = function;
 	register long a7 asm("a7") = ext;
 
 	asm volatile("ecall"
 		     : "+r"(a0), "+r"(a1)
-		     : "r"(a2), "r"(a3), "r"(a6), "r"(a7)
+		     : "r"(a6), "r"(a7)
 		     : "memory");
 	return (long)a0;
 }
@@ -52,7 +49,7 @@ sbi_call(long ext, long function, unsigned long arg0, unsigned long arg1,
 void
 sbi_set_timer(uint64_t when)
 {
-	sbi_call(SBI_TIME, TIME_SET_TIMER, when, 0, 0, 0);
+	sbi_call(SBI_TIME, TIME_SET_TIMER, when, 0);
 }
 
 /* A set of harts is a mask and the hart id of the mask's first bit: so any
@@ -60,22 +57,22 @@ sbi_set_timer(uint64_t when)
 void
 sbi_send_ipi(unsigned int hartid)
 {
-	sbi_call(SBI_IPI, IPI_SEND, 1, hartid, 0, 0);
+	sbi_call(SBI_IPI, IPI_SEND, 1, hartid);
 }
 
-/* The hart begins at physical address entry, without an MMU, its id in a0.
- * 0, or SBI's error. */
+/* The hart begins at physical address entry, without an MMU, its id in a0 and
+ * in a1 what nobody looks at. 0, or SBI's error. */
 int
 sbi_hart_start(unsigned int hartid, uint64_t entry)
 {
-	return sbi_call(SBI_HSM, HSM_HART_START, hartid, entry, 0, 0);
+	return sbi_call(SBI_HSM, HSM_HART_START, hartid, entry);
 }
 
 /* For what must be said before the device tree has told of a serial port. */
 void
 sbi_putchar(char c)
 {
-	sbi_call(SBI_CONSOLE_PUTCHAR, 0, (unsigned char)c, 0, 0, 0);
+	sbi_call(SBI_CONSOLE_PUTCHAR, 0, (unsigned char)c, 0);
 }
 
 void
@@ -89,7 +86,7 @@ machine_poweroff(int status)
 			       : TEST_PASS;
 	}
 	sbi_call(SBI_SRST, SRST_RESET, SRST_SHUTDOWN,
-		 status ? SRST_FAILURE : SRST_NO_REASON, 0, 0);
+		 status ? SRST_FAILURE : SRST_NO_REASON);
 	for (;;)
 		asm volatile("wfi");
 }

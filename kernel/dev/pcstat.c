@@ -18,50 +18,38 @@ struct text {
 	((t)->n += ksnprintf((t)->buf + (t)->n, TEXT_SIZE - (t)->n, \
 			     __VA_ARGS__))
 
-static void
-say_requests(struct text *t, const struct DEVPC *d)
-{
-	static const struct {
-		int cmd;
-		const char *name;
-	} kinds[] = {
-	    {PROF_KERNEL, "kernel"},
-	    {PROF_ALL, "all"},
-	    {PROF_GROUP, "group"},
-	    {PROF_LIST, "list"},
-	};
-
-	say(t, "requests");
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (d->d_flag & kinds[i].cmd & PROF_MASK)
-			say(t, " %s", kinds[i].name);
-	say(t, "\ngroup %d\nlist", d->d_group);
-	for (int i = 0; i < d->d_list.p_count; i++)
-		say(t, " %d", d->d_list.p_list[i]);
-	say(t, "\n");
-}
-
-static void
-say_account(struct text *t, const struct pcs_stat *a)
-{
-	say(t, "seen %lu\nrecorded %lu\nmerged %lu\npending %lu\n", a->seen,
-	    a->recorded, a->merged, a->pending);
-	say(t, "lost %lu\nunread %lu\nthrown %lu\n", a->lost, a->unread,
-	    a->thrown);
-}
+static const struct {
+	int cmd;
+	const char *name;
+} kinds[] = {
+    {PROF_KERNEL, "kernel"},
+    {PROF_ALL, "all"},
+    {PROF_GROUP, "group"},
+    {PROF_LIST, "list"},
+};
 
 static ssize_t
 pcstat_read(struct file *f, unsigned int id, struct uio *u)
 {
 	struct log_state s = log_state();
+	const struct DEVPC *d = &s.devpc;
+	const struct pcs_stat *a = &s.account;
 	struct text t = {.n = 0};
 
-	say(&t, "owner %d\nclock %s\n", s.devpc.d_runpid,
-	    s.devpc.d_clock == NO_CLOCK ? "none" : "kw11k");
-	say_requests(&t, &s.devpc);
-	say(&t, "buffers %u\nfull %u\nfilling %u\nempty %u\n", s.buffers,
+	say(&t, "owner %d\nclock %s\nrequests", d->d_runpid,
+	    d->d_clock == NO_CLOCK ? "none" : "kw11k");
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (d->d_flag & kinds[i].cmd & PROF_MASK)
+			say(&t, " %s", kinds[i].name);
+	say(&t, "\ngroup %d\nlist", d->d_group);
+	for (int i = 0; i < d->d_list.p_count; i++)
+		say(&t, " %d", d->d_list.p_list[i]);
+	say(&t, "\nbuffers %u\nfull %u\nfilling %u\nempty %u\n", s.buffers,
 	    s.full, s.buffers - s.full - s.empty, s.empty);
-	say_account(&t, &s.account);
+	say(&t, "seen %lu\nrecorded %lu\nmerged %lu\npending %lu\n", a->seen,
+	    a->recorded, a->merged, a->pending);
+	say(&t, "lost %lu\nunread %lu\nthrown %lu\n", a->lost, a->unread,
+	    a->thrown);
 	return dev_read_buffer(u, t.buf, t.n);
 }
 
