@@ -33,44 +33,31 @@ static struct winsize window = {.ws_row = 24, .ws_col = 80};
 static struct waitq readers = WAITQ_INIT(readers); /* wait for input */
 static struct waitq writers = WAITQ_INIT(writers); /* for room to write */
 
-/* As the console shows it; out has room for ENCODED bytes. */
-static size_t
-encode_plain(const char *buf, size_t n, char *out)
-{
-	bool returns = line.t.c_oflag & OPOST && line.t.c_oflag & ONLCR;
-	char *p = out;
-
-	for (size_t i = 0; i < n; i++) {
-		if (buf[i] == '\n' && returns)
-			*p++ = '\r';
-		*p++ = buf[i];
-	}
-	return p - out;
-}
-
-static size_t
-encode_framed(char channel, const char *buf, size_t n, char *out)
-{
-	char *p = out;
-
-	*p++ = DLE;
-	*p++ = channel;
-	for (size_t i = 0; i < n; i++) {
-		if (buf[i] == DLE)
-			*p++ = DLE;
-		*p++ = buf[i];
-	}
-	*p++ = DLE;
-	*p++ = 'k';
-	return p - out;
-}
-
+/* As it goes out on the line; out has room for ENCODED bytes. */
 static size_t
 encode(unsigned int id, const char *buf, size_t n, char *out)
 {
-	if (id == CONSOLE)
-		return encode_plain(buf, n, out);
-	return encode_framed(id == HOSTOUT ? 'o' : 'e', buf, n, out);
+	bool framed = id != CONSOLE;
+	bool returns = line.t.c_oflag & OPOST && line.t.c_oflag & ONLCR;
+	/* Which byte has another put before it; -1: none. */
+	int special = framed ? DLE : returns ? '\n' : -1;
+	char before = framed ? DLE : '\r';
+	char *p = out;
+
+	if (framed) {
+		*p++ = DLE;
+		*p++ = id == HOSTOUT ? 'o' : 'e';
+	}
+	for (const char *end = buf + n; buf < end; buf++) {
+		if (*buf == special)
+			*p++ = before;
+		*p++ = *buf;
+	}
+	if (framed) {
+		*p++ = DLE;
+		*p++ = 'k';
+	}
+	return p - out;
 }
 
 /* Send one chunk, unbroken: 0, -EAGAIN or -ERESTART. */

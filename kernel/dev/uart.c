@@ -152,11 +152,14 @@ uart_room(void)
 void
 uart_put(const char *buf, size_t n)
 {
+	size_t in;
+
 	spin_lock(&uart_lock);
-	for (size_t i = 0; i < n; i++)
-		ring[(ring_in + i) % UART_RING] = buf[i];
+	in = ring_in;
+	for (const char *end = buf + n; buf < end; buf++)
+		ring[in++ % UART_RING] = *buf;
 	asm volatile("" ::: "memory");
-	ring_in += n;
+	ring_in = in;
 	pump();
 	spin_unlock(&uart_lock);
 }
