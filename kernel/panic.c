@@ -211,36 +211,14 @@ panic(const char *fmt, ...)
 	machine_poweroff(STATUS_PANIC);
 }
 
-static const char *
-cause_name(unsigned long cause)
-{
-	static const char *const names[] = {
-	    [CAUSE_FETCH_MISALIGNED] = "misaligned fetch",
-	    [CAUSE_FETCH_ACCESS] = "fetch access fault",
-	    [CAUSE_ILLEGAL] = "illegal instruction",
-	    [CAUSE_BREAKPOINT] = "breakpoint",
-	    [CAUSE_LOAD_MISALIGNED] = "misaligned load",
-	    [CAUSE_LOAD_ACCESS] = "load access fault",
-	    [CAUSE_STORE_MISALIGNED] = "misaligned store",
-	    [CAUSE_STORE_ACCESS] = "store access fault",
-	    [CAUSE_FETCH_PAGE] = "fetch page fault",
-	    [CAUSE_LOAD_PAGE] = "load page fault",
-	    [CAUSE_STORE_PAGE] = "store page fault",
-	};
-
-	if (cause < sizeof(names) / sizeof(names[0]) && names[cause])
-		return names[cause];
-	return "unexpected trap";
-}
-
 void
 panic_trap(const char *what, unsigned long sepc, unsigned long scause,
 	   unsigned long stval, unsigned long fp, unsigned long ra)
 {
 	bool first = begin_panic();
 
-	kprintf("%s, scause %lu sepc 0x%lx stval 0x%lx\n",
-		what ? what : cause_name(scause), scause, sepc, stval);
+	kprintf("%s, scause %lu sepc 0x%lx stval 0x%lx\n", what, scause, sepc,
+		stval);
 	if (first) {
 		print_whereabouts();
 		print_trapped(sepc, ra);

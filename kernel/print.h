@@ -21,9 +21,8 @@ void panic(const char *fmt, ...)
 
 #define assert(x) ((x) ? (void)0 : panic("%s:%d: %s", __FILE__, __LINE__, #x))
 
-/* The same, for a trap that can't be handled. what: NULL is what scause says.
- * fp, ra: s0 and ra of what it interrupted, where the backtrace goes on; 0:
- * there are none. */
+/* The same, for a trap that can't be handled. fp, ra: s0 and ra of what it
+ * interrupted, where the backtrace goes on; 0: there are none. */
 void panic_trap(const char *what, unsigned long sepc, unsigned long scause,
 		unsigned long stval, unsigned long fp, unsigned long ra)
     __attribute__((noreturn));

@@ -52,53 +52,50 @@ trap_init_hart(void)
 	csr_write(sie, LEVEL_ALL);
 }
 
-/* The access that a page fault tells of; 0: the cause is no page fault. */
-static int
-fault_access(unsigned long cause)
-{
-	switch (cause) {
-	case CAUSE_FETCH_PAGE:
-		return PROT_X;
-	case CAUSE_LOAD_PAGE:
-		return PROT_R;
-	case CAUSE_STORE_PAGE:
-		return PROT_W;
-	default:
-		return 0;
-	}
-}
+/* Exceptions: what a panic calls them, what user mode gets for them, and the
+ * access that a page fault tells of. */
+static const struct cause {
+	const char *name;
+	int signal;
+	int access; /* 0: it is no page fault */
+} causes[] = {
+    [CAUSE_FETCH_MISALIGNED] = {"misaligned fetch", SIGBUS},
+    [CAUSE_FETCH_ACCESS] = {"fetch access fault", SIGSEGV},
+    [CAUSE_ILLEGAL] = {"illegal instruction", SIGILL},
+    [CAUSE_BREAKPOINT] = {"breakpoint", SIGTRAP},
+    [CAUSE_LOAD_MISALIGNED] = {"misaligned load", SIGBUS},
+    [CAUSE_LOAD_ACCESS] = {"load access fault", SIGSEGV},
+    [CAUSE_STORE_MISALIGNED] = {"misaligned store", SIGBUS},
+    [CAUSE_STORE_ACCESS] = {"store access fault", SIGSEGV},
+    [CAUSE_FETCH_PAGE] = {"fetch page fault", SIGSEGV, PROT_X},
+    [CAUSE_LOAD_PAGE] = {"load page fault", SIGSEGV, PROT_R},
+    [CAUSE_STORE_PAGE] = {"store page fault", SIGSEGV, PROT_W},
+};
 
-/* The signal for an exception that user mode brought upon itself. */
-static int
-fault_signal(unsigned long cause)
+static const struct cause *
+cause_of(unsigned long scause)
 {
-	switch (cause) {
-	case CAUSE_ILLEGAL:
-		return SIGILL;
-	case CAUSE_BREAKPOINT:
-		return SIGTRAP;
-	case CAUSE_FETCH_MISALIGNED:
-	case CAUSE_LOAD_MISALIGNED:
-	case CAUSE_STORE_MISALIGNED:
-		return SIGBUS;
-	default:
-		return SIGSEGV;
-	}
+	static const struct cause unexpected = {"unexpected trap", SIGSEGV, 0};
+
+	if (scause < sizeof(causes) / sizeof(causes[0]) && causes[scause].name)
+		return &causes[scause];
+	return &unexpected;
 }
 
 /* An exception other than a system call in user mode. */
 static void
 user_exception(struct trapframe *tf)
 {
-	int access = fault_access(tf->scause);
+	const struct cause *cause = cause_of(tf->scause);
 
 	if (tf->sstatus & SSTATUS_SPP)
-		panic_trap(NULL, tf->sepc, tf->scause, tf->stval, 0, 0);
-	if (access && aspace_fault(current->proc->as, tf->stval, access) == 0)
+		panic_trap(cause->name, tf->sepc, tf->scause, tf->stval, 0, 0);
+	if (cause->access &&
+	    aspace_fault(current->proc->as, tf->stval, cause->access) == 0)
 		return;
 	if (tf->scause == CAUSE_ILLEGAL && fp_first_use())
 		return;
-	signal_fault(fault_signal(tf->scause));
+	signal_fault(cause->signal);
 }
 
 /*
@@ -133,14 +130,15 @@ fault_fixup(unsigned long pc)
 void
 trap_kernel(struct ktrapframe *kf)
 {
-	int access = fault_access(kf->scause);
+	const struct cause *cause = cause_of(kf->scause);
 	unsigned long fixup = fault_fixup(kf->sepc);
 
-	if (!access || !fixup || !current->proc || level_of(kf->sie) != 0)
-		panic_trap(NULL, kf->sepc, kf->scause, kf->stval, kf->s0,
+	if (!cause->access || !fixup || !current->proc ||
+	    level_of(kf->sie) != 0)
+		panic_trap(cause->name, kf->sepc, kf->scause, kf->stval, kf->s0,
 			   kf->ra);
 	csr_set(sstatus, SSTATUS_SIE);
-	if (aspace_fault(current->proc->as, kf->stval, access) != 0)
+	if (aspace_fault(current->proc->as, kf->stval, cause->access) != 0)
 		kf->sepc = fixup;
 }
 

@@ -365,6 +365,16 @@ def test_kernel_edits_lines_too(console: Console) -> None:
     console.wait()
 
 
+def test_kernel_hands_over_long_lines(console: Console) -> None:
+    """One that takes several rows comes whole."""
+    start_cat(console)
+    text = "".join(f"{i:03}" for i in range(300))
+    console.send(text + "\r")
+    console.expect(rf"{text}\s+{text}\s")
+    console.control("d")
+    console.wait()
+
+
 def test_read_from_the_terminal(console: Console) -> None:
     console.send("read a b; echo \"<$a> <$b>\"\r")
     console.send("some words here\r")
