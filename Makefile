@@ -195,8 +195,9 @@ manuals := $(sort $(wildcard man/*.[1-9]))
 $(BUILD)/initrd.tar: $(programs) $(kernel) $(sources) $(manuals) \
 	scripts/mkroot
 	$(call say,TAR,$@)OBJCOPY=$(OBJCOPY) READELF=$(READELF) \
-		scripts/mkroot $@.$$$$.d --kernel $(kernel) --programs $(programs) \
-		--manuals $(manuals) --sources $(sources) && \
+		scripts/mkroot $@.$$$$.d --kernel $(kernel) \
+		--programs $(programs) --manuals $(manuals) \
+		--sources $(sources) && \
 	$(tar) -C $@.$$$$.d -cf $@.$$$$ . && \
 	mv $@.$$$$ $@; s=$$?; rm -rf $@.$$$$.d; exit $$s
 

@@ -38,6 +38,7 @@ work(void)
 	char c[512];
 	int zero = open("/dev/zero", O_RDONLY);
 
+	clocks = 0; /* the parent may have some of an earlier try */
 	__aix_profil(&clocks, 2, 0, 2);
 	write(reported[1], &r, sizeof(r)); /* ready */
 	while (read(stop[0], c, 1) < 0) {
