@@ -105,9 +105,8 @@ common := -std=gnu11 -O2 -g -Wall -Wextra -fno-common \
 
 # Libraries are picked by the architecture's plain name: compiling names the
 # parts that became extensions of their own since, linking must not.
-# In the kernel a function of a table takes what all of its kind take.
 kernel_flags := $(common) -march=rv64imac_zicsr_zifencei -mabi=lp64 \
-	-ffreestanding -msmall-data-limit=0 -Wno-unused-parameter -Ikernel
+	-ffreestanding -msmall-data-limit=0 -Ikernel
 kernel_link := -march=rv64imac -mabi=lp64 -nostdlib -static -T linker.ld
 
 user_flags := $(common) -march=rv64imafdc_zicsr_zifencei -mabi=lp64d \

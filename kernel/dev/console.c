@@ -277,7 +277,7 @@ get_count(uintptr_t arg)
 }
 
 static int
-console_ioctl(struct file *f, unsigned int id, unsigned int cmd, uintptr_t arg)
+console_ioctl(struct file *, unsigned int id, unsigned int cmd, uintptr_t arg)
 {
 	if (id != CONSOLE)
 		return -ENOTTY;
@@ -304,7 +304,7 @@ console_ioctl(struct file *f, unsigned int id, unsigned int cmd, uintptr_t arg)
 }
 
 static unsigned int
-console_poll(struct file *f, unsigned int id, struct poller *p)
+console_poll(struct file *, unsigned int id, struct poller *p)
 {
 	unsigned int ready = 0;
 

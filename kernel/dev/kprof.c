@@ -47,14 +47,14 @@ kprof_init(void)
 }
 
 static int
-kprof_start(char **argv)
+kprof_start(char **)
 {
 	sample_arm(&kprof_profiler);
 	return 0;
 }
 
 static int
-kprof_stop(char **argv)
+kprof_stop(char **)
 {
 	sample_disarm(&kprof_profiler);
 	return 0;
@@ -63,7 +63,7 @@ kprof_stop(char **argv)
 /* Disarmed first, so that no sample is counted while the counters go to 0,
  * unless somebody else starts it in between: then it may be, or not. */
 static int
-kprof_startclr(char **argv)
+kprof_startclr(char **)
 {
 	sample_disarm(&kprof_profiler);
 	memset(bucket, 0, nbuckets * sizeof(*bucket));
@@ -100,7 +100,7 @@ kprof_size(unsigned int id)
 
 /* Like an ordinary file: any offset, any length; word by word, big-endian. */
 static ssize_t
-kprof_read(struct file *f, unsigned int id, struct uio *u)
+kprof_read(struct file *, unsigned int id, struct uio *u)
 {
 	off_t size = kprof_size(id);
 	ssize_t total = 0;
@@ -124,7 +124,7 @@ kprof_read(struct file *f, unsigned int id, struct uio *u)
 }
 
 static ssize_t
-kprof_write(struct file *f, unsigned int id, struct uio *u)
+kprof_write(struct file *, unsigned int id, struct uio *u)
 {
 	return id == KPCTL ? ctl_write(u, words) : -EINVAL;
 }

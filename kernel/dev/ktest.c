@@ -81,7 +81,7 @@ run_panic(char **argv)
 }
 
 static int
-run_fault(char **argv)
+run_fault(char **)
 {
 	const volatile int *volatile nothing = (const int *)BAD_ADDRESS;
 
@@ -101,13 +101,13 @@ ktest_recurse(int depth)
 }
 
 static int
-run_overflow(char **argv)
+run_overflow(char **)
 {
 	return ktest_recurse(KSTACK_SIZE);
 }
 
 static int
-run_deadlock(char **argv)
+run_deadlock(char **)
 {
 	static struct spinlock lock = SPINLOCK1("ktest");
 
@@ -126,7 +126,7 @@ static const struct ctlword words[] = {
 };
 
 static ssize_t
-ktest_write(struct file *f, unsigned int id, struct uio *u)
+ktest_write(struct file *, unsigned int, struct uio *u)
 {
 	return ctl_write(u, words);
 }

@@ -8,13 +8,13 @@ enum { NULL_ID, ZERO_ID };
 
 /* As long a read as is asked for, without a buffer of zeroes. */
 static ssize_t
-null_read(struct file *f, unsigned int id, struct uio *u)
+null_read(struct file *, unsigned int id, struct uio *u)
 {
 	return id == ZERO_ID ? uio_zero(u, u->left) : 0;
 }
 
 static ssize_t
-null_write(struct file *f, unsigned int id, struct uio *u)
+null_write(struct file *, unsigned int, struct uio *u)
 {
 	return u->left;
 }

@@ -47,7 +47,7 @@ pcs_init(void)
 }
 
 static int
-pcs_open(struct file *f, unsigned int id)
+pcs_open(struct file *, unsigned int)
 {
 	if (!log_open(current->proc->pid))
 		return -EBUSY;
@@ -57,7 +57,7 @@ pcs_open(struct file *f, unsigned int id)
 
 /* The last descriptor is gone, so nobody reads or asks. */
 static void
-pcs_close(struct file *f, unsigned int id)
+pcs_close(struct file *, unsigned int)
 {
 	sample_disarm(&pcs_profiler);
 	log_close();
@@ -94,7 +94,7 @@ read_first(struct uio *u)
 }
 
 static ssize_t
-pcs_read(struct file *f, unsigned int id, struct uio *u)
+pcs_read(struct file *f, unsigned int, struct uio *u)
 {
 	ssize_t n = 0;
 
@@ -110,7 +110,7 @@ pcs_read(struct file *f, unsigned int id, struct uio *u)
 }
 
 static unsigned int
-pcs_poll(struct file *f, unsigned int id, struct poller *p)
+pcs_poll(struct file *, unsigned int, struct poller *p)
 {
 	unsigned int ready;
 
@@ -169,7 +169,7 @@ ask_list(unsigned int cmd, uintptr_t arg)
 }
 
 static int
-pcs_ioctl(struct file *f, unsigned int id, unsigned int cmd, uintptr_t arg)
+pcs_ioctl(struct file *, unsigned int, unsigned int cmd, uintptr_t arg)
 {
 	struct pcs_stat account;
 

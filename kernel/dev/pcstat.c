@@ -29,7 +29,7 @@ static const struct {
 };
 
 static ssize_t
-pcstat_read(struct file *f, unsigned int id, struct uio *u)
+pcstat_read(struct file *, unsigned int, struct uio *u)
 {
 	struct log_state s = log_state();
 	const struct DEVPC *d = &s.devpc;

@@ -120,7 +120,7 @@ prf_load(struct table *t, struct uio *u, size_t n)
 }
 
 static ssize_t
-prf_write(struct file *f, unsigned int id, struct uio *u)
+prf_write(struct file *, unsigned int id, struct uio *u)
 {
 	struct table *t = &tables[id];
 	size_t size = u->left;
@@ -138,7 +138,7 @@ prf_write(struct file *f, unsigned int id, struct uio *u)
 
 /* From the start, at any offset. It may be on: counters go on meanwhile. */
 static ssize_t
-prf_read(struct file *f, unsigned int id, struct uio *u)
+prf_read(struct file *, unsigned int id, struct uio *u)
 {
 	struct table *t = &tables[id];
 	ssize_t r = -ENXIO;
@@ -151,7 +151,7 @@ prf_read(struct file *f, unsigned int id, struct uio *u)
 }
 
 static int
-prf_ioctl(struct file *f, unsigned int id, unsigned int cmd, uintptr_t arg)
+prf_ioctl(struct file *, unsigned int id, unsigned int cmd, uintptr_t arg)
 {
 	struct table *t = &tables[id];
 	int size, status, max = ADDRESS_MAX;

@@ -26,7 +26,7 @@
 #define LEVEL_MAX 7
 
 static ssize_t
-profclock_read(struct file *f, unsigned int id, struct uio *u)
+profclock_read(struct file *, unsigned int, struct uio *u)
 {
 	char text[128];
 	unsigned long late = 0;
@@ -161,7 +161,7 @@ static const struct ctlword words[] = {
 };
 
 static ssize_t
-profclock_write(struct file *f, unsigned int id, struct uio *u)
+profclock_write(struct file *, unsigned int, struct uio *u)
 {
 	return ctl_write(u, words);
 }

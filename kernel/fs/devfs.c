@@ -58,12 +58,11 @@ device_find(const struct device *d, const char *name, struct devfile *out)
 }
 
 static int
-devfs_lookup(struct vnode *dir, const char *name, struct vnode **out)
+devfs_lookup(struct vnode *, const char *name, struct vnode **out)
 {
 	struct devnode *n = kzalloc(sizeof *n);
 	int r = -ENOENT;
 
-	(void)dir;
 	if (n == NULL)
 		return -ENOMEM;
 	for (unsigned int i = 0; r == -ENOENT && devices[i] != NULL; i++) {
@@ -95,15 +94,13 @@ device_list(const struct device *d, unsigned int i)
 /* A cookie, less DIR_COOKIE, is a device's index and the place of its next
  * file, which has the low COOKIE_SHIFT bits. */
 static int
-devfs_readdir(struct vnode *dir, struct file *f, off_t *cookie,
-	      struct dirent *de)
+devfs_readdir(struct vnode *, struct file *, off_t *cookie, struct dirent *de)
 {
 	off_t at = *cookie - DIR_COOKIE;
 	unsigned int index = at >> COOKIE_SHIFT;
 	unsigned int i = at & ((1 << COOKIE_SHIFT) - 1);
 	const struct devfile *file;
 
-	(void)dir, (void)f;
 	for (; devices[index] != NULL; index++, i = 0) {
 		file = device_list(devices[index], i);
 		if (file == NULL)

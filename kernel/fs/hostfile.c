@@ -63,11 +63,10 @@ hostfile_open(struct vnode *v, struct file *f)
 }
 
 void
-hostfile_close(struct vnode *v, struct file *f)
+hostfile_close(struct vnode *, struct file *f)
 {
 	struct hostopen *o = f->private;
 
-	(void)v;
 	host_clunk(o);
 	if (o->entries != NULL)
 		page_free(o->entries);
@@ -75,9 +74,8 @@ hostfile_close(struct vnode *v, struct file *f)
 }
 
 int
-hostfile_fsync(struct vnode *v, struct file *f)
+hostfile_fsync(struct vnode *, struct file *f)
 {
-	(void)v;
 	return p9_call(P9_FSYNC, NULL, NULL, "", "dd", fid_of(f->private), 0);
 }
 
@@ -300,13 +298,12 @@ next_entry(struct hostopen *o, struct dirent *de)
 
 /* A cookie is DIR_COOKIE and the position; the server's own are too large. */
 int
-hostfile_readdir(struct vnode *dir, struct file *f, off_t *cookie,
+hostfile_readdir(struct vnode *, struct file *f, off_t *cookie,
 		 struct dirent *de)
 {
 	struct hostopen *o = f->private;
 	int r;
 
-	(void)dir;
 	if (*cookie - DIR_COOKIE < o->position) { /* once more from the start */
 		o->position = 0;
 		o->next = o->at = o->size = 0;

@@ -45,13 +45,12 @@ ramfile_size(struct ramnode *n)
 }
 
 static ssize_t
-ramfile_read(struct vnode *v, struct file *f, struct uio *u)
+ramfile_read(struct vnode *v, struct file *, struct uio *u)
 {
 	struct ramnode *n = ramnode_of(v);
 	off_t size = ramfile_size(n);
 	size_t total = 0;
 
-	(void)f;
 	while (u->left > 0 && u->offset < size) {
 		size_t at = u->offset % PAGE_SIZE;
 		size_t chunk = PAGE_SIZE - at;
@@ -216,12 +215,11 @@ write_locked(struct ramnode *n, struct uio *u)
 }
 
 static ssize_t
-ramfile_write(struct vnode *v, struct file *f, struct uio *u)
+ramfile_write(struct vnode *v, struct file *, struct uio *u)
 {
 	struct ramnode *n = ramnode_of(v);
 	ssize_t r;
 
-	(void)f;
 	mutex_lock(&n->lock);
 	r = write_locked(n, u);
 	mutex_unlock(&n->lock);

@@ -298,12 +298,11 @@ child_at(struct ramnode *d, off_t cookie)
 }
 
 static int
-ramfs_readdir(struct vnode *dir, struct file *f, off_t *cookie,
+ramfs_readdir(struct vnode *dir, struct file *, off_t *cookie,
 	      struct dirent *de)
 {
 	struct ramnode *d = ramnode_of(dir), *n;
 
-	(void)f;
 	spin_lock(&ramfs_lock);
 	n = child_at(d, *cookie);
 	if (n != NULL) {

@@ -45,14 +45,13 @@ fork_attributes(struct proc *child, struct proc *parent)
 }
 
 long
-sys_fork(const unsigned long *arg)
+sys_fork(const unsigned long *)
 {
 	struct proc *parent = current->proc;
 	struct proc *child = proc_alloc();
 	struct thread *t;
 	pid_t pid;
 
-	(void)arg;
 	if (child == NULL)
 		return -ENOMEM;
 	child->as = aspace_fork(parent->as);

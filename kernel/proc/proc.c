@@ -226,16 +226,14 @@ proc_init(void)
 
 /* The shortest system call: the one to measure the others by. */
 long
-sys_getpid(const unsigned long *arg)
+sys_getpid(const unsigned long *)
 {
-	(void)arg;
 	return current->proc->pid;
 }
 
 long
-sys_getppid(const unsigned long *arg)
+sys_getppid(const unsigned long *)
 {
-	(void)arg;
 	return __atomic_load_n(&current->proc->ppid, __ATOMIC_RELAXED);
 }
 
@@ -320,9 +318,8 @@ sys_brk(const unsigned long *arg)
 }
 
 long
-sys_sched_yield(const unsigned long *arg)
+sys_sched_yield(const unsigned long *)
 {
-	(void)arg;
 	thread_yield();
 	return 0;
 }

@@ -65,12 +65,11 @@ signal_push_frame(const siginfo_t *info, uintptr_t handler)
  * Doesn't return to syscall(), as the a0 to be restored isn't a result.
  */
 long
-sys_sigreturn(const unsigned long *arg)
+sys_sigreturn(const unsigned long *)
 {
 	uintptr_t user = current->tf.sp;
 	struct sigframe frame;
 
-	(void)arg;
 	if (copy_in(&frame, user, sizeof frame) < 0)
 		proc_exit(STATUS_KILLED(SIGSEGV));
 	frame.tf.sstatus = current->tf.sstatus;

@@ -117,9 +117,8 @@ sys_thread_create(const unsigned long *arg)
 }
 
 long
-sys_gettid(const unsigned long *arg)
+sys_gettid(const unsigned long *)
 {
-	(void)arg;
 	return current->tid;
 }
 

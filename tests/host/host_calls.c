@@ -37,7 +37,8 @@ check_errors(void)
 	CHECK(unlink("dir") < 0, "unlink of a folder");
 	CHECK_ERRNO(rename("none", "x"), ENOENT, "rename of nothing");
 	CHECK_ERRNO(rename("file", "dir"), EISDIR, "a file onto a folder");
-	CHECK_ERRNO(rename("file", "/tmp/file"), EXDEV, "rename away from here");
+	CHECK_ERRNO(rename("file", "/tmp/file"), EXDEV,
+		    "rename away from here");
 	CHECK_ERRNO(open(name, O_CREAT | O_RDWR, 0666), ENAMETOOLONG,
 		    "a name of 256");
 	name[255] = '\0';
@@ -62,9 +63,9 @@ check_contents(void)
 	      "and in one read");
 	CHECK(pread(fd, b, 100, LARGE - 50) == 50, "up to the end");
 	CHECK(pread(fd, b, 100, LARGE) == 0, "nothing is past it");
-	CHECK(pwrite(fd, "xyz", 3, 70000) == 3 &&
-		      pread(fd, b, 5, 69999) == 5 && b[0] == a[69999] &&
-		      memcmp(b + 1, "xyz", 3) == 0 && b[4] == a[70003],
+	CHECK(pwrite(fd, "xyz", 3, 70000) == 3 && pread(fd, b, 5, 69999) == 5 &&
+		  b[0] == a[69999] && memcmp(b + 1, "xyz", 3) == 0 &&
+		  b[4] == a[70003],
 	      "a write in the middle");
 	CHECK(ftruncate(fd, 10) == 0 && fstat(fd, &st) == 0 && st.st_size == 10,
 	      "cut");
@@ -187,16 +188,16 @@ check_names(void)
 	CHECK(getcwd(path, sizeof(path)) && strcmp(path, "/host/a/b") == 0,
 	      "getcwd");
 	CHECK(chdir("../..") == 0 && stat("a/b/../b", &st) == 0 &&
-		      S_ISDIR(st.st_mode),
+		  S_ISDIR(st.st_mode),
 	      "up and down again");
 	CHECK(rename("a/b", "c") == 0 && stat("c", &st) == 0, "a folder moves");
 	file_make("c/f", "text");
 	CHECK(chmod("c/f", 0640) == 0 && stat("c/f", &st) == 0 &&
-		      (st.st_mode & 07777) == 0640,
+		  (st.st_mode & 07777) == 0640,
 	      "chmod");
 	CHECK(utimensat(AT_FDCWD, "c/f", times, 0) == 0 &&
-		      stat("c/f", &st) == 0 && st.st_mtime == 2000 &&
-		      st.st_atime == 1000,
+		  stat("c/f", &st) == 0 && st.st_mtime == 2000 &&
+		  st.st_atime == 1000,
 	      "times are set");
 	CHECK(rename("c/f", "c/g") == 0 && file_holds("c/g", "text"),
 	      "a file is renamed");
