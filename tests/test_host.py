@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import socket
 import subprocess
 from pathlib import Path
@@ -92,11 +93,12 @@ def test_what_was_synced_is_there(images: Images, share: Path) -> None:
         cwd=Path(__file__).parents[1],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        start_new_session=True,
     )
     assert run.stdout and run.stdout.readline() == b"synced\n"
-    os.killpg(run.pid, 9)
-    run.wait()
+    children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text()
+    for child in children.split():
+        os.kill(int(child), signal.SIGKILL)
+    assert run.wait() == 126
     assert (share / "data").read_bytes() == bytes(100000)
 
 

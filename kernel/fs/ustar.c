@@ -59,14 +59,25 @@ checksum(const struct header *h)
 	return sum;
 }
 
-/* The absolute path of h's file. Text may fill its field without a NUL. */
+/* Append a field's text, which may fill it without a NUL. */
+static char *
+add_field(char *at, const char *field, size_t size)
+{
+	*at++ = '/';
+	for (size_t i = 0; i < size && field[i] != '\0'; i++)
+		*at++ = field[i];
+	return at;
+}
+
+/* The absolute path of h's file. */
 static void
 path_of(const struct header *h, char path[PATH_MAX_LEN])
 {
-	const char *slash = h->prefix[0] != '\0' ? "/" : "";
+	char *at = path;
 
-	ksnprintf(path, PATH_MAX_LEN, "/%.155s%s%.100s", h->prefix, slash,
-		  h->name);
+	if (h->prefix[0] != '\0')
+		at = add_field(at, h->prefix, sizeof(h->prefix));
+	*add_field(at, h->name, sizeof(h->name)) = '\0';
 }
 
 /* Make the directories on the way to path; those that exist are no matter. */
