@@ -262,8 +262,10 @@ hostfs_init(void)
 		panic("no memory for /host");
 }
 
-/* It has no files in /dev. */
+static const struct devfile no_files[] = {{0}}; /* in /dev */
+
 const struct device host_device = {
     .name = "host",
+    .files = no_files,
     .init = hostfs_init,
 };
