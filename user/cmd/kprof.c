@@ -129,7 +129,7 @@ print(const struct profile *p, const struct elfsyms *syms, size_t limit)
 int
 main(int argc, char **argv)
 {
-	const char *namelist = NAMELIST, *data = DATA, *wrong;
+	const char *namelist = NAMELIST, *data = DATA;
 	size_t limit = SIZE_MAX;
 	struct profile p;
 	struct elfsyms syms;
@@ -143,14 +143,7 @@ main(int argc, char **argv)
 		namelist = cmd_argv[0];
 	if (cmd_argc > 1)
 		data = cmd_argv[1];
-	wrong = elfsym_load(&syms, namelist);
-	if (!wrong && (!elfsym_value(&syms, "text_start", &p.base) ||
-		       !elfsym_value(&syms, "etext", &end) || end < p.base))
-		wrong = "not a kernel: no text_start and etext";
-	if (wrong && *wrong)
-		cmd_error("%s: %s", namelist, wrong);
-	if (wrong)
-		return cmd_done();
+	elfsym_kernel(&syms, namelist, &p.base, &end);
 	load(&p, data, end);
 	print(&p, &syms, limit);
 	return cmd_done();

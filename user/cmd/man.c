@@ -56,22 +56,13 @@ print_plain(int fd, const char *name)
 	lines_close(&in);
 }
 
-/* Show a page; false if there is none. */
-static bool
-show(char *name, const char *sections)
+static void
+show(char *path)
 {
-	char path[PATH_ROOM];
-
-	for (; *sections; sections++) {
-		if (!page_path(path, name, *sections))
-			continue;
-		if (isatty(STDOUT_FILENO))
-			cmd_exec((char *[]){"more", path, NULL});
-		cmd_argv = (char *[]){path, NULL};
-		cmd_files(print_plain);
-		return true;
-	}
-	return false;
+	if (isatty(STDOUT_FILENO))
+		cmd_exec((char *[]){"more", path, NULL});
+	cmd_argv = (char *[]){path, NULL};
+	cmd_files(print_plain);
 }
 
 /* The line after NAME's heading, where a page says what it is about; false
@@ -104,9 +95,45 @@ contains(const char *text, const char *word)
 	return length == 0;
 }
 
-/* Print the title of one page, if it speaks of word. */
+/* Is this one of the names that a title has before its dash? */
 static bool
-search_page(const char *path, char section, const char *word)
+names(const char *title, const char *name)
+{
+	size_t length = strlen(name);
+
+	while (strncmp(title, name, length) != 0 ||
+	       !strchr(", ", title[length])) {
+		title += strcspn(title, " ");
+		if (*title == '\0' || strncmp(title, " - ", 3) == 0)
+			return false;
+		title++;
+	}
+	return true;
+}
+
+/* What to do with each page; true if it was the right one. */
+typedef bool page_work(char *path, const char *title, const char *word);
+
+static bool
+show_if_named(char *path, const char *title, const char *name)
+{
+	if (!names(title, name))
+		return false;
+	show(path);
+	return true;
+}
+
+static bool
+print_if_about(char *path, const char *title, const char *word)
+{
+	if (!contains(title, word))
+		return false;
+	out_printf("(%c) %s\n", path[strlen(path) - 1], title);
+	return true;
+}
+
+static bool
+work_page(char *path, page_work *work, const char *word)
 {
 	struct lines in;
 	int fd = cmd_open(path);
@@ -117,10 +144,8 @@ search_page(const char *path, char section, const char *word)
 		return false;
 	lines_open(&in, fd, path);
 	title = page_title(&in);
-	if (title && contains(title, word)) {
-		out_printf("(%c) %s\n", section, title);
-		found = true;
-	}
+	if (title)
+		found = work(path, title, word);
 	lines_close(&in);
 	close(fd);
 	return found;
@@ -132,27 +157,48 @@ name_compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* All pages of a section, or those up to the first that is right. */
 static bool
-search_section(char section, const char *word)
+work_section(char section, bool all, page_work *work, const char *word)
 {
 	char directory[] = PAGES "/cat?";
 	bool found = false;
+	char **pages;
 	size_t count;
-	char **names;
 
 	directory[sizeof(directory) - 2] = section;
-	names = tree_names(directory, &count);
-	if (!names)
+	pages = tree_names(directory, &count);
+	if (!pages)
 		return false;
-	qsort(names, count, sizeof(*names), name_compare);
-	for (char **name = names; *name; name++) {
-		char *path = cmd_join(directory, *name);
+	qsort(pages, count, sizeof(*pages), name_compare);
+	for (char **page = pages; *page && (all || !found); page++) {
+		char *path = cmd_join(directory, *page);
 
-		found = search_page(path, section, word) || found;
+		found = work_page(path, work, word) || found;
 		free(path);
 	}
-	tree_free(names);
+	tree_free(pages);
 	return found;
+}
+
+/* Show the page of that name, or one that has it among others; false if there
+ * is none. */
+static bool
+find(const char *name, const char *sections)
+{
+	char path[PATH_ROOM];
+
+	for (const char *section = sections; *section; section++) {
+		if (page_path(path, name, *section)) {
+			show(path);
+			return true;
+		}
+	}
+	for (; *sections; sections++) {
+		if (work_section(*sections, false, show_if_named, name))
+			return true;
+	}
+	return false;
 }
 
 static void
@@ -161,7 +207,7 @@ search(const char *word)
 	bool found = false;
 
 	for (const char *section = SECTIONS; *section; section++)
-		found = search_section(*section, word) || found;
+		found |= work_section(*section, true, print_if_about, word);
 	if (!found)
 		cmd_error("nothing about %s", word);
 }
@@ -184,7 +230,7 @@ main(int argc, char **argv)
 		cmd_argc--;
 	}
 	cmd_operands(1, 1);
-	if (show(cmd_argv[0], sections))
+	if (find(cmd_argv[0], sections))
 		return cmd_done();
 	if (sections[1])
 		cmd_error("no page %s", cmd_argv[0]);

@@ -212,6 +212,18 @@ cmd_number(const char *text, const char *what)
 	return n;
 }
 
+double
+cmd_decimal(const char *text, const char *what)
+{
+	char *end;
+	double n = strtod(text, &end);
+
+	/* strtod takes signs, exponents, hexadecimal and words. */
+	if (end == text || *end || text[strspn(text, "0123456789.")])
+		cmd_usage("not %s: %s", what, text);
+	return n;
+}
+
 int
 cmd_escape(const char **text, int digits)
 {

@@ -65,6 +65,8 @@ _Noreturn void cmd_usage(const char *format, ...) CMD_PRINTF(1, 2);
 
 /* Text as a decimal number, or a usage message that says what it is not. */
 unsigned long cmd_number(const char *text, const char *what);
+/* The same, with or without a fraction. */
+double cmd_decimal(const char *text, const char *what);
 
 /*
  * The character that an escape like \n stands for, with *text behind the

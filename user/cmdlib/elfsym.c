@@ -167,3 +167,18 @@ elfsym_value(const struct elfsyms *syms, const char *name, uint64_t *value)
 	}
 	return false;
 }
+
+void
+elfsym_kernel(struct elfsyms *syms, const char *path, uint64_t *start,
+	      uint64_t *end)
+{
+	const char *wrong = elfsym_load(syms, path);
+
+	if (!wrong && (!elfsym_value(syms, "text_start", start) ||
+		       !elfsym_value(syms, "etext", end) || *end < *start))
+		wrong = "not a kernel: no text_start and etext";
+	if (wrong && *wrong)
+		cmd_error("%s: %s", path, wrong);
+	if (wrong)
+		exit(cmd_status);
+}

@@ -28,6 +28,11 @@ struct elfsyms {
  * errno has been given where that is empty. */
 const char *elfsym_load(struct elfsyms *syms, const char *path);
 
+/* The same of a kernel, whose text is [*start, *end), or the end of the
+ * command. */
+void elfsym_kernel(struct elfsyms *syms, const char *path, uint64_t *start,
+		   uint64_t *end);
+
 /* The value of any symbol of this name, text or not; false if there is
  * none. */
 bool elfsym_value(const struct elfsyms *syms, const char *name,
