@@ -15,7 +15,7 @@ from typing import Iterator
 import pytest
 
 import image
-from harness import transcript
+from harness import manual, transcript
 from harness.guest import Guest, Result
 from harness.transcript import Step
 
@@ -59,11 +59,11 @@ def test_transcript(results: dict[str, Result], step: Step) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_options_are_tested(command: str) -> None:
     """Each option of the manual page is in the transcript of the command."""
-    page = (image.ROOT / "man" / f"{command}.1").read_text()
+    (page,) = [page for page in manual.PAGES if command in manual.names(page)]
     steps = [step for step in STEPS if step.name.startswith(f"{command}:")]
     used = "\n".join(step.command for step in steps)
     assert steps
-    for options in re.findall(r"^\.It Fl (?!Ar)(.*)", page, re.MULTILINE):
+    for options in re.findall(r"^\.It Fl (?!Ar)(.*)", page.read_text(), re.M):
         for option in options.split(" Ar ")[0].split(" , "):
             assert re.search(rf"\b{command} [^|;]*-\w*{option}", used), option
 

@@ -9,11 +9,11 @@ import subprocess
 import pytest
 
 import image
+from harness import manual
 
 ROOT = image.ROOT
 C_FOLDERS = ("boot", "kernel", "include", "user", "examples", "tests", "labs")
 C_FILES = sorted(f for d in C_FOLDERS for f in (ROOT / d).rglob("*.[ch]"))
-MANUALS = sorted((ROOT / "man").glob("*.[1-9]"))
 SHELL = [f for f in (ROOT / "scripts").iterdir() if f.is_file()]
 SHELL = sorted(f for f in SHELL if f.read_text().startswith("#!/bin/sh"))
 TEXTS = ("*.[chS]", "*.py", "*.sh", "*.md", "*.ld", "*.[1-9]", "Makefile")
@@ -74,22 +74,22 @@ def test_shellcheck_finds_nothing() -> None:
 
 
 def test_mandoc_finds_nothing() -> None:
-    silent("mandoc", "-T", "lint", "-W", "warning", *MANUALS)
+    silent("mandoc", "-T", "lint", "-W", "warning", *manual.PAGES)
 
 
 def test_every_page_referred_to_exists() -> None:
-    names = {manual.name for manual in MANUALS} | ELSEWHERE
+    names = {page.name for page in manual.PAGES} | ELSEWHERE
     missing = set()
-    for manual in MANUALS:
-        for name, section in re.findall(r"^\.Xr (\S+) (\d)", manual.read_text(), re.M):
+    for page in manual.PAGES:
+        for name, section in re.findall(r"^\.Xr (\S+) (\d)", page.read_text(), re.M):
             if f"{name}.{section}" not in names:
-                missing.add(f"{manual.name}: {name}({section})")
+                missing.add(f"{page.name}: {name}({section})")
     assert not missing
 
 
 def test_every_command_has_a_page() -> None:
     commands = {f.stem for f in (ROOT / "user/cmd").iterdir()} - {"init"}
-    assert not commands - {manual.stem for manual in MANUALS}
+    assert not commands - {name for page in manual.PAGES for name in manual.names(page)}
 
 
 def test_nothing_is_left_to_do() -> None:

@@ -101,14 +101,16 @@ names(const char *title, const char *name)
 {
 	size_t length = strlen(name);
 
-	while (strncmp(title, name, length) != 0 ||
-	       !strchr(", ", title[length])) {
+	for (;;) {
+		if (strncmp(title, name, length) == 0 &&
+		    (title[length] == ',' ||
+		     strncmp(title + length, " - ", 3) == 0))
+			return true;
 		title += strcspn(title, " ");
 		if (*title == '\0' || strncmp(title, " - ", 3) == 0)
 			return false;
 		title++;
 	}
-	return true;
 }
 
 /* What to do with each page; true if it was the right one. */

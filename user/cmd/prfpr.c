@@ -42,11 +42,11 @@ print_name(const struct elfsyms *syms, uint64_t address)
 			high = middle;
 	}
 	if (low == 0)
-		out_printf("%#" PRIx64, address);
+		out_printf("0x%" PRIx64, address);
 	else if (syms->text[low - 1].value == address)
 		out_string(syms->text[low - 1].name);
 	else
-		out_printf("%s+%#" PRIx64, syms->text[low - 1].name,
+		out_printf("%s+0x%" PRIx64, syms->text[low - 1].name,
 			   address - syms->text[low - 1].value);
 }
 
