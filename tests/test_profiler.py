@@ -146,10 +146,9 @@ def test_what_prfld_says(guest: Guest, tmp_path: Path) -> None:
 
 
 def test_a_log_of_other_addresses_is_left_alone(guest: Guest, tmp_path: Path) -> None:
-    header = words([3, 0, 0x1000, 0x2000])
-    record = words([0] * 6)
     logs = {
-        "other": header + record,
+        "other": words([4, 0, 0x1000, 0x2008, 0x3000]) + words([0] * 7),
+        "fewer": words([3, 0, 0x1000, 0x2000]) + words([0] * 6),
         "text": b"this is not a log of anything\n",
         "torn": words([4, 0, 0x1000, 0x2000, 0x3000]) + words([0] * 8),
         "header": words([4, 0, 0x1000]),
@@ -161,6 +160,7 @@ def test_a_log_of_other_addresses_is_left_alone(guest: Guest, tmp_path: Path) ->
     (tmp_path / "made").write_bytes(elf.kernel(functions))
     complaints = {
         "other": "a log of other addresses than are loaded",
+        "fewer": "a log of other addresses than are loaded",
         "text": "not a log of prf's",
         "torn": "ends inside a record",
         "header": "ends inside its addresses",
@@ -238,20 +238,19 @@ def test_prfdc_sleeps_by_time(guest: Guest) -> None:
 
 
 @pytest.mark.machines("1", "4", "free")
-@pytest.mark.parametrize("seconds_before, hour", [(5, 17), (5, 0)])
+@pytest.mark.parametrize("seconds_before, hour", [(3, 17), (3, 0)])
 def test_prfdc_until_its_hour(guest: Guest, seconds_before: int, hour: int) -> None:
     """A zone is made up in which it is soon that hour."""
     result = guest(
         "prfld; now=$(date +%s)\n"
         f"west=$(((now - ({hour * 3600 + DAY - seconds_before})) % {DAY}))\n"
         "export TZ=TST$((west / 3600)):$((west / 60 % 60)):$((west % 60))\n"
-        f"prfdc log 0.05 {hour}; echo $((now + {seconds_before})) >&2; cat log"
+        f"prfdc log 0.1 {hour}; echo $((now + {seconds_before})) >&2; cat log"
     )
     log = Log(result.stdout)
     off = int(result.err)
-    assert len(log.times) == 3
-    assert off <= log.times[-1] <= off + 1
-    assert log.times[-2] < off
+    assert len(log.times) == 2
+    assert log.times[0] < off <= log.times[1] <= off + 1
 
 
 def test_prfdc_that_starts_after_its_hour(guest: Guest) -> None:
