@@ -5,6 +5,10 @@
  *
  * The device gives LOGBUFs, one after another, of records of 8 bytes each.
  * Times are counted in hits: samples of the sampling clock on any hart.
+ *
+ * A stored stream, as getpc(1) makes it, has three parts: a LOGBUF with START
+ * and an IOCTL for each request made, those that were read, and one with STOP.
+ * All its records are of multiples of 8 bytes; h_unused says where they end.
  */
 #ifndef _SYS_PCS_H
 #define _SYS_PCS_H
@@ -26,6 +30,7 @@
 #define IOCTL    8  /* ISAMPLE */
 #define KERNELI  9  /* PSAMPLE: the kernel, in a handler of an interrupt */
 #define MKERNELI 10 /* MSAMPLE */
+#define STACK    11 /* STKSAMPLE: Tally's */
 
 #define DEF_BUFNO 3  /* buffers that an open gives */
 #define MAX_BUFS  10 /* with those that BUF_INCR adds */
@@ -51,15 +56,25 @@ struct MSAMPLE {
 struct SSAMPLE {
 	char type;
 	char cfill;
-	time_t stime;
+	unsigned int stime; /* seconds since 1970 */
 };
 
 struct ISAMPLE {
 	char type;
 	char cfill;
-	int cmd;              /* the request, */
-	short data[MAX_LIST]; /* and what it was given */
+	int cmd;              /* the request, and what it was given: */
+	short data[MAX_LIST]; /* the pids of PROF_LIST, or data[0]; else 0 */
+	char ifill[6];
 };
+
+/* Tally: the calls that led to the PSAMPLE it follows in the same LOGBUF. */
+struct STKSAMPLE {
+	char type;
+	unsigned char n;   /* return addresses, the innermost first, */
+	short nkernel;     /* so many of them the kernel's; those come first */
+	unsigned int pc[]; /* n, and a 0 if that makes it a multiple of 8 */
+};
+#define STACK_BYTES(n) ((4 + 4 * (size_t)(n) + 7) & ~(size_t)7) /* bytes */
 
 /*
  * Requests: ioctl(fd, cmd, arg), 0 or -1 and errno. Kinds of profiling add up
@@ -72,6 +87,9 @@ struct ISAMPLE {
 /* arg: the address of an int array { n, pid 1, .. pid n }; EFAULT, EINVAL */
 #define PROF_LIST (('P' << 8) | 020)
 #define PROF_MASK 0177 /* leaves a kind of profiling its bit */
+
+/* Tally: no arg: a STACK behind each PSAMPLE. A device without: ENOTTY. */
+#define PROF_STACK (('P' << 8) | 0100)
 
 /* Tally: arg: the address of a struct pcs_stat to be filled in; EFAULT */
 #define PCS_STAT (('P' << 8) | 040)

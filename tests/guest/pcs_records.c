@@ -31,9 +31,11 @@ check_numbers(void)
 		  offsetof(struct LOGBUF_HDR, h_numlost) == 2 &&
 		  offsetof(struct LOGBUF, lb_data) == 4,
 	      "PCS-21: where all stands");
-	CHECK(offsetof(struct SSAMPLE, stime) == 8 &&
-		  sizeof(((struct ISAMPLE *)0)->data) == MAX_LIST * 2 &&
-		  offsetof(struct ISAMPLE, cmd) == 4,
+	CHECK(offsetof(struct SSAMPLE, stime) == 4 &&
+		  sizeof(struct SSAMPLE) == 8 &&
+		  offsetof(struct ISAMPLE, cmd) == 4 &&
+		  offsetof(struct ISAMPLE, data) == 8 &&
+		  sizeof(struct ISAMPLE) == 24,
 	      "PCS-43: the records that programs make");
 }
 

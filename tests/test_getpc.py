@@ -1,0 +1,341 @@
+"""getpc, analpc and pcstat: the stream to the byte, and what is told of it.
+
+Their options and errors are in tests/commands.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from pathlib import Path
+from typing import Callable
+
+import pytest
+from elftools.elf.elffile import ELFFile
+
+import image
+from harness import pcstream as pcs
+from harness.console import Console
+from harness.guest import Guest, Images, Result
+from harness.kernel_image import KernelImage
+
+EVERYWHERE = ("1", "2", "4", "8", "free", "no-sstc")
+KERNEL_PC = 0xFFFFFFFF80201234
+USER_PC = 0x12345678
+HOLD = "echo hold >/dev/profclock\n"
+
+
+def sample(mode: str, pid: int, level: int, pc: int, count: int) -> str:
+    return f"echo sample {mode} 0 {pid} {level} {pc:#x} {count} >/dev/profclock\n"
+
+
+def times(stream: bytes) -> tuple[int, int]:
+    """Of START, and of STOP, which must be where they belong."""
+    first, last = stream[4:12], stream[-pcs.BSIZE + 4 :][:8]
+    (start, stop) = (struct.unpack("<BxxxI", r) for r in (first, last))
+    assert (start[0], stop[0]) == (pcs.START, pcs.STOP)
+    return start[1], stop[1]
+
+
+# --- getpc -------------------------------------------------------------------
+
+
+@pytest.mark.machines(*EVERYWHERE)
+def test_every_byte(guest: Guest) -> None:
+    """START and the requests, what the device gave, STOP; nothing more."""
+    made = (
+        sample("user", 5, 0, USER_PC, 60)
+        + sample("intr", 32767, 5, KERNEL_PC, 2)
+        + sample("idle", 0, 0, KERNEL_PC, 38)
+        + sample("kernel", 0, 1, KERNEL_PC + 2, 63)
+        + sample("user", 5, 0, 4, 10)
+    )
+    result = guest(
+        f"{HOLD}getpc -ka -b 7 -g 77 -p 7,9 -o /tmp/s sh -c '{made}'; cat /tmp/s"
+    )
+    begun, ended = times(result.stdout)
+    assert begun <= ended <= begun + 60
+    wanted = pcs.logbuf(
+        pcs.start(begun),
+        pcs.request(pcs.BUF_INCR, 7),
+        pcs.request(pcs.PROF_KERNEL),
+        pcs.request(pcs.PROF_GROUP, 77),
+        pcs.request(pcs.PROF_LIST, 7, 9),
+        pcs.request(pcs.PROF_ALL),
+    )
+    wanted += pcs.logbufs(
+        [pcs.psample(pcs.USER, 5, USER_PC)] * 60
+        + [pcs.psample(pcs.KERNELI, 32767, KERNEL_PC, level=5)] * 2
+        + [pcs.msample(pcs.IDLE, 38)]
+        + [pcs.psample(pcs.KERNEL, 0, KERNEL_PC + 2, level=1)] * 63
+    )
+    assert result.stdout == wanted + pcs.logbuf(pcs.stop(ended))
+    assert result.err == (
+        "getpc: of 173 samples 10 were not stored: 0 lost, 10 left in the device\n"
+    )
+
+
+@pytest.mark.machines("1", "4", "free")
+def test_lost(guest: Guest) -> None:
+    """getpc is stopped for a while; what is lost after the last buffer is told."""
+    full = sample("user", 5, 0, USER_PC, 3 * pcs.NUMSAMPS + 12)
+    part = sample("user", 5, 0, USER_PC, pcs.NUMSAMPS)
+    emptied = "until grep -q '^full 0' /dev/pcstat; do :; done\n"
+    command = f"kill -STOP $PPID\n{full}kill -CONT $PPID\n{emptied}"
+    result = guest(
+        f"cat >/tmp/work <<'END'\n{command}{part}{command}END\n"
+        f"{HOLD}getpc -o /tmp/s sh /tmp/work; cat /tmp/s; analpc /tmp/s >&2"
+    )
+    stream = result.stdout
+    buffers = [stream[i : i + pcs.BSIZE] for i in range(0, len(stream), pcs.BSIZE)]
+    lost = [struct.unpack("<HH", b[:4])[1] for b in buffers]
+    assert lost == [0, 0, 0, 0, 12, 0, 0, 0, 12]
+    assert "getpc: of 465 samples 24 were not stored: 24 lost, 0 left" in result.err
+    assert "\nsamples   441\nlost      24\n" in result.err
+
+
+@pytest.mark.machines(*EVERYWHERE)
+def test_all_is_accounted_for(guest: Guest) -> None:
+    """Of real samples: those in the file, and those that getpc says are not."""
+    work = "sort /usr/share/words | uniq -c >/tmp/words"
+    result = guest(
+        "echo hz 1000 >/dev/profclock; echo jitter on >/dev/profclock\n"
+        f"getpc -b 7 sh -c '{work}'; echo hold >/dev/profclock; analpc"
+    )
+    seen, missing, lost, _ = map(int, re.findall(r"\d+", result.err))
+    stored = int(re.search(r"^samples +(\d+)$", result.out, re.M)[1])
+    assert seen - missing == stored > 0
+    assert re.search(rf"^lost +{lost}$", result.out, re.M)
+    for table in tables(result.out).values():
+        shown = [int(line.split()[0]) for line in table]
+        assert shown == sorted(shown, reverse=True)
+    for name in ("kind", "hart"):
+        rows = tables(result.out)[name]
+        assert sum(int(line.split()[0]) for line in rows) == stored
+
+
+def test_interrupts(console: Console) -> None:
+    """Ctrl-C ends getpc's time, or its command; the stream is whole."""
+    armed = "(until grep -q 'requests all' /dev/pcstat; do :; done; echo ar''med)"
+    console.send(f"{armed} & getpc\r")
+    console.expect("\narmed")
+    console.control("c")
+    console.wait()
+    assert console.run("echo $?; analpc | grep -c stop").split() == ["0", "1"]
+    console.send("getpc sh -c 'echo re''ady; sleep 1000'\r")
+    console.expect("\nready")
+    console.control("c")
+    console.wait()
+    assert console.run("echo $?; analpc | grep -c stop").split() == ["130", "1"]
+    assert console.poweroff() == 0
+
+
+@pytest.mark.machines("32M")
+def test_no_room(guest: Guest) -> None:
+    """The file can't grow: the command goes on, and getpc says so."""
+    fill = "yes >/tmp/full 2>/dev/null; "
+    made = sample("user", 5, 0, USER_PC, 63 * 20)
+    result = guest(f"{HOLD}getpc -o /tmp/s sh -c '{fill}{made}true'; echo $?")
+    if "No space" in result.err:  # else there was room for some pages yet
+        assert result.err == "getpc: /tmp/s: No space left on device\n"
+        assert result.out == "1\n"
+
+
+# --- analpc ------------------------------------------------------------------
+
+
+def tables(report: str) -> dict[str, list[str]]:
+    """The lines of each table."""
+    parts = [part.splitlines() for part in report.split("\n\n")[1:]]
+    return {title.split("% ")[1]: rows for title, *rows in parts}
+
+
+@pytest.fixture(scope="module")
+def kernel(images: Images) -> KernelImage:
+    return KernelImage(images)
+
+
+def user_function(program: str, name: str) -> int:
+    with open(image.BUILD / "bin" / program, "rb") as file:
+        table = ELFFile(file).get_section_by_name(".symtab")
+        (symbol,) = table.get_symbol_by_name(name)
+        return symbol["st_value"]
+
+
+HEAD = pcs.logbuf(
+    pcs.start(0), pcs.request(pcs.PROF_ALL), pcs.request(pcs.PROF_LIST, 3, 4)
+)
+TAIL = pcs.logbuf(pcs.stop(86400 * 365), lost=3)
+
+
+def known(kernel: KernelImage) -> bytes:
+    """A stream of all types of records, stacks among them."""
+    read, copy = kernel.symbol("sys_read"), kernel.symbol("memcpy")
+    main = user_function("yes", "main")
+    records = [
+        pcs.psample(pcs.KERNEL, 7, read, hart=1),
+        pcs.stack([copy, read], [main, main]),
+        pcs.psample(pcs.KERNEL, 7, read + 8, hart=1, level=5),
+        pcs.stack([], []),
+        pcs.psample(pcs.KERNELI, 0, copy, hart=15, level=1),
+        pcs.psample(pcs.KERNEL, 8, KERNEL_PC & 0xFFFF),
+        pcs.psample(pcs.KERNEL, 8, kernel.symbol("etext")),
+        pcs.psample(pcs.USER, 7, main),
+        pcs.stack([], [main]),
+        pcs.psample(pcs.USER, 7, main + 4),
+        pcs.psample(pcs.USER, 7, 0),
+        pcs.psample(pcs.USER, 8, main),
+        pcs.psample(pcs.USER, 32767, main),
+        pcs.psample(pcs.USER, 0, main),
+        pcs.msample(pcs.IDLE, 32767, hart=2),
+        pcs.msample(pcs.IDLE, 100, hart=1),
+        pcs.msample(pcs.MUSER, 20),
+        pcs.msample(pcs.MKERNEL, 30),
+        pcs.msample(pcs.MKERNELI, 7),
+    ]
+    return HEAD + pcs.logbuf(*records[:9], lost=5) + pcs.logbuf(*records[9:]) + TAIL
+
+
+@pytest.mark.machines(*EVERYWHERE)
+def test_report(
+    guest: Guest,
+    kernel: KernelImage,
+    tmp_path: Path,
+    expected: Callable[[str, str], None],
+) -> None:
+    (tmp_path / "known").write_bytes(known(kernel))
+    names = "/boot/kernel /bin/yes"
+    result = guest(
+        "cd /extra; analpc known\n"
+        f"echo; echo With names; analpc -u 8=/bin/cat known {names} | tail -n +19\n"
+        "echo; echo One each; analpc -n 1 known | tail -n +7",
+        extra=tmp_path,
+    )
+    assert result.err == ""
+    expected("analpc.txt", result.out)
+
+
+def test_a_saturated_header(guest: Guest, tmp_path: Path) -> None:
+    stream = HEAD + pcs.logbuf(lost=32767) + pcs.logbuf(pcs.stop(0), lost=1)
+    (tmp_path / "s").write_bytes(stream)
+    out = guest("analpc /extra/s | tail -n 2", extra=tmp_path).out
+    assert out == "samples   0\nlost      32768 or more\n"
+
+
+def broken() -> dict[str, tuple[bytes, str]]:
+    """Streams that can't be, and what is said of each."""
+    one = pcs.psample(pcs.USER, 1, 4)
+    full = pcs.logbufs([one] * pcs.NUMSAMPS)
+
+    def middle(buffer: bytes) -> bytes:
+        return HEAD + full + buffer + TAIL
+
+    def header(unused: int, lost: int) -> bytes:
+        return middle(struct.pack("<HH", unused, lost) + full[4:])
+
+    foreign = "not what getpc stores"
+    return {
+        "empty": (b"", foreign),
+        "text": (b"a text\n" * 100, foreign),
+        "zeros": (bytes(4096), foreign),
+        "device": (full * 3, foreign),
+        "tiny": (HEAD[:4], foreign),
+        "nostart": (struct.pack("<HHB", 508, 0, pcs.START) + bytes(507), foreign),
+        "types": (middle(pcs.logbuf(one, bytes(8))), "byte 1036: no type of record: 0"),
+        "type12": (
+            middle(pcs.logbuf(one, b"\x0c" + bytes(7))),
+            "byte 1036: no type of record: 12",
+        ),
+        "type255": (
+            middle(pcs.logbuf(b"\xff" * 8)),
+            "byte 1028: no type of record: 255",
+        ),
+        "unused": (header(509, 0), "byte 1024: 509 bytes unused"),
+        "unused2": (header(65535, 0), "byte 1024: 65535 bytes unused"),
+        "unused3": (header(5, 0), "byte 1024: 5 bytes unused"),
+        "unused4": (header(0, 0), "byte 1024: 0 bytes unused"),
+        "lost": (header(4, 65535), "byte 1024: -1 records lost"),
+        "pid": (
+            middle(pcs.logbuf(pcs.psample(pcs.USER, 32768, 4))),
+            "byte 1028: no process has the id -32768",
+        ),
+        "count": (
+            middle(pcs.logbuf(pcs.msample(pcs.IDLE, 0))),
+            "byte 1028: a count of 0",
+        ),
+        "count2": (
+            middle(pcs.logbuf(pcs.msample(pcs.MUSER, 65535))),
+            "byte 1028: a count of -1",
+        ),
+        "hart": (
+            middle(pcs.logbuf(pcs.msample(pcs.IDLE, 1, hart=16))),
+            "byte 1028: no hart has the number 16",
+        ),
+        "stack": (
+            middle(pcs.logbuf(one, b"\x0b\xff" + bytes(6))),
+            "byte 1036: a record beyond the end of its buffer",
+        ),
+        "stack2": (
+            middle(pcs.logbuf(pcs.stack([], [1]))),
+            "byte 1028: a stack without a sample",
+        ),
+        "stack3": (
+            middle(pcs.logbuf(one, b"\x0b\x01\x02\x00" + bytes(4))),
+            "byte 1036: a stack of 1, 2 of them in the kernel",
+        ),
+        "ioctl": (
+            middle(pcs.logbuf(pcs.request(pcs.PROF_ALL)[:8])),
+            "byte 1028: a record beyond the end of its buffer",
+        ),
+        "start": (
+            middle(pcs.logbuf(pcs.start(0))),
+            "byte 1028: START or STOP in the midst",
+        ),
+        "stop": (HEAD + TAIL + full, "byte 1024: more after STOP"),
+        "stop2": (
+            HEAD + pcs.logbuf(pcs.stop(0), one),
+            "byte 516: START or STOP in the midst",
+        ),
+    }
+
+
+def test_broken_streams(guest: Guest, tmp_path: Path) -> None:
+    """Nothing is said of a stream that can't be trusted."""
+    wanted = broken()
+    for name, (stream, _) in wanted.items():
+        (tmp_path / name).write_bytes(stream)
+    results = guest.batch([f"analpc /extra/{n}" for n in wanted], extra=tmp_path)
+    for (name, (_, message)), result in zip(wanted.items(), results):
+        assert result.err == f"analpc: /extra/{name}: {message}\n"
+        assert (result.out, result.status) == ("", 1)
+
+
+def test_cut_off(guest: Guest, tmp_path: Path) -> None:
+    """What is there is told, and that it isn't all."""
+    full = pcs.logbufs([pcs.psample(pcs.USER, 1, 4)] * pcs.NUMSAMPS)
+    (tmp_path / "within").write_bytes(HEAD + full + full[:-1])
+    (tmp_path / "between").write_bytes(HEAD + full)
+
+    def check(result: Result, message: str) -> None:
+        assert result.err == f"analpc: /extra/{message}\n"
+        assert "\nsamples   63\n" in result.out
+        assert result.status == 1
+
+    within, between = guest.batch(
+        ["analpc /extra/within", "analpc /extra/between"], extra=tmp_path
+    )
+    check(within, "within: cut off within a buffer")
+    check(between, "between: cut off: no STOP")
+
+
+# --- pcstat ------------------------------------------------------------------
+
+
+def test_pcstat_live(console: Console) -> None:
+    """It clears the screen each time, until Ctrl-C."""
+    console.send("pcstat -i\r")
+    for _ in range(3):
+        console.expect("\x1b\\[H\x1b\\[2Jdevice    free")
+    console.control("c")
+    console.wait()
+    assert console.poweroff("echo $?; poweroff") == 0
