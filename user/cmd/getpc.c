@@ -72,13 +72,11 @@ static void
 request_list(char *pids)
 {
 	struct ISAMPLE *r = request(PROF_LIST);
-	char *pid;
 
-	for (int n = 0; (pid = cmd_piece(&pids, ",")); n++) {
-		if (n == MAX_LIST)
-			cmd_usage("more than %d processes", MAX_LIST);
-		r->data[n] = number(pid, "a process");
-	}
+	for (int n = 0; pids && n < MAX_LIST; n++)
+		r->data[n] = number(cmd_piece(&pids, ","), "a process");
+	if (pids)
+		cmd_usage("more than %d processes", MAX_LIST);
 }
 
 static void
@@ -284,7 +282,7 @@ record(int device)
 		if (fds[1].revents)
 			(void)!read(wakeup[0], &byte, 1);
 	}
-	/* Those that are full now; with a fast clock there is always another. */
+	/* Those that are full now: a fast clock always fills another. */
 	for (int i = 0; i < MAX_BUFS && take(device); i++)
 		;
 }
@@ -313,6 +311,25 @@ open_output(void)
 	return fd;
 }
 
+static void
+start_command(char **argv)
+{
+	command = fork();
+	if (command < 0)
+		cmd_die("fork");
+	if (command == 0)
+		cmd_exec(argv);
+}
+
+/* Our exit status, if all went well: the command's. */
+static int
+status(void)
+{
+	if (WIFSIGNALED(command_status))
+		return SIGNALLED + WTERMSIG(command_status);
+	return WEXITSTATUS(command_status);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -333,18 +350,12 @@ main(int argc, char **argv)
 	output = open_output();
 	store_start(start);
 	if (cmd_argc > 0)
-		command = fork();
-	if (command < 0)
-		cmd_die("fork");
-	if (cmd_argc > 0 && command == 0)
-		cmd_exec(cmd_argv);
+		start_command(cmd_argv);
 	record(device);
 	s = account(device);
 	store_stop(s.lost);
 	if (failed)
 		return cmd_status;
 	say_missing(&s);
-	return WIFSIGNALED(command_status)
-		   ? SIGNALLED + WTERMSIG(command_status)
-		   : WEXITSTATUS(command_status);
+	return status();
 }

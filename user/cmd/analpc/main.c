@@ -1,11 +1,12 @@
 /* analpc's options: see analpc.h. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analpc.h"
 
-#define SYNOPSIS     "[-n COUNT] [-u PID=PROGRAM] ... [FILE [NAMELIST [PROGRAM]]]"
+#define SYNOPSIS                           \
+	"[-n COUNT] [-u PID=PROGRAM] ... " \
+	"[FILE [NAMELIST [PROGRAM]]]"
 #define FILE_DEFAULT "pc.out"
 #define NAMELIST     "/boot/kernel"
 
