@@ -75,6 +75,27 @@ def test_every_byte(guest: Guest) -> None:
     )
 
 
+def lost_before(stream: bytes) -> list[int]:
+    """What the header of each buffer says."""
+    buffers = range(0, len(stream), pcs.BSIZE)
+    return [struct.unpack("<HH", stream[i : i + 4])[1] for i in buffers]
+
+
+@pytest.mark.machines("1", "4", "free")
+def test_full_at_the_end(guest: Guest) -> None:
+    """Buffers that are full when the command ends are read."""
+    made = sample("user", 5, 0, USER_PC, 3 * pcs.NUMSAMPS + 12)
+    ended = 'until ps | grep -q "^ *$$ .* Z "; do :; done'
+    work = f"kill -STOP $PPID\n{made}({ended}; kill -CONT $PPID) &\nexit 5\n"
+    result = guest(
+        f"cat >/tmp/work <<'END'\n{work}END\n"
+        f"{HOLD}getpc -o /tmp/s sh /tmp/work; echo $? >&2; cat /tmp/s"
+    )
+    assert lost_before(result.stdout) == [0, 0, 0, 0, 12]
+    told = "of 201 samples 12 were not stored: 12 lost, 0 left in the device"
+    assert result.err == f"getpc: {told}\n5\n"
+
+
 @pytest.mark.machines("1", "4", "free")
 def test_lost(guest: Guest) -> None:
     """getpc is stopped for a while; what is lost after the last buffer is told."""
@@ -86,10 +107,7 @@ def test_lost(guest: Guest) -> None:
         f"cat >/tmp/work <<'END'\n{command}{part}{emptied}{command}END\n"
         f"{HOLD}getpc -o /tmp/s sh /tmp/work; cat /tmp/s; analpc /tmp/s >&2"
     )
-    stream = result.stdout
-    buffers = [stream[i : i + pcs.BSIZE] for i in range(0, len(stream), pcs.BSIZE)]
-    lost = [struct.unpack("<HH", b[:4])[1] for b in buffers]
-    assert lost == [0, 0, 0, 0, 12, 0, 0, 0, 12]
+    assert lost_before(result.stdout) == [0, 0, 0, 0, 12, 0, 0, 0, 12]
     assert "getpc: of 465 samples 24 were not stored: 24 lost, 0 left" in result.err
     assert "\nsamples   441\nlost      24\n" in result.err
 
