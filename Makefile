@@ -152,6 +152,9 @@ lib_obj := $(patsubst %,$(BUILD)/%.o,$(wildcard user/lib/*.[cS])) \
 	$(BUILD)/user/kernel/string.S.o
 cmdlib_obj := $(patsubst %,$(BUILD)/%.o,$(wildcard user/cmdlib/*.c))
 cmdlib := $(if $(cmdlib_obj),$(BUILD)/user/cmdlib.a)
+# An archive, so that only who needs it has it: _mcount begins by itself.
+libmon := $(BUILD)/user/libmon.a
+libmon_obj := $(patsubst %,$(BUILD)/%.o,$(wildcard user/libmon/*.c))
 
 cmd_files := $(wildcard user/cmd/*.c)
 cmd_folders := $(patsubst %/,%,$(wildcard user/cmd/*/))
@@ -165,6 +168,8 @@ $(BUILD)/user/kernel/%.o: kernel/% Makefile
 	$(compile)
 
 $(cmdlib): $(cmdlib_obj)
+$(libmon): $(libmon_obj)
+$(cmdlib) $(libmon):
 	$(call say,AR,$@)rm -f $@.$$$$ && $(AR) rcs $@.$$$$ $^ && \
 		mv $@.$$$$ $@
 
@@ -176,7 +181,7 @@ endef
 $(foreach f,$(cmd_folders),$(eval $(call folder_program,$f)))
 
 $(programs): flags =
-$(programs): $(lib_obj) $(cmdlib) user/user.ld
+$(programs): $(lib_obj) $(cmdlib) $(libmon) user/user.ld
 	$(link_user)
 
 # --- The initrd --------------------------------------------------------------
@@ -202,8 +207,8 @@ $(BUILD)/initrd.tar: $(programs) $(kernel) $(sources) $(manuals) \
 
 # --- Programs of the user's own ----------------------------------------------
 
-# Each .c file of EXTRA is a program; each folder is one of all its .c files,
-# with an optional file `flags' for the compiler. The rest goes to /extra.
+# Each .c file of EXTRA is a program; each folder is one of all its .c files.
+# A file `flags' beside .c files is for the compiler. The rest goes to /extra.
 # Everything is made beside OVERLAY, so that several can be made at once.
 ifneq ($(EXTRA),)
   ifeq ($(wildcard $(EXTRA)/.),)
@@ -215,13 +220,13 @@ extra_files := $(if $(EXTRA),$(wildcard $(EXTRA)/*.c))
 extra_folders := $(if $(EXTRA),$(patsubst %/,%,$(dir \
 	$(wildcard $(addsuffix /*.c,$(wildcard $(EXTRA)/*))))))
 extra_folders := $(sort $(extra_folders))
-extra_others := $(if $(EXTRA),$(filter-out $(extra_files) $(extra_folders),\
-	$(wildcard $(EXTRA)/*)))
+extra_others := $(if $(EXTRA),$(filter-out $(extra_files) $(extra_folders) \
+	$(EXTRA)/flags,$(wildcard $(EXTRA)/*)))
 extra_programs := $(patsubst $(EXTRA)/%.c,$(extra)/bin/%,$(extra_files)) \
 	$(patsubst $(EXTRA)/%,$(extra)/bin/%,$(extra_folders))
 
-$(extra)/obj/%.o: flags = $(user_flags)
-$(extra)/obj/%.c.o: $(EXTRA)/%.c Makefile
+$(extra)/obj/%.o: flags = $(user_flags) $(file <$(EXTRA)/flags)
+$(extra)/obj/%.c.o: $(EXTRA)/%.c Makefile $(wildcard $(EXTRA)/flags)
 	$(compile)
 
 $(extra_files:$(EXTRA)/%.c=$(extra)/bin/%): $(extra)/bin/%: $(extra)/obj/%.c.o
@@ -237,7 +242,7 @@ endef
 $(foreach f,$(extra_folders),$(eval $(call extra_program,$f)))
 
 $(extra_programs): flags =
-$(extra_programs): $(lib_obj) user/user.ld
+$(extra_programs): $(lib_obj) $(libmon) user/user.ld
 	$(link_user)
 
 .PHONY: overlay
@@ -306,5 +311,6 @@ help:
 	@sed -n '/^#   make/s/^# //p' Makefile
 
 -include $(kernel_obj:.o=.d) $(lib_obj:.o=.d) $(cmdlib_obj:.o=.d) \
+	$(libmon_obj:.o=.d) \
 	$(wildcard $(BUILD)/user/cmd/*.d $(BUILD)/user/cmd/*/*.d \
 	$(extra)/obj/*.d $(extra)/obj/*/*.d)

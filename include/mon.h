@@ -1,6 +1,7 @@
 /*
- * Program address sampling as AIX has it: profil(2). (Solaris's is that of
- * <unistd.h>; who includes both headers has this one.)
+ * Program address sampling as AIX has it: profil(2), and monitor(3), which
+ * writes its counts to a file. (Solaris's profil is that of <unistd.h>; who
+ * includes both headers has this one.)
  */
 #ifndef _MON_H
 #define _MON_H
@@ -41,6 +42,25 @@ __BEGIN_DECLS
 int __aix_profil(void *buffer, unsigned int bytes, unsigned long offset,
 		 unsigned int scale);
 #define profil __aix_profil
+
+/*
+ * Profile the text from low to below high: a histogram, and, of what was
+ * compiled with -pg, calls. What an earlier call began is dropped. The buffer
+ * has size counters; 8 for each of nfunction functions hold call counts, the
+ * others the histogram, of one counter for 2, 4, 8... bytes. `monitor(0)` ends
+ * it and writes mon.out, or gmon.out (monitor(3)). 0, or -1: EINVAL, the range
+ * is empty or the buffer too small; or as profil, or open and write.
+ */
+int monitor(void *low, ... /* void *high, HISTCOUNTER *buffer, int size,
+			      int nfunction */);
+
+/* The same with a buffer that is allocated, of a counter for 2 bytes. Also
+ * ENOMEM. */
+int monstartup(void *low, void *high);
+
+/* Halt profiling (0), or go on (1). Gives what was before, 0 or 1; or -1, as
+ * profil; EINVAL if nothing has been begun. */
+int moncontrol(int mode);
 __END_DECLS
 
 #endif

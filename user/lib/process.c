@@ -1,4 +1,4 @@
-/* Children: wait, and what runs a command for its caller. */
+/* Children: fork, wait, and what runs a command for its caller. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -10,6 +10,22 @@
 
 #define SHELL     "/bin/sh"
 #define NOT_FOUND 127 /* exit status: the shell couldn't be run */
+
+pid_t __fork(void);         /* the system call */
+void (*__fork_child)(void); /* what a child does first: set by monitor */
+
+pid_t
+fork(void)
+{
+	pid_t pid = __fork();
+
+	if (pid == 0 && __fork_child != NULL)
+		__fork_child();
+	return pid;
+}
+
+/* A fork is cheap. */
+pid_t vfork(void) __attribute__((alias("fork")));
 
 pid_t
 wait(int *status)

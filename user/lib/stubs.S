@@ -17,6 +17,7 @@
 
 /* C knows these by another name, or wraps them. */
 #define exit       _exit
+#define fork       __fork
 #define brk        __brk
 #define sigaction  __sigaction
 #define getcwd     __getcwd
@@ -25,10 +26,8 @@
 #define SYSCALL(number, name) stub number, name
 #include <sys/syscalls.h>
 
-/* There are no symbolic links, and a fork is cheap. */
+/* There are no symbolic links, and the data aren't synced apart. */
 	.globl	lstat
 	.set	lstat, stat
-	.globl	vfork
-	.set	vfork, fork
 	.globl	fdatasync
 	.set	fdatasync, fsync
