@@ -49,7 +49,7 @@ int __aix_profil(void *buffer, unsigned int bytes, unsigned long offset,
  * has size counters; 8 for each of nfunction functions hold call counts, the
  * others the histogram, of one counter for 2, 4, 8... bytes. `monitor(0)` ends
  * it and writes mon.out, or gmon.out (monitor(3)). 0, or -1: EINVAL, the range
- * is empty or the buffer too small; or as profil, or open and write.
+ * is empty or the buffer too small; or as profil, open and write.
  */
 int monitor(void *low, ... /* void *high, HISTCOUNTER *buffer, int size,
 			      int nfunction */);

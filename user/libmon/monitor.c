@@ -43,7 +43,8 @@ counters(uintptr_t low, uintptr_t high, unsigned int width)
 static int
 sampling_on(const struct monitor *m)
 {
-	struct prof ranges[(m->high - m->low) / EXACT + 3], *r = ranges;
+	size_t pieces = m->width > 2 ? 2 : (m->high - m->low) / EXACT + 1;
+	struct prof ranges[pieces + 1], *r = ranges;
 	uintptr_t low = m->low;
 
 	if (m->width > 2) {
