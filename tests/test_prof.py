@@ -204,11 +204,11 @@ def test_errors(guest: Guest) -> None:
 
 def test_a_profile_of_another_program(guest: Guest) -> None:
     """It has no text there, or its functions don't count their calls."""
-    far = profile(0x100000, 0x100004, 0, 1) + "prof -m /tmp/m /bin/true"
+    far = profile(0x100000, 0x100004, 0, 1) + "prof -m /tmp/m /bin/gmon"
     calls = "cd /tmp; gmon calls; prof -m gmon.out /bin/true"
     no_text, no_calls = guest.batch([far, calls])
     assert (no_text.status, no_text.out) == (1, "")
-    said = "prof: /tmp/m: not of /bin/true, which has no text at 0x100002\n"
+    said = "prof: /tmp/m: not of /bin/gmon, which has no text at 0x100002\n"
     assert no_text.err == said
     assert (no_calls.status, no_calls.out) == (1, "")
     said = "prof: gmon.out: not of /bin/true, which counts no calls\n"

@@ -2,7 +2,7 @@
  * A program compiled with -pg: every call is counted, once. With an argument
  * it makes a profile for tests/test_prof.py:
  *
- *   calls  gmon.out, by its exit: f1 2000 calls, 300 ticks; f2 1000 and 100; f3 1
+ *   calls  gmon.out, by its exit: f1 2000 calls, 300 ticks; f2 1000, 100; f3 1
  *   mon    the same as mon.out
  *   full   a counter that stays at 65535
  *   few    mon.out with one cell, for one function
