@@ -114,10 +114,12 @@ clear(struct monitor *m)
 	m->lost = 0;
 }
 
-/* A child begins from nothing, and goes on as its parent does. */
+/* A child begins from nothing, and goes on as its parent does. A thread that
+ * had the lock isn't there. */
 static void
 fork_child(void)
 {
+	lock = (struct __lock){0};
 	if (__monitor.counts != NULL)
 		clear(&__monitor);
 }
