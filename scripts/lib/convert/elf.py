@@ -1,0 +1,163 @@
+"""An executable: its functions, and the source lines of its addresses."""
+
+from __future__ import annotations
+
+import bisect
+from pathlib import Path
+from typing import Iterator, NamedTuple, Optional
+
+from elftools.common.exceptions import DWARFError, ELFError, ELFParseError
+from elftools.construct import ConstructError
+from elftools.elf.constants import SH_FLAGS
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+
+from .profile import ConvertError
+
+# What pyelftools says of files that are not what they say they are.
+DAMAGE = (ELFError, ELFParseError, DWARFError, ConstructError, ValueError,
+          KeyError, IndexError, TypeError, AttributeError, AssertionError,
+          UnicodeError, OverflowError, EOFError)
+
+
+class Function(NamedTuple):
+    start: int
+    name: str
+
+
+class Line(NamedTuple):
+    file: str  # as the compiler was given it
+    number: int
+
+
+class Image:
+    """An ELF file for RISC-V, with symbols."""
+
+    def __init__(self, path: Path, name: Optional[str] = None) -> None:
+        self.path = path
+        self.name = name or path.name
+        try:
+            self._file = open(path, "rb")
+            self._read()
+        except OSError as error:
+            raise ConvertError(path, error.strerror or str(error)) from error
+        except DAMAGE as error:
+            raise ConvertError(path, "not a whole ELF file") from error
+        if not self.functions:
+            raise ConvertError(path, "no symbols")
+        self._starts = [f.start for f in self.functions]
+        self._lines: Optional[_Lines] = None
+
+    def _read(self) -> None:
+        if self._file.read(4) != b"\x7fELF":
+            raise ConvertError(self.path, "not an ELF file")
+        self._elf = ELFFile(self._file)
+        if self._elf.elfclass != 64 or self._elf["e_machine"] != "EM_RISCV":
+            raise ConvertError(self.path, "not for a 64-bit RISC-V")
+        self._code = [
+            range(s["sh_addr"], s["sh_addr"] + s["sh_size"])
+            for s in self._elf.iter_sections()
+            if s["sh_flags"] & SH_FLAGS.SHF_EXECINSTR and s["sh_size"]
+        ]
+        self._symbols: dict[str, int] = {}
+        self.functions: list[Function] = []
+        tables = self._elf.iter_sections()
+        for table in tables:
+            if isinstance(table, SymbolTableSection):
+                self._read_symbols(table)
+
+    def _read_symbols(self, table: SymbolTableSection) -> None:
+        """Functions; where several begin, the first name stands for all."""
+        found = {}
+        for symbol in table.iter_symbols():
+            value = symbol["st_value"]
+            if symbol["st_shndx"] != "SHN_UNDEF":
+                self._symbols[symbol.name] = value
+            if symbol["st_info"]["type"] == "STT_FUNC" and self.holds(value):
+                found[value] = min(symbol.name, found.get(value, symbol.name))
+        self.functions = [Function(a, found[a]) for a in sorted(found)]
+
+    @property
+    def text(self) -> tuple[int, int]:
+        """From the first byte of code to the last one's end."""
+        return min(r.start for r in self._code), max(r.stop for r in self._code)
+
+    def symbol(self, name: str) -> Optional[int]:
+        return self._symbols.get(name)
+
+    def holds(self, address: int) -> bool:
+        return any(address in code for code in self._code)
+
+    def function(self, address: int) -> Optional[Function]:
+        """The one at address: each goes on until the next begins."""
+        i = bisect.bisect_right(self._starts, address) - 1
+        return self.functions[i] if i >= 0 and self.holds(address) else None
+
+    def charged(self, low: int, high: int) -> int:
+        """The address that stands for a counter of [low, high).
+
+        A counter belongs to the last function that begins before its end.
+        """
+        function = self.function(high - 1)
+        return max(low, function.start) if function else low
+
+    @property
+    def has_lines(self) -> bool:
+        return bool(self._line_table().starts)
+
+    def line(self, address: int) -> Optional[Line]:
+        return self._line_table().find(address) if self.holds(address) else None
+
+    def _line_table(self) -> "_Lines":
+        if self._lines is None:
+            try:
+                self._lines = _Lines(self._elf)
+            except DAMAGE as error:
+                raise ConvertError(self.path, "damaged line numbers") from error
+        return self._lines
+
+
+class _Lines:
+    """All of an executable's line numbers, by address."""
+
+    def __init__(self, elf: ELFFile) -> None:
+        rows: dict[int, Optional[Line]] = {}
+        if elf.has_dwarf_info():
+            for address, line in _rows(elf):
+                # Where one sequence ends another may have begun.
+                if line or address not in rows:
+                    rows[address] = line
+        self.starts = sorted(rows)
+        self._lines = [rows[start] for start in self.starts]
+
+    def find(self, address: int) -> Optional[Line]:
+        i = bisect.bisect_right(self.starts, address) - 1
+        return self._lines[i] if i >= 0 else None
+
+
+def _rows(elf: ELFFile) -> Iterator[tuple[int, Optional[Line]]]:
+    dwarf = elf.get_dwarf_info(relocate_dwarf_sections=False)
+    for unit in dwarf.iter_CUs():
+        program = dwarf.line_program_for_CU(unit)
+        if program is None:
+            continue
+        names: dict[int, str] = {}
+        for entry in program.get_entries():
+            state = entry.state
+            if state is None or not state.address:
+                continue  # 0: what the linker left out
+            if state.file not in names:
+                names[state.file] = _file_name(program.header, state.file)
+            line = None if state.end_sequence else Line(names[state.file], state.line)
+            yield state.address, line
+
+
+def _file_name(header: object, index: int) -> str:
+    """A file's name, below its folder if it isn't the compiler's own."""
+    old = header["version"] < 5  # counts from 1, and leaves that folder out
+    entry = header["file_entry"][index - 1 if old else index]
+    name = entry.name.decode(errors="replace")
+    if not entry.dir_index or name.startswith("/"):
+        return name
+    folder = header["include_directory"][entry.dir_index - (1 if old else 0)]
+    return f"{folder.decode(errors='replace')}/{name}"

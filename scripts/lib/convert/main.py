@@ -1,0 +1,239 @@
+"""scripts/tally-convert: see tally-convert(1)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Callable, NoReturn, Optional
+
+from . import (
+    detect,
+    read_counters,
+    read_histogram,
+    read_pcs,
+    write_folded,
+    write_gmon,
+    write_pprof,
+    write_speedscope,
+    write_svg,
+)
+from .elf import Image
+from .profile import IDLE, KERNEL_BASE, ConvertError, Profile, is_kernel
+from .stacks import Programs, Stacks
+
+ME = "tally-convert"
+ROOT = Path(__file__).resolve().parents[3]
+KERNEL = ROOT / "build" / "kernel.elf"
+STATUS_ERROR, STATUS_USAGE = 1, 2
+
+# Outputs, and how the names of their files end.
+ENDINGS = {
+    "folded": (".folded", ".txt"),
+    "pprof": (".pb.gz", ".pprof"),
+    "speedscope": (".json",),
+    "gmon": ("gmon.out", ".gmon"),
+    "svg": (".svg",),
+}
+
+USAGE = """usage: tally-convert [--from KIND] [--to KIND] [--kernel FILE]
+           [--program [PID=|NAME=]FILE] ... [--hz N] [--of WHAT] [--title TEXT]
+           [--no-idle] FILE [OUTPUT]"""
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        print(f"{ME}: {message}\n{USAGE}", file=sys.stderr)
+        sys.exit(STATUS_USAGE)
+
+
+def rate(text: str) -> int:
+    value = int(text)
+    if not 0 < value <= 1_000_000_000:
+        raise ValueError(text)
+    return value
+
+
+rate.__name__ = "number of samples a second"
+
+
+def parser() -> Parser:
+    p = Parser(prog=ME, allow_abbrev=False, usage=USAGE[len("usage: "):])
+    p.add_argument("--from", choices=detect.KINDS, dest="kind",
+                   help="what FILE is, if its contents don't tell")
+    p.add_argument("--to", choices=ENDINGS, help="what to write, if not OUTPUT's "
+                   "name tells")
+    p.add_argument("--kernel", type=Path, metavar="FILE",
+                   help="the kernel that was running (build/kernel.elf)")
+    p.add_argument("--program", action="append", default=[],
+                   metavar="[PID=|NAME=]FILE", help="a program that was running")
+    p.add_argument("--hz", type=rate, metavar="N",
+                   help="samples a second on each hart (100)")
+    p.add_argument("--of", metavar="WHAT", help="for gmon: kernel, a process's id "
+                   "or a program's name")
+    p.add_argument("--title", metavar="TEXT")
+    p.add_argument("--no-idle", action="store_true", help="leave idle samples out")
+    p.add_argument("file", metavar="FILE", help="- is standard input")
+    p.add_argument("output", metavar="OUTPUT", nargs="?", default="-",
+                   help="- is standard output")
+    return p
+
+
+def parse(words: list[str]) -> argparse.Namespace:
+    p = parser()
+    options = p.parse_args(words)
+    if options.to is None:
+        name = os.path.basename(options.output).lower()
+        fitting = [to for to, ends in ENDINGS.items() if name.endswith(ends)]
+        if not fitting:
+            p.error(f"--to is needed: {options.output} does not tell what to write")
+        options.to = fitting[0]
+    if options.of is not None and options.to != "gmon":
+        p.error("--of is for gmon only")
+    return options
+
+
+def say(file: object, text: str) -> None:
+    print(f"{ME}: {file}: {text}", file=sys.stderr)
+
+
+# --- What goes in -------------------------------------------------------------
+
+
+def read_input(name: str) -> bytes:
+    try:
+        if name == "-":
+            return sys.stdin.buffer.read()
+        return Path(name).read_bytes()
+    except OSError as error:
+        raise ConvertError(name, error.strerror or str(error)) from error
+
+
+def load_program(word: str, programs: Programs) -> None:
+    """FILE, PID=FILE or NAME=FILE."""
+    who, equals, name = word.partition("=")
+    if not equals or os.path.exists(word):
+        who, name = "", word
+    image = Image(Path(name), None if who.isdigit() else who or None)
+    if image.text[1] > KERNEL_BASE:
+        raise ConvertError(name, "not a program: its text is the kernel's")
+    if who.isdigit():
+        programs.by_pid[int(who)] = image
+    else:
+        programs.others.append(image)
+
+
+def lazy_kernel(path: Optional[Path]) -> Callable[[], Image]:
+    """The kernel, read when it's needed, unless it was named."""
+    loaded: list[Image] = [] if path is None else [Image(path)]
+
+    def get() -> Image:
+        if not loaded:
+            if not KERNEL.exists():
+                raise ConvertError(KERNEL, "no such file: `make' builds it, or"
+                                   " --kernel names another")
+            loaded.append(Image(KERNEL))
+        return loaded[0]
+
+    return get
+
+
+def read(
+    kind: str, file: str, data: bytes, kernel: Callable[[], Image], programs: Programs
+) -> Profile:
+    def find(address: int) -> Optional[Image]:
+        return kernel() if is_kernel(address) else programs.find(address)
+
+    if kind == "pcs":
+        return read_pcs.read(file, data)
+    if kind == "kpdata":
+        return read_counters.read_kpdata(file, data, kernel())
+    if kind == "prf":
+        return read_counters.read_prf(file, data)
+    if kind == "mon":
+        return read_histogram.read_mon(file, data, find)
+    return read_histogram.read_gmon(file, data, find)
+
+
+def drop_idle(profile: Profile) -> None:
+    busy = [s for s in profile.samples if s.mode != IDLE]
+    left_out = profile.total - sum(s.count for s in busy)
+    profile.samples = busy
+    if left_out:
+        profile.notes.append(f"{left_out} idle left out")
+
+
+# --- What comes out -----------------------------------------------------------
+
+
+def make_output(stacks: Stacks, options: argparse.Namespace) -> bytes:
+    name = "standard input" if options.file == "-" else os.path.basename(options.file)
+    title = options.title or f"Tally: {name}"
+    if options.to == "folded":
+        return write_folded.write(stacks)
+    if options.to == "pprof":
+        return write_pprof.write(stacks, title)
+    if options.to == "speedscope":
+        return write_speedscope.write(stacks, title)
+    if options.to == "svg":
+        return write_svg.write(stacks, title)
+    try:
+        data, lacking = write_gmon.write(stacks, options.of)
+    except LookupError as error:
+        raise ConvertError(options.file, f"--of {options.of}: {error.args[0]}") from None
+    for text in lacking:
+        say(options.file, text)
+    return data
+
+
+def put(name: str, data: bytes) -> None:
+    """All of it or nothing: what was there stays if it fails."""
+    if name == "-":
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    part = f"{name}.{os.getpid()}.part"
+    try:
+        with open(part, "wb") as file:
+            file.write(data)
+        os.replace(part, name)
+    except OSError as error:
+        if os.path.exists(part):
+            os.unlink(part)
+        raise ConvertError(name, error.strerror or str(error)) from error
+
+
+def convert(options: argparse.Namespace) -> None:
+    programs = Programs()
+    kernel = lazy_kernel(options.kernel)
+    for word in options.program:
+        load_program(word, programs)
+    data = read_input(options.file)
+    kind = options.kind or detect.kind(options.file, data)
+    if not data:
+        raise ConvertError(options.file, "empty")
+    profile = read(kind, options.file, data, kernel, programs)
+    profile.hz = options.hz or profile.hz
+    if options.no_idle:
+        drop_idle(profile)
+    stacks = Stacks(profile, kernel, programs)
+    for pid, names in stacks.ambiguous.items():
+        say(options.file, f"process {pid} may be {' or '.join(names)}:"
+            f" --program {pid}=FILE tells")
+    for caution in profile.cautions():
+        say(options.file, caution)
+    put(options.output, make_output(stacks, options))
+
+
+def main() -> int:
+    options = parse(sys.argv[1:])
+    try:
+        convert(options)
+    except ConvertError as error:
+        print(f"{ME}: {error}", file=sys.stderr)
+        return STATUS_ERROR
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for Python's own flush
+        return STATUS_ERROR
+    return 0

@@ -1,0 +1,97 @@
+"""What was sampled, whichever profiler recorded it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple, Optional
+
+USER = "user"
+KERNEL = "kernel"
+INTERRUPT = "interrupt"
+IDLE = "idle"
+MODES = (USER, KERNEL, INTERRUPT, IDLE)
+
+KERNEL_BASE = 0xFFFFFFFF00000000  # a kernel address is one above it
+DEFAULT_HZ = 100
+
+
+class ConvertError(Exception):
+    """What is wrong, and with which file."""
+
+    def __init__(self, file: object, text: str) -> None:
+        super().__init__(f"{file}: {text}")
+
+
+class Sample(NamedTuple):
+    """One sample, or several that are alike.
+
+    pc is None where the profiler only counted them. user is, for a sample in
+    the kernel, where the process will go on and its callers; for one in user
+    mode only the callers. Stacks are innermost first.
+    """
+
+    mode: str
+    count: int = 1
+    pc: Optional[int] = None
+    hart: Optional[int] = None
+    pid: Optional[int] = None  # 0: no process
+    level: Optional[int] = None
+    kernel: tuple[int, ...] = ()  # return addresses
+    user: tuple[int, ...] = ()
+
+    def user_addresses(self) -> list[int]:
+        """All that lie in the process's program."""
+        mine = [self.pc] if self.mode == USER and self.pc is not None else []
+        return [*mine, *self.user]
+
+
+@dataclasses.dataclass
+class Profile:
+    """A file's samples, in the order they were recorded in."""
+
+    source: str  # what kind of file it was
+    samples: list[Sample] = dataclasses.field(default_factory=list)
+    hz: Optional[int] = None  # samples a second on each hart, if it says so
+    begin: Optional[int] = None  # seconds since 1970
+    end: Optional[int] = None
+    lost: int = 0  # samples
+    lost_more: bool = False  # than that: the count was at its limit
+    notes: list[str] = dataclasses.field(default_factory=list)
+    warnings: list[str] = dataclasses.field(default_factory=list)
+    width: int = 2  # bytes of text that a counter is for
+    text: Optional[tuple[int, int]] = None  # the range that was counted
+    calls: list[tuple[int, int, int]] = dataclasses.field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        return sum(s.count for s in self.samples)
+
+    @property
+    def rate(self) -> int:
+        return self.hz or DEFAULT_HZ
+
+    @property
+    def period(self) -> int:
+        """Nanoseconds from sample to sample."""
+        return round(1_000_000_000 / self.rate)
+
+    def remarks(self) -> list[str]:
+        """What somebody who looks at the samples should know."""
+        return [*self.notes, *self.cautions()]
+
+    def cautions(self) -> list[str]:
+        """What they must know: samples are missing."""
+        said = list(self.warnings)
+        if self.lost:
+            more = " or more" if self.lost_more else ""
+            word = "sample" if self.lost == 1 else "samples"
+            said.append(f"{self.lost}{more} {word} lost")
+        return said
+
+
+def is_kernel(address: int) -> bool:
+    return address >= KERNEL_BASE
+
+
+def plural(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"

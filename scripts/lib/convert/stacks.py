@@ -1,0 +1,135 @@
+"""From a sample's program counters to frames with names."""
+
+from __future__ import annotations
+
+from typing import Callable, NamedTuple, Optional
+
+from .elf import Image
+from .profile import IDLE, INTERRUPT, KERNEL, USER, Profile, Sample
+
+PROCESS = "process"  # the kind of frames that stand above the code's
+
+
+class Frame(NamedTuple):
+    """One element of a stack. Without an address it's a heading."""
+
+    name: str
+    kind: str  # a mode, or PROCESS
+    image: Optional[Image] = None
+    address: Optional[int] = None
+
+
+class Programs:
+    """The executables that were named for user code."""
+
+    def __init__(self) -> None:
+        self.by_pid: dict[int, Image] = {}
+        self.others: list[Image] = []
+
+    def find(self, address: int) -> Optional[Image]:
+        """The one that holds an address of no known process."""
+        images = [*self.others, *self.by_pid.values()]
+        fitting = [image for image in images if image.holds(address)]
+        return fitting[0] if len(fitting) == 1 else None
+
+
+class Stacks:
+    """Makes frames of one profile's samples."""
+
+    def __init__(
+        self, profile: Profile, kernel: Callable[[], Image], programs: Programs
+    ) -> None:
+        self.profile = profile
+        self.programs = programs
+        self.kernel = kernel
+        self._cache: dict[tuple, Frame] = {}
+        self._choose(profile)
+
+    def _choose(self, profile: Profile) -> None:
+        """Which program each process ran: the one given for it, or the only
+        other one that holds all its addresses."""
+        self.ambiguous: dict[int, list[str]] = {}
+        self._images: dict[Optional[int], Optional[Image]] = {}
+        addresses: dict[Optional[int], set[int]] = {}
+        for s in profile.samples:
+            addresses.setdefault(s.pid, set()).update(s.user_addresses())
+        for pid, pcs in addresses.items():
+            self._images[pid] = self._choose_for(pid, pcs)
+
+    def _choose_for(self, pid: Optional[int], pcs: set[int]) -> Optional[Image]:
+        if pid in self.programs.by_pid:
+            return self.programs.by_pid[pid]
+        others = self.programs.others
+        if pid is None:
+            others = [*others, *self.programs.by_pid.values()]
+        fitting = [i for i in others if pcs and all(map(i.holds, pcs))]
+        if len(fitting) > 1:
+            self.ambiguous[pid or 0] = [image.name for image in fitting]
+        return fitting[0] if len(fitting) == 1 else None
+
+    def command(self, sample: Sample) -> Optional[str]:
+        """The name of the program that the sample's process ran."""
+        if sample.pid is None and not sample.user_addresses():
+            return None
+        image = self._images.get(sample.pid)
+        return image.name if image else None
+
+    def image(self, pid: Optional[int]) -> Optional[Image]:
+        return self._images.get(pid)
+
+    def code(self, s: Sample) -> list[Frame]:
+        """The functions, outermost first."""
+        return [*self._user(s), *self._inside(s)]
+
+    def frames(self, s: Sample) -> list[Frame]:
+        """The same, below process and modes."""
+        frames = self._process(s)
+        user, inside = self._user(s), self._inside(s)
+        if user or s.mode == USER:
+            frames += [Frame("[user]", USER), *user]
+        if s.mode != USER:
+            frames += [Frame(f"[{s.mode}]", s.mode), *inside]
+        return frames
+
+    def _process(self, s: Sample) -> list[Frame]:
+        command = self.command(s)
+        if s.pid:
+            name = f"{command} ({s.pid})" if command else f"pid {s.pid}"
+        elif s.pid == 0:
+            name = "no process"
+        elif s.hart is not None and s.pc is None and s.mode != IDLE:
+            name = "merged"
+        elif command:
+            name = command
+        else:
+            return []
+        return [Frame(name, PROCESS)]
+
+    def _user(self, s: Sample) -> list[Frame]:
+        """Callers were left by a call, which is before where they go on."""
+        pcs = s.user_addresses()
+        image = self._images.get(s.pid)
+        calls = [pc - (i > 0) for i, pc in enumerate(pcs)]
+        return [self._frame(pc, USER, image) for pc in reversed(calls)]
+
+    def _inside(self, s: Sample) -> list[Frame]:
+        if s.mode == USER or s.pc is None:
+            return []
+        calls = [s.pc, *(pc - 1 for pc in s.kernel)]
+        return [self._frame(pc, s.mode, self.kernel()) for pc in reversed(calls)]
+
+    def _frame(self, pc: int, kind: str, image: Optional[Image]) -> Frame:
+        key = pc, kind, image
+        if key not in self._cache:
+            function = image.function(pc) if image else None
+            name = function.name if function else f"{pc:#x}"
+            self._cache[key] = Frame(name, kind, image if function else None, pc)
+        return self._cache[key]
+
+
+def mode_counts(profile: Profile) -> dict[str, int]:
+    """Samples of each mode."""
+    counts = dict.fromkeys((USER, KERNEL, INTERRUPT, IDLE), 0)
+    for s in profile.samples:
+        counts[s.mode] += s.count
+    return counts

@@ -1,0 +1,65 @@
+"""speedscope's JSON: a profile for each hart, in the order of time."""
+
+from __future__ import annotations
+
+import json
+from typing import Optional
+
+from .stacks import Frame, Stacks
+
+SCHEMA = "https://www.speedscope.app/file-format-schema.json"
+
+
+class _Frames:
+    """All profiles' frames, each once."""
+
+    def __init__(self) -> None:
+        self.list: list[dict] = []
+        self._index: dict[tuple, int] = {}
+
+    def index(self, frame: Frame) -> int:
+        """A function is one frame, wherever in it the address is."""
+        function = None
+        if frame.image and frame.address is not None:
+            function = frame.image.function(frame.address)
+        key = frame.name, frame.kind, frame.image, function
+        if key not in self._index:
+            self._index[key] = len(self.list)
+            entry: dict = {"name": frame.name}
+            line = frame.image.line(function.start) if function else None
+            if line:
+                entry.update(file=line.file, line=line.number)
+            self.list.append(entry)
+        return self._index[key]
+
+
+def _title(hart: Optional[int]) -> str:
+    return "all harts" if hart is None else f"hart {hart}"
+
+
+def write(stacks: Stacks, title: str) -> bytes:
+    profile = stacks.profile
+    frames = _Frames()
+    harts = sorted({s.hart for s in profile.samples}, key=lambda h: (h is None, h))
+    profiles = []
+    for hart in harts or [None]:
+        mine = [s for s in profile.samples if s.hart == hart]
+        weights = [s.count * profile.period for s in mine]
+        profiles.append({
+            "type": "sampled",
+            "name": _title(hart),
+            "unit": "nanoseconds",
+            "startValue": 0,
+            "endValue": sum(weights),
+            "samples": [[frames.index(f) for f in stacks.frames(s)] for s in mine],
+            "weights": weights,
+        })
+    file = {
+        "$schema": SCHEMA,
+        "exporter": "tally-convert",
+        "name": "; ".join([title, *profile.remarks()]),
+        "activeProfileIndex": 0,
+        "shared": {"frames": frames.list},
+        "profiles": profiles,
+    }
+    return (json.dumps(file, indent=1) + "\n").encode()
