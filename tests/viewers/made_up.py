@@ -16,16 +16,16 @@ HZ = 100
 
 # Callers first; a kernel's stack is below the system call that led to it.
 USER = {
-    "sort": ["main", "sort_all", "compare", "strcmp"],
-    "grep": ["main", "grep_file", "match", "memchr"],
-    "sh": ["main", "run_list", "run_pipeline", "parse_word"],
+    "sort": ["_start", "main", "load", "merge_sort", "compare_keys", "memcmp"],
+    "grep": ["_start", "main", "search", "regexec", "lstep"],
+    "sh": ["_start", "main", "shell_run", "parse_list", "lex_take"],
 }
 SYSCALL = ["trap_vector", "trap_user", "syscall"]
 KERNEL = {
     "read": ["sys_read", "file_read", "pipe_read", "copy_out", "copy"],
     "write": ["sys_write", "file_write", "pipe_write", "wait_on", "sched"],
-    "fork": ["sys_fork", "proc_fork", "aspace_fork", "page_alloc", "memset"],
-    "exec": ["sys_exec", "exec_load", "aspace_map", "kmalloc"],
+    "fork": ["sys_fork", "aspace_fork", "table_share", "page_alloc", "memset"],
+    "exec": ["sys_execve", "exec_run", "elf_load", "aspace_map", "kmalloc"],
 }
 INTERRUPT = ["trap_vector", "trap_kernel", "trap_interrupt", "clock_interrupt"]
 
@@ -71,7 +71,7 @@ def _sample(rng, symbols, commands, hart: int, tick: int) -> list[bytes]:
         return [made.msample(made.IDLE, rng.randint(5, 60), hart)] if full else []
     pid = rng.choices([3, 4, 5], [6, 3, 1])[0]
     path = USER[COMMANDS[pid]]
-    depth = rng.randint(1, len(path))
+    depth = rng.randint(2, len(path))
     user = [commands[pid].inside(name) for name in reversed(path[:depth])]
     where = rng.random()
     if where < 0.5:
@@ -83,7 +83,7 @@ def _sample(rng, symbols, commands, hart: int, tick: int) -> list[bytes]:
     else:
         path = SYSCALL[:2] + INTERRUPT
         kind, level = made.KERNELI, 5
-    path = path[: rng.randint(3, len(path))]
+    path = path[: rng.choice([3, *range(3, len(path) + 1)])]
     kernel = [symbols.inside(name) for name in reversed(path)]
     sample = made.psample(kind, kernel[0], pid, hart, level)
     return [sample, made.stack(kernel[1:], user)]

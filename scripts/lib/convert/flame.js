@@ -26,7 +26,11 @@
 		return count.toLocaleString("en") + (count === 1 ? " sample" : " samples");
 	}
 
-	// As write_svg.py's clip has it.
+	// These two are as in write_svg.py.
+	function visible(width) {
+		return Math.max(width > 3 ? width - 0.6 : width, 0.3);
+	}
+
 	function clip(name, width) {
 		const room = Math.floor((width - 6) / view.letter);
 		if (name.length <= room)
@@ -44,7 +48,7 @@
 			return;
 		const scale = view.width / (zoomed.count || 1);
 		const x = view.left + (from - zoomed.start) * scale;
-		const width = Math.max((to - from) * scale, 0.3);
+		const width = visible((to - from) * scale);
 		frame.rect.setAttribute("x", x.toFixed(2));
 		frame.rect.setAttribute("width", width.toFixed(2));
 		frame.text.setAttribute("x", (x + 3).toFixed(2));

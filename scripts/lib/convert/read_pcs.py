@@ -77,9 +77,10 @@ def looks_like(data: bytes) -> bool:
     if HEADER < len(data) < BUFFER:
         return data[HEADER] == R_START
     try:
-        return len(data) >= BUFFER and any(records(data[:BUFFER]))
-    except _Damaged:
+        list(records(data[:BUFFER]))
+    except (_Damaged, struct.error):
         return False
+    return len(data) >= BUFFER
 
 
 class _Reader:

@@ -9,6 +9,7 @@ from .profile import IDLE, USER, Profile, Sample, is_kernel, plural
 from .stacks import Stacks
 
 BIN_LIMIT = 0xFFFF  # samples; what is over comes in a further record
+COUNT_LIMIT = 0xFFFFFFFF  # calls
 UNIT = b"seconds".ljust(15, b"\0")
 
 
@@ -65,9 +66,19 @@ def write(stacks: Stacks, wanted: Optional[str]) -> tuple[bytes, list[str]]:
             inside += s.count
     out = struct.pack("<4sI12x", b"gmon", 1)
     out += _histograms(profile, low, high, bins)
-    for start, target, count in profile.calls:
-        out += struct.pack("<BQQI", 1, start, target, min(count, 0xFFFFFFFF))
+    out += _arcs(stacks, low)
     return out, _remarks(profile, inside)
+
+
+def _arcs(stacks: Stacks, low: int) -> bytes:
+    """Calls. gprof drops those from nowhere, so if the caller isn't known the
+    first function stands for it."""
+    image = stacks.image(None)
+    first = image.functions[0].start if image else low
+    return b"".join(
+        struct.pack("<BQQI", 1, start or first, target, min(count, COUNT_LIMIT))
+        for start, target, count in stacks.profile.calls
+    )
 
 
 def _histograms(profile: Profile, low: int, high: int, bins: list[int]) -> bytes:

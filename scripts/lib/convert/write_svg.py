@@ -83,6 +83,11 @@ def clip(name: str, width: float, letter: float = LETTER) -> str:
     return "" if room < 4 else name[: room - 2] + ".."
 
 
+def visible(width: float) -> float:
+    """With a gap to its neighbour, but never nothing."""
+    return max(width - 0.6 if width > 3 else width, 0.3)
+
+
 def colour(name: str, kind: str) -> str:
     hue, saturation, lightness = COLOURS[kind]
     vary = zlib.crc32(name.encode()) % 9 - 4
@@ -108,7 +113,7 @@ class _Picture:
 
     def frame(self, node: _Node, start: int, depth: int) -> str:
         scale = self.width / (self.root.count or 1)
-        x, width = MARGIN + start * scale, max(node.count * scale, 0.3)
+        x, width = MARGIN + start * scale, visible(node.count * scale)
         y = self.bottom - ROW * (depth + 1)
         share = _percent(node.count, self.root.count)
         name = _clean(node.name)

@@ -1,0 +1,67 @@
+"""Small executables with known addresses: the same from every compiler."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Optional, Sequence
+
+import pytest
+
+PREFIXES = ("riscv64-unknown-elf-", "riscv64-elf-", "riscv64-none-elf-",
+            "riscv64-linux-gnu-")
+STEP = 64  # bytes from function to function
+
+KERNEL_TEXT = 0xFFFFFFFF80200000
+KERNEL = ("_boot", "trap_vector", "syscall", "sys_read", "clock_interrupt",
+          "idle_wait")
+PROGRAM_TEXT = 0x10000
+
+
+def tool(name: str) -> str:
+    """The cross compiler's."""
+    for prefix in (os.environ.get("CROSS"), *PREFIXES):
+        if prefix and shutil.which(prefix + name):
+            return prefix + name
+    pytest.skip(f"no cross {name}")
+
+
+def build(
+    folder: Path,
+    name: str,
+    text: int,
+    functions: Sequence[str],
+    flags: Sequence[str] = ("-g",),
+    machine: Sequence[str] = ("-march=rv64imac", "-mabi=lp64"),
+) -> Path:
+    """Functions of 64 bytes each; the first line of the i-th, counted from 0,
+    is 6 + 5i of NAME.s."""
+    lines = [".option norvc", ".text", ".globl text_start, etext", "text_start:"]
+    for function in functions:
+        lines += [
+            f".globl {function}; .type {function}, @function; .balign {STEP}",
+            f"{function}: nop",
+            "nop",
+            "ret",
+            f".size {function}, . - {function}; .balign {STEP}",
+        ]
+    lines.append("etext:")
+    (folder / f"{name}.s").write_text("\n".join(lines) + "\n")
+    gcc = tool("gcc")
+    common = [gcc, *machine, "-nostdlib", "-static", *flags]
+    link = [f"-Wl,-Ttext={text:#x}", "-Wl,--build-id=none", "-Wl,-e,text_start"]
+    subprocess.run([*common, *link, f"{name}.s", "-o", name], cwd=folder, check=True)
+    return folder / name
+
+
+def kernel(folder: Path, name: str = "kernel.elf", **options: object) -> Path:
+    return build(folder, name, KERNEL_TEXT, KERNEL, **options)
+
+
+def address(function: str, functions: Optional[Sequence[str]] = None) -> int:
+    """The kernel's, or where it is among a program's functions."""
+    if functions is None:
+        return KERNEL_TEXT + STEP * KERNEL.index(function)
+    return PROGRAM_TEXT + STEP * functions.index(function)

@@ -1,0 +1,556 @@
+"""scripts/tally-convert: profiles made by hand, of executables made by hand."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Callable, Optional
+
+import pytest
+
+import image
+from harness import elves, kpdata
+from harness import profiles as made
+from harness.elves import address
+from harness.guest import Guest, Images
+from harness.kernel_image import KernelImage
+from harness.pprof import Pprof
+
+CONVERT = str(image.ROOT / "scripts" / "tally-convert")
+PROGRAM = ("_start", "main", "work", "inner")
+BEGIN, END = 1_790_000_000, 1_790_000_003  # seconds since 1970
+BUCKETS = elves.STEP * len(elves.KERNEL) // 8
+
+
+class Converter:
+    """convert(FILE CONTENTS, --to, options...) in a folder with executables."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        elves.kernel(folder)
+        elves.build(folder, "prog", elves.PROGRAM_TEXT, PROGRAM)
+
+    def run(self, *words: str, data: bytes = b"") -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [CONVERT, *words], cwd=self.folder, input=data, capture_output=True
+        )
+
+    def __call__(self, data: bytes, to: str, *words: str, said: str = "") -> bytes:
+        (self.folder / "data").write_bytes(data)
+        result = self.run("--kernel=kernel.elf", f"--to={to}", *words, "data")
+        assert (result.returncode, result.stderr.decode()) == (0, said)
+        return result.stdout
+
+    def folded(self, data: bytes, *words: str, said: str = "") -> str:
+        return self(data, "folded", *words, said=said).decode()
+
+    def gprof(self, executable: str, gmon: bytes, *words: str) -> str:
+        (self.folder / "gmon.out").write_bytes(gmon)
+        result = subprocess.run(
+            [elves.tool("gprof"), "-b", *words, executable, "gmon.out"],
+            cwd=self.folder, capture_output=True, text=True,
+        )
+        assert (result.returncode, result.stderr) == (0, "")
+        return result.stdout
+
+    def flat(self, executable: str, gmon: bytes) -> dict[str, float]:
+        """gprof's self seconds by function."""
+        lines = self.gprof(executable, gmon, "-p").splitlines()
+        rows = [line.split() for line in lines if re.match(r" *\d+\.\d", line)]
+        return {row[-1]: float(row[2]) for row in rows if float(row[2])}
+
+
+@pytest.fixture(scope="module")
+def convert(tmp_path_factory: pytest.TempPathFactory) -> Converter:
+    return Converter(tmp_path_factory.mktemp("convert"))
+
+
+def user(function: str, offset: int = 0) -> int:
+    return address(function, PROGRAM) + offset
+
+
+def back(function: str, offset: int = 0) -> int:
+    """A return address: after a call that is a function's last instruction,
+    it is the next one's."""
+    names = PROGRAM if function in PROGRAM else None
+    return address(function, names) + elves.STEP
+
+
+def pcs_stream() -> bytes:
+    """Two processes, handlers, merged samples, stacks, a loss."""
+    samples = [
+        [made.psample(made.USER, user("work", 4), 3, 0)],
+        [made.psample(made.USER, user("work"), 3, 0)],
+        [made.psample(made.USER, user("inner"), 3, 1),
+         made.stack(user=[back("work"), back("main"), back("_start")])],
+        [made.psample(made.KERNEL, address("sys_read"), 3, 0, 1),
+         made.stack([back("syscall"), back("trap_vector")],
+                    [user("work"), back("main")])],
+        [made.psample(made.KERNEL, address("sys_read"), 5, 1, 5)],
+        [made.psample(made.KERNELI, address("clock_interrupt"), 0, 1, 5),
+         made.stack([back("trap_vector")])],
+        [made.msample(made.IDLE, 40, 1)],
+        [made.msample(made.MUSER, 30, 0), made.msample(made.MKERNEL, 20, 0)],
+        [made.msample(made.MKERNELI, 10, 1)],
+        [made.psample(made.USER, 0x7FFFFFF0, 5, 1), made.stack()],
+    ]
+    body = made.stream(samples)
+    body += made.logbuf([made.psample(made.USER, user("main"), 3)] * 2, lost=7)
+    requests = [made.isample(0o20, [3, 5]), made.isample(1, [2])]
+    return made.session(body, BEGIN, END, requests)
+
+
+LOST = "tally-convert: data: 7 samples lost\n"
+TOTAL = 7 + 40 + 30 + 20 + 10 + 2
+
+
+# --- pcs, and the forms of output ------------------------------------------------
+
+
+def test_folded(convert: Converter, expected: Callable[[str, str], None]) -> None:
+    expected("convert.folded", convert.folded(
+        pcs_stream(), "--program=3=prog", said=LOST
+    ))
+
+
+def test_speedscope(convert: Converter, expected: Callable[[str, str], None]) -> None:
+    text = convert(pcs_stream(), "speedscope", "--program=3=prog", said=LOST).decode()
+    expected("convert.speedscope.json", text)
+    file = json.loads(text)
+    assert sum(sum(p["weights"]) for p in file["profiles"]) == TOTAL * 10_000_000
+
+
+def test_speedscope_is_in_the_order_of_time(convert: Converter) -> None:
+    pcs = [user(name) for name in ("work", "main", "work", "inner")]
+    data = made.stream([made.psample(made.USER, pc, 3, 2)] for pc in pcs)
+    file = json.loads(convert(data, "speedscope", "--program=prog", "--hz=1000"))
+    (profile,) = file["profiles"]
+    names = [file["shared"]["frames"][s[-1]]["name"] for s in profile["samples"]]
+    assert (names, profile["name"]) == (["work", "main", "work", "inner"], "hart 2")
+    assert profile["weights"] == [1_000_000] * 4
+
+
+def test_pprof(convert: Converter) -> None:
+    data = convert(pcs_stream(), "pprof", "--program=3=prog", said=LOST)
+    profile = Pprof(data)
+    assert profile.types == [("samples", "count"), ("cpu", "nanoseconds")]
+    assert (profile.period_type, profile.number(12)) == (profile.types[1], 10_000_000)
+    assert profile.number(9) == BEGIN * 10**9
+    assert profile.number(10) == (END - BEGIN) * 10**9
+    assert profile.comments == [
+        "Tally: data", "asked for PROF_LIST 3 5, BUF_INCR 2", "7 samples lost",
+    ]
+    assert sum(s["values"][0] for s in profile.samples) == TOTAL
+    assert all(s["values"][1] == s["values"][0] * 10**7 for s in profile.samples)
+    found = {
+        (tuple(s["stack"]), tuple(sorted(s["labels"].items()))): s["values"][0]
+        for s in profile.samples
+    }
+    k = "kernel.elf.s"
+    stack = (
+        ("sys_read", address("sys_read"), k, 21),
+        ("syscall", address("syscall") + 63, k, 18),
+        ("trap_vector", address("trap_vector") + 63, k, 13),
+        ("work", user("work"), "prog.s", 16),
+        ("main", user("main") + 63, "prog.s", 13),
+    )
+    labels = {"hart": "0", "mode": "kernel", "pid": "3", "command": "prog",
+              "level": "1"}
+    assert found[stack, tuple(sorted(labels.items()))] == 1
+    merged = (("[idle]", 0, "", 0),), (("hart", "1"), ("mode", "idle"))
+    assert found[merged] == 40
+    names = {m[1]: profile.strings[m[5]] for m in profile.mappings.values()}
+    assert sorted(names.values()) == ["kernel.elf", "prog"]
+    for location, entry in profile.locations.items():
+        mapping = profile.mappings.get(profile.mapping_of(location))
+        if mapping:
+            assert mapping[2] <= entry[3] < mapping[3]
+
+
+def test_pprof_adds_up_what_is_alike(convert: Converter) -> None:
+    data = made.stream([[made.psample(made.USER, user("work"), 3)]] * 130)
+    (sample,) = Pprof(convert(data, "pprof", "--program=prog")).samples
+    assert sample["values"] == [130, 1_300_000_000]
+
+
+@pytest.mark.parametrize("version", ["4", "5"])
+def test_line_numbers_of_either_dwarf(convert: Converter, version: str) -> None:
+    flags = [f"-Wa,-gdwarf-{version}"]
+    elves.build(convert.folder, "dwarf", elves.PROGRAM_TEXT, PROGRAM, flags)
+    data = made.stream([[made.psample(made.USER, user("work", 4), 3)]])
+    (sample,) = Pprof(convert(data, "pprof", "--program=dwarf")).samples
+    ((name, _, file, line),) = sample["stack"]
+    assert (name, file, line) == ("work", "dwarf.s", 17)
+
+
+def test_without_line_numbers(convert: Converter) -> None:
+    elves.build(convert.folder, "bare", elves.PROGRAM_TEXT, PROGRAM, flags=[])
+    data = made.stream([[made.psample(made.USER, user("work", 4), 3)]])
+    profile = Pprof(convert(data, "pprof", "--program=bare"))
+    (sample,) = profile.samples
+    assert sample["stack"] == [("work", user("work", 4), "", 0)]
+    assert not any(8 in m or 9 in m for m in profile.mappings.values())
+
+
+def test_the_same_bytes_every_time(convert: Converter) -> None:
+    for to in "folded", "pprof", "speedscope", "svg", "gmon":
+        said = LOST
+        if to == "gmon":
+            text = "106 samples of other code not in the histogram, 40 of them idle"
+            said += f"tally-convert: data: {text}\n"
+        twice = [convert(pcs_stream(), to, said=said) for _ in range(2)]
+        assert twice[0] == twice[1]
+
+
+def test_kernel_addresses_are_extended(convert: Converter) -> None:
+    """Of 32 bits; a user's aren't, and a stack's in the kernel are."""
+    low = 0x80300000
+    data = made.stream([
+        [made.psample(made.KERNEL, low, 3), made.stack([low + 8])],
+        [made.psample(made.USER, low, 3)],
+    ])
+    assert convert.folded(data) == (
+        "pid 3;[kernel];0xffffffff80300007;0xffffffff80300000 1\n"
+        "pid 3;[user];0x80300000 1\n"
+    )
+
+
+def test_a_buffer_full_of_stacks(convert: Converter) -> None:
+    """Of every length, so that their sizes are what readers must know."""
+    samples = [
+        [made.psample(made.USER, user("work"), 3), made.stack(user=[1] * n)]
+        for n in range(100)
+    ]
+    out = convert.folded(made.stream(samples), "--program=3=prog")
+    assert sum(int(line.split()[-1]) for line in out.splitlines()) == 100
+
+
+def test_idle_can_be_left_out(convert: Converter) -> None:
+    data = made.stream([[made.msample(made.IDLE, 9)], [made.msample(made.MUSER, 1)]])
+    assert convert.folded(data) == "[idle] 9\nmerged;[user] 1\n"
+    assert convert.folded(data, "--no-idle") == "merged;[user] 1\n"
+
+
+def test_losses_at_the_limit(convert: Converter) -> None:
+    data = made.logbuf([made.msample(made.IDLE, 1)], lost=32767)
+    said = "tally-convert: data: 32767 or more samples lost\n"
+    convert.folded(data, said=said)
+    assert Pprof(convert(data, "pprof", said=said)).comments[-1] in said
+
+
+def test_a_stream_without_its_end(convert: Converter) -> None:
+    data = made.logbuf([made.ssample(made.START, BEGIN)]) + made.logbuf([])
+    said = "tally-convert: data: not stopped: the end may be missing\n"
+    assert convert.folded(data, said=said) == ""
+
+
+# --- Which program? ------------------------------------------------------------
+
+
+def test_a_program_for_all_that_fit(convert: Converter) -> None:
+    data = made.stream([
+        [made.psample(made.USER, user("work"), 3)],
+        [made.psample(made.USER, user("work"), 4)],
+        [made.psample(made.USER, 0x5000, 4)],
+    ])
+    assert convert.folded(data, "--program=prog") == (
+        "pid 4;[user];0x10080 1\npid 4;[user];0x5000 1\nprog (3);[user];work 1\n"
+    )
+
+
+def test_programs_by_pid_and_name(convert: Converter) -> None:
+    elves.build(convert.folder, "other", elves.PROGRAM_TEXT, ("a", "b", "c", "d"))
+    data = made.stream([[made.psample(made.USER, user("work"), p)] for p in (3, 4, 5)])
+    words = ["--program=4=other", "--program=name=prog"]
+    assert convert.folded(data, *words) == (
+        "name (3);[user];work 1\nname (5);[user];work 1\nother (4);[user];c 1\n"
+    )
+    which = "may be prog or other: --program"
+    assert convert.folded(
+        data[:], "--program=prog", "--program=other", "--program=3=prog",
+        said=f"tally-convert: data: process 4 {which} 4=FILE tells\n"
+        f"tally-convert: data: process 5 {which} 5=FILE tells\n",
+    ) == (
+        "pid 4;[user];0x10080 1\npid 5;[user];0x10080 1\nprog (3);[user];work 1\n"
+    )
+
+
+# --- Counters and histograms -----------------------------------------------------
+
+
+def buckets(counts: dict[int, int]) -> list[int]:
+    words = [0] * BUCKETS
+    for pc, count in counts.items():
+        words[(pc - elves.KERNEL_TEXT) // 8] += count
+    return words
+
+
+def test_kpdata(convert: Converter) -> None:
+    counts = {address("syscall"): 5, address("syscall") + 60: 3,
+              address("idle_wait") + 8: 70000}
+    data = made.kpdata(buckets(counts), user=11)
+    assert convert.folded(data) == (
+        "[idle];idle_wait 70000\n[kernel];syscall 8\n[user] 11\n"
+    )
+    said = "tally-convert: data: 11 samples of other code not in the histogram\n"
+    gmon = convert(data, "gmon", said=said)
+    assert convert.flat("kernel.elf", gmon) == {"idle_wait": 700.0, "syscall": 0.08}
+
+
+@pytest.mark.machines("4")
+def test_kpdata_agrees_with_kprof(guest: Guest, images: Images) -> None:
+    kernel = KernelImage(images)
+    counts = {kernel.symbol(name): 7 + i for i, name in enumerate(
+        ("memcpy", "sys_read", "idle_wait", "trap_vector", "exit_user"))}
+    made_up = "".join(
+        f"echo sample kernel 0 0 0 {pc + 6:#x} {n} >/dev/profclock\n"
+        for pc, n in counts.items()
+    )
+    result = guest(
+        "echo hold >/dev/profclock\necho startclr >/dev/kpctl\n" + made_up
+        + "echo stop >/dev/kpctl; cat /dev/kpdata; kprof >&2"
+    )
+    out = subprocess.run(
+        [CONVERT, "--to=folded", "-"], input=result.stdout, capture_output=True
+    ).stdout.decode()
+    ours = {tuple(re.split("[; ]", line)[1:]) for line in out.splitlines()}
+    rows = [line.split() for line in result.err.splitlines()[1:]]
+    assert ours == {(name, count) for count, _, name in rows}
+    assert kpdata.Counts(result.stdout, kernel).kernel == sum(counts.values())
+
+
+def test_prf(convert: Converter) -> None:
+    """What was counted from the first record to the last."""
+    table = [0, address("_boot"), address("sys_read")]
+    data = made.prf_log(table, [
+        (BEGIN, [1, 2, 3, 4, 5]), (BEGIN + 60, [1, 2, 10, 5, 9]),
+        (BEGIN + 120, [2, 2, 11, 5, 10]),
+    ])
+    assert convert.folded(data) == (
+        "[idle] 5\n[kernel];0x0 1\n[kernel];sys_read 8\n[user] 1\n"
+    )
+    file = json.loads(convert(data, "speedscope"))
+    assert [w // 10**7 for w in file["profiles"][0]["weights"]] == [7, 1, 4, 1, 1, 1]
+    assert Pprof(convert(data, "pprof")).number(10) == 120 * 10**9
+
+
+def test_prf_of_one_record_or_loaded_again(convert: Converter) -> None:
+    table = [address("sys_read")]
+    one = made.prf_log(table, [(BEGIN, [3, 0, 2])])
+    said = "one record only: counts since the table was loaded"
+    said = f"tally-convert: data: {said}\n"
+    assert convert.folded(one, said=said) == "[idle] 2\n[kernel];sys_read 3\n"
+    again = made.prf_log(table, [(BEGIN, [9, 9, 9]), (END, [1, 0, 2])])
+    said = "tally-convert: data: counters went back: counted from 0 there\n"
+    assert convert.folded(again, said=said) == "[idle] 2\n[kernel];sys_read 1\n"
+
+
+def test_mon(convert: Converter) -> None:
+    low, high = user("_start"), user("inner") + elves.STEP
+    counters = [0] * ((high - low) // 4)
+    counters[(user("work") - low) // 4] = 65535
+    counters[(user("inner") - low) // 4 + 1] = 3
+    data = made.mon(low, high, counters, [(user("work"), 12), (0, 0)])
+    assert convert.folded(data, "--program=name=prog") == (
+        "name;[user];inner 3\nname;[user];work 65535\n"
+    )
+    assert convert.folded(data) == "[user];0x10080 65535\n[user];0x100c4 3\n"
+    gmon = convert(data, "gmon", "--program=prog", "--hz=1000")
+    assert convert.flat("prog", gmon) == {"work": pytest.approx(65.535, abs=0.01)}
+    assert re.search(r" 65\.5\d +12 .* work$", convert.gprof("prog", gmon, "-p"), re.M)
+
+
+def test_mon_whose_counters_do_not_fit_evenly(convert: Converter) -> None:
+    """The last function that begins before a counter's end has it."""
+    low, high = user("_start"), user("inner") + elves.STEP
+    data = made.mon(low, high, [1, 2, 4])  # 85 and a third bytes each
+    assert convert.folded(data, "--program=prog") == (
+        "prog;[user];inner 4\nprog;[user];main 1\nprog;[user];work 2\n"
+    )
+
+
+def test_gmon(convert: Converter) -> None:
+    low, high = user("_start"), user("inner") + elves.STEP
+    bins = [0] * ((high - low) // 2)
+    bins[(user("main") - low) // 2] = 65535
+    histogram = made.gmon_histogram(low, high, bins, 250)
+    arc = made.gmon_arc(user("main"), user("work"), 77)
+    data = made.gmon([histogram, arc, histogram])
+    assert convert.folded(data, "--program=prog") == "prog;[user];main 131070\n"
+    assert Pprof(convert(data, "pprof")).number(12) == 4_000_000
+    assert convert(data, "gmon") == made.gmon([histogram, histogram, arc])
+
+
+def test_gmon_of_the_kernel_or_of_a_process(convert: Converter) -> None:
+    samples = [[made.psample(made.KERNEL, address("sys_read"), 3)]] * 70_000
+    samples += [[made.psample(made.USER, user("work"), 3)]] * 5
+    data = made.stream(samples)
+    said = "tally-convert: data: 5 samples of other code not in the histogram\n"
+    kernel = convert(data, "gmon", said=said)
+    assert convert.flat("kernel.elf", kernel) == {"sys_read": 700.0}
+    for of in "3", "prog":
+        process = convert(data, "gmon", "--program=prog", f"--of={of}",
+                          said=said.replace("5", "70,000", 1))
+        assert convert.flat("prog", process) == {"work": 0.05}
+    assert convert.flat("prog", convert(
+        data, "gmon", "--of=3", said=said.replace("5", "70,000", 1)
+    )) == {"work": 0.05}
+
+
+# --- Files ----------------------------------------------------------------------
+
+
+def test_the_outputs_name_tells(convert: Converter, tmp_path: Path) -> None:
+    (tmp_path / "data").write_bytes(made.logbuf([made.msample(made.IDLE, 4)]))
+    begins = {"x.folded": b"[idle] 4\n", "x.txt": b"[idle]", "x.json": b"{",
+              "x.svg": b"<?xml", "x.pb.gz": b"\x1f\x8b", "x.gmon": b"gmon",
+              "gmon.out": b"gmon"}
+    for name, begin in begins.items():
+        result = convert.run("--kernel=kernel.elf", str(tmp_path / "data"),
+                             str(tmp_path / name))
+        assert (result.returncode, result.stdout) == (0, b"")
+        assert (tmp_path / name).read_bytes().startswith(begin)
+    assert sorted(f.name for f in tmp_path.iterdir()) == sorted([*begins, "data"])
+
+
+def test_standard_input_and_output(convert: Converter) -> None:
+    data = made.logbuf([made.msample(made.IDLE, 4)])
+    result = convert.run("--to=folded", "-", data=data)
+    assert (result.stdout, result.stderr) == (b"[idle] 4\n", b"")
+
+
+def test_no_samples(convert: Converter) -> None:
+    for to in "folded", "pprof", "speedscope", "svg", "gmon":
+        out = convert(made.logbuf([]), to)
+        assert to != "folded" or out == b""
+        assert to != "pprof" or Pprof(out).samples == []
+
+
+NO_PROFILE = "no profile, or a damaged one; --from can name it: pcs, kpdata, prf, mon, gmon"
+LOW, HIGH = elves.PROGRAM_TEXT, elves.PROGRAM_TEXT + 64
+STREAM = made.session(b"", BEGIN, END)
+FULL = 4 * (2 + BUCKETS)
+WRONG: list[tuple[str, Optional[str], bytes, str]] = [
+    ("empty", None, b"", "empty"),
+    ("empty, forced", "mon", b"", "empty"),
+    ("text", None, b"hello, world\n" * 100, NO_PROFILE),
+    ("short text", None, b"hi\n", NO_PROFILE),
+    ("an executable", None, b"\x7fELF\2\1\1" + bytes(range(250)), NO_PROFILE),
+    ("gzip", None, gzip.compress(b"x" * 1000), NO_PROFILE),
+    ("pcs cut", None, STREAM[:-100], "truncated: 412 bytes of buffer 2"),
+    ("pcs cut early", None, STREAM[:99], "truncated: 99 bytes of buffer 1"),
+    ("pcs, then text", None, STREAM + b"x" * 512,
+     "not a pcs stream: buffer 3: 30840 bytes of it can't be unused"),
+    ("pcs of no type", None, STREAM + made.logbuf([b"\x63" + bytes(7)]),
+     "not a pcs stream: buffer 3: no record is of type 99"),
+    ("pcs, stack alone", None, STREAM + made.logbuf([made.stack([1])]),
+     "not a pcs stream: buffer 3: a call stack is without its sample"),
+    ("pcs, stack too long", None,
+     STREAM + made.logbuf([made.psample(2, 1), b"\x0b\x09" + bytes(6)]),
+     "not a pcs stream: buffer 3: its last record is cut off"),
+    ("pcs, stack of more kernel", None,
+     STREAM + made.logbuf([made.psample(2, 1), b"\x0b\1\2\0" + bytes(4)]),
+     "not a pcs stream: buffer 3: 2 of a stack's 1 frames can't be the kernel's"),
+    ("not pcs", "pcs", b"hello " * 200, "truncated: 176 bytes of buffer 3"),
+    ("kpdata cut", None, made.kpdata([0] * BUCKETS)[:40],
+     f"truncated, or of another kernel: 40 bytes, not {FULL}"),
+    ("kpdata of another", None, made.kpdata([0] * BUCKETS + [1]),
+     f"of another kernel: {FULL + 4} bytes, not {FULL}"),
+    ("prf cut", None, made.prf_log([1, 2], [(1, [0] * 4)])[:-8],
+     "truncated: 32 bytes of a record after the addresses"),
+    ("prf alone", None, made.prf_log([1, 2], []),
+     "truncated: no record after the addresses"),
+    ("prf, its table cut", None, made.prf_log([0, elves.KERNEL_TEXT, 2**64 - 1], [])[:-8],
+     "truncated: 2 of 3 addresses"),
+    ("prf unsorted", "prf", made.prf_log([2, 1], [(1, [0] * 4)]),
+     "not a prf log: no sorted table of addresses"),
+    ("mon cut", None, made.mon(LOW, HIGH, [1])[:-1],
+     "truncated: half a counter at its end"),
+    ("mon's header cut", "mon", made.mon(LOW, HIGH, [])[:-1],
+     "truncated: no whole header"),
+    ("mon's cells cut", "mon", made.mon(LOW, HIGH, [], [(1, 2)])[:-1],
+     "truncated: 1 cells don't fit"),
+    ("mon upside down", "mon", made.mon(HIGH, LOW, []),
+     "not a mon.out: 0x10040 is not below 0x10000"),
+    ("gmon cut", None, made.gmon([made.gmon_histogram(LOW, HIGH, [1], 100)])[:-1],
+     "truncated: its last record is cut off"),
+    ("gmon's header cut", None, b"gmon\1", "truncated: no whole header"),
+    ("gmon of version 2", None, made.gmon([], version=2),
+     "not a gmon.out of version 1"),
+    ("gmon of no tag", None, made.gmon([b"\7"]),
+     "not a gmon.out: no record has tag 7"),
+]
+
+
+@pytest.mark.parametrize("kind, data, text", [w[1:] for w in WRONG],
+                         ids=[w[0] for w in WRONG])
+def test_wrong_files(
+    convert: Converter, tmp_path: Path, kind: Optional[str], data: bytes, text: str
+) -> None:
+    """One line, and what was there before stays."""
+    (tmp_path / "in").write_bytes(data)
+    (tmp_path / "x.svg").write_text("before")
+    words = [f"--from={kind}"] if kind else []
+    result = convert.run(*words, "--kernel=kernel.elf", str(tmp_path / "in"),
+                         str(tmp_path / "x.svg"))
+    said = f"tally-convert: {tmp_path}/in: {text}\n"
+    assert (result.returncode, result.stderr.decode()) == (1, said)
+    assert (tmp_path / "x.svg").read_text() == "before"
+
+
+def test_wrong_executables(convert: Converter) -> None:
+    folder = convert.folder
+    (folder / "text").write_text("hello\n")
+    (folder / "cut").write_bytes((folder / "prog").read_bytes()[:5000])
+    narrow = ["-march=rv32imac", "-mabi=ilp32"]
+    elves.build(folder, "narrow", elves.PROGRAM_TEXT, PROGRAM, machine=narrow)
+    strip = [elves.tool("strip"), "-o", "stripped", "prog"]
+    subprocess.run(strip, cwd=folder, check=True)
+    (folder / "kp").write_bytes(made.kpdata([0] * BUCKETS))
+    wanted = {
+        "--kernel=none": "none: No such file or directory",
+        "--kernel=.": ".: Is a directory",
+        "--kernel=text": "text: not an ELF file",
+        "--kernel=cut": "cut: not a whole ELF file",
+        "--kernel=narrow": "narrow: not for a 64-bit RISC-V",
+        "--kernel=/bin/sh": "/bin/sh: not for a 64-bit RISC-V",
+        "--kernel=stripped": "stripped: no symbols",
+        "--program=none": "none: No such file or directory",
+        "--program=3=stripped": "stripped: no symbols",
+        "--program=kernel.elf": "kernel.elf: not a program: its text is the kernel's",
+    }
+    for word, text in wanted.items():
+        result = convert.run("--to=folded", word, "kp")
+        said = (result.returncode, result.stderr.decode())
+        assert said == (1, f"tally-convert: {text}\n")
+
+
+def test_other_errors(convert: Converter) -> None:
+    (convert.folder / "data").write_bytes(STREAM)
+    wanted = {
+        ("none", "x.svg"): "none: No such file or directory",
+        (".", "x.svg"): ".: Is a directory",
+        ("data", "none/x.svg"): "none/x.svg: No such file or directory",
+        ("--to=gmon", "--of=9", "data", "x.out"): "data: --of 9: no such process",
+    }
+    for words, text in wanted.items():
+        result = convert.run("--kernel=kernel.elf", *words)
+        said = (result.returncode, result.stderr.decode())
+        assert said == (1, f"tally-convert: {text}\n")
+    assert not list(convert.folder.glob("*.part"))
+
+
+@pytest.mark.parametrize("words", [
+    [], ["--to=folded"], ["data"], ["data", "out.xyz"], ["--to=xml", "data"],
+    ["--from=x", "data", "x.svg"], ["--hz=0", "data", "x.svg"],
+    ["--hz=x", "data", "x.svg"], ["--of=3", "data", "x.svg"],
+    ["a", "b", "c.svg"], ["--frob", "data", "x.svg"], ["--to"],
+])
+def test_usage(convert: Converter, words: list[str]) -> None:
+    result = convert.run(*words)
+    first, second, *_ = result.stderr.decode().splitlines()
+    assert first.startswith("tally-convert: ") and second.startswith("usage: ")
+    assert (result.returncode, result.stdout) == (2, b"")
