@@ -4,6 +4,7 @@
 #   make qemu         boot to a shell; HARTS=4 (or CPUS=4), MEM=256M, EXTRA=DIR
 #   make qemu-gdb     the same, waiting for a debugger: make gdb, elsewhere
 #   make test         all tests
+#   make test-viewers profiles opened in gprof, pprof, speedscope, a browser
 #   make size         the line budget
 #   make fmt          format the sources
 #   make check        look for mistakes in sources, scripts and manuals
@@ -37,7 +38,7 @@ endif
 
 goals := $(or $(MAKECMDGOALS),all)
 building := $(filter-out clean fmt check size help gdb,$(goals))
-running := $(filter qemu qemu-gdb test,$(goals))
+running := $(filter qemu qemu-gdb test test-viewers,$(goals))
 
 found = $(shell command -v $1 2>/dev/null)
 
@@ -260,7 +261,7 @@ GDB ?= $(notdir $(firstword $(call found,gdb-multiarch) \
 GDB_PORT ?= 1234
 run := scripts/run --harts $(HARTS) --mem $(MEM) $(if $(EXTRA),--extra $(EXTRA))
 
-.PHONY: qemu qemu-gdb gdb test
+.PHONY: qemu qemu-gdb gdb test test-viewers
 qemu: all
 	$(Q)$(run)
 
@@ -274,6 +275,9 @@ gdb:
 
 test:
 	$(Q)scripts/test
+
+test-viewers:
+	$(Q)scripts/test-viewers
 
 # --- Looking after the sources -----------------------------------------------
 

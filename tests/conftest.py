@@ -13,6 +13,7 @@ import pytest
 
 from harness import checks
 from harness.console import Console
+from harness.converter import Converter
 from harness.guest import MACHINES, Guest, Images
 from machine import Machine
 
@@ -56,6 +57,12 @@ def images() -> Images:
 def guest(images: Images, machine: Machine) -> Guest:
     """Boots commands: guest("echo hello").out"""
     return Guest(images, machine)
+
+
+@pytest.fixture(scope="module")
+def convert(tmp_path_factory: pytest.TempPathFactory) -> Converter:
+    """scripts/tally-convert: convert(bytes, "folded")"""
+    return Converter(tmp_path_factory.mktemp("convert"))
 
 
 @pytest.fixture

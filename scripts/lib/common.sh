@@ -18,3 +18,12 @@ die() {
 have() {
 	command -v "$1" >/dev/null 2>&1
 }
+
+# as_root COMMAND: by way of sudo for a user.
+as_root() {
+	if [ "$(id -u)" -eq 0 ]; then
+		"$@"
+	else
+		sudo "$@"
+	fi
+}

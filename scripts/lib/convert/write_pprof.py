@@ -10,7 +10,7 @@ import gzip
 from typing import Iterable, Optional
 
 from .elf import Image
-from .profile import Sample
+from .profile import USER, Sample
 from .stacks import Frame, Stacks
 
 VARINT, BYTES = 0, 2  # wire types
@@ -149,6 +149,8 @@ def write(stacks: Stacks, title: str) -> bytes:
     out = bytearray()
     cpu = builder.value_type("cpu", "nanoseconds")
     out += message(1, builder.value_type("samples", "count")) + message(1, cpu)
+    if any(s.pc is not None and s.mode != USER for s in profile.samples):
+        builder.mapping(stacks.kernel())  # the first is what pprof names
     for s in profile.samples:
         builder.add(s)
     for (ids, labels), count in builder.samples.items():

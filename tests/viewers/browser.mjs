@@ -1,0 +1,114 @@
+// Opens a file in headless Chromium, does what a user would, and prints what
+// was to be seen, as JSON. Run by test_viewers.py, with node's packages beside.
+//
+//	browser.mjs svg FILE WORD CLICK SHOTS
+//	browser.mjs speedscope FILE SHOTS
+//	browser.mjs schema FILE
+import fs from "node:fs";
+import path from "node:path";
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+
+const require = createRequire(path.join(process.cwd(), "package.json"));
+const speedscope = path.join(
+	path.dirname(require.resolve("speedscope/package.json")), "dist/release");
+
+async function withPage(url, work) {
+	const { chromium } = require("playwright-core");
+	const browser = await chromium.launch({
+		executablePath: process.env.CHROMIUM,
+		args: ["--no-sandbox"], // it opens our own files only
+	});
+	try {
+		const page = await browser.newPage({
+			viewport: { width: 1240, height: 600 },
+		});
+		const errors = [];
+		const requests = [];
+		page.on("pageerror", (error) => errors.push(error.message));
+		page.on("request", (request) => requests.push(request.url()));
+		await page.goto(url.href);
+		const seen = await work(page);
+		return { ...seen, errors, requests };
+	} finally {
+		await browser.close();
+	}
+}
+
+// The frames that are shown: name, width and text.
+function shownFrames(page) {
+	return page.$$eval(".frame:not(.hidden)", (groups) => groups.map((g) => ({
+		name: g.dataset.name,
+		count: Number(g.dataset.count),
+		width: g.querySelector("rect").getBoundingClientRect().width,
+		text: g.querySelector("text").textContent,
+		fits: g.querySelector("text").getBoundingClientRect().width <=
+			g.querySelector("rect").getBoundingClientRect().width,
+		match: g.classList.contains("match"),
+		above: g.classList.contains("above"),
+	})));
+}
+
+async function state(page) {
+	return {
+		frames: await shownFrames(page),
+		matched: await page.textContent("#matched"),
+		details: await page.textContent("#details"),
+		reset: await page.isVisible("#reset"),
+	};
+}
+
+async function svg(file, word, click, shots) {
+	return withPage(pathToFileURL(file), async (page) => {
+		const seen = {};
+		const frame = page.locator(`.frame[data-name="${click}"]`).first();
+		const shoot = async (name) => {
+			seen[name] = await state(page);
+			await page.screenshot({ path: path.join(shots, `svg-${name}.png`) });
+		};
+		await shoot("whole");
+		await frame.hover();
+		await shoot("hover");
+		await page.keyboard.press("Control+f");
+		await page.keyboard.type(word);
+		await shoot("search");
+		await frame.click();
+		await shoot("zoom");
+		await page.click("#reset");
+		await page.focus("#search");
+		await page.keyboard.press("Escape");
+		await page.mouse.move(0, 0);
+		await shoot("reset");
+		return seen;
+	});
+}
+
+// speedscope's own page imports the file, the way its command makes it.
+async function inSpeedscope(file, shots) {
+	const data = fs.readFileSync(file).toString("base64");
+	const script = path.join(shots, "speedscope-load.js");
+	fs.writeFileSync(script, "speedscope.loadFileFromBase64(" +
+		`${JSON.stringify(path.basename(file))}, "${data}")`);
+	const url = pathToFileURL(path.join(speedscope, "index.html"));
+	url.hash = `localProfilePath=${script}`;
+	return withPage(url, async (page) => {
+		await page.waitForSelector("canvas", { timeout: 60000 });
+		await page.screenshot({ path: path.join(shots, "speedscope.png") });
+		return {
+			title: await page.title(),
+			text: await page.evaluate(() => document.body.innerText),
+		};
+	});
+}
+
+function schema(file) {
+	const Ajv = require("ajv");
+	const rules = path.join(speedscope, "file-format-schema.json");
+	const ajv = new Ajv({ strict: false });
+	const check = ajv.compile(JSON.parse(fs.readFileSync(rules)));
+	return { valid: check(JSON.parse(fs.readFileSync(file))), errors: check.errors };
+}
+
+const [what, ...words] = process.argv.slice(2);
+const seen = await { svg, speedscope: inSpeedscope, schema }[what](...words);
+console.log(JSON.stringify(seen));
