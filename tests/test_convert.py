@@ -125,19 +125,21 @@ def test_pprof(convert: Converter) -> None:
 
 
 def test_pprof_adds_up_what_is_alike(convert: Converter) -> None:
-    data = made.stream([[made.psample(made.USER, user("work"), 3)]] * 130)
-    (sample,) = Pprof(convert(data, "pprof", "--program=prog")).samples
-    assert sample["values"] == [130, 1_300_000_000]
+    for count in 127, 128, 300:  # 128 is the first that takes two bytes
+        data = made.stream([[made.psample(made.USER, user("work"), 3)]] * count)
+        (sample,) = Pprof(convert(data, "pprof", "--program=prog")).samples
+        assert sample["values"] == [count, count * 10_000_000]
 
 
 @pytest.mark.parametrize("version", ["4", "5"])
 def test_line_numbers_of_either_dwarf(convert: Converter, version: str) -> None:
     flags = [f"-Wa,-gdwarf-{version}"]
-    elves.build(convert.folder, "dwarf", elves.PROGRAM_TEXT, PROGRAM, flags)
+    (convert.folder / "sub").mkdir(exist_ok=True)
+    elves.build(convert.folder, "sub/dwarf", elves.PROGRAM_TEXT, PROGRAM, flags)
     data = made.stream([[made.psample(made.USER, user("work", 4), 3)]])
-    (sample,) = Pprof(convert(data, "pprof", "--program=dwarf")).samples
+    (sample,) = Pprof(convert(data, "pprof", "--program=sub/dwarf")).samples
     ((name, _, file, line),) = sample["stack"]
-    assert (name, file, line) == ("work", "dwarf.s", 17)
+    assert (name, file, line) == ("work", "sub/dwarf.s", 17)
 
 
 def test_without_line_numbers(convert: Converter) -> None:
