@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "dev/uart.h"
+#include "frames.h"
 #include "layout.h"
 #include "machine.h"
 #include "print.h"
@@ -99,46 +100,17 @@ print_pc(unsigned long pc, unsigned long back)
 		kprintf("0x%lx\n", pc);
 }
 
-/*
- * May fp be the frame pointer of what called the function whose frame pointer
- * is `before`? Both are then in one stack's half of a slot (layout.h), and
- * grow. Anything may be in a register that isn't one, a user's s0 for one.
- */
-static bool
-is_frame(unsigned long fp, unsigned long before)
-{
-	unsigned long low = fp - 1; /* fp itself is just above the frame */
-	bool in_window = low >= STACK_BASE && low < DIRECT_BASE;
-	bool in_image = low >= (unsigned long)rodata_end &&
-			low < (unsigned long)kernel_end;
-
-	return (in_window || in_image) && fp % 16 == 0 && low >= before &&
-	       (low & KSTACK_SIZE) &&
-	       low >> KSTACK_SHIFT == before >> KSTACK_SHIFT;
-}
-
-/*
- * A frame holds the return address at fp - 8, the caller's fp at fp - 16; but
- * that of a function that calls no other holds the caller's fp at fp - 8.
- */
 static void
 print_backtrace(unsigned long fp)
 {
-	unsigned long before = fp - 1;
-	int n;
+	unsigned long pc[FRAMES + 1];
+	unsigned int n = kernel_frames(fp, pc, FRAMES + 1);
 
-	for (n = 0; n < FRAMES && is_frame(fp, before); n++) {
-		const unsigned long *frame = (const unsigned long *)fp;
-		bool leaf = is_frame(frame[-1], fp);
-
-		if (!leaf) {
-			kprintf("  ");
-			print_pc(frame[-1], 1);
-		}
-		before = fp;
-		fp = leaf ? frame[-1] : frame[-2];
+	for (unsigned int i = 0; i < n && i < FRAMES; i++) {
+		kprintf("  ");
+		print_pc(pc[i], 1);
 	}
-	if (n == FRAMES)
+	if (n > FRAMES)
 		kprintf("  ...\n");
 }
 

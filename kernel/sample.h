@@ -15,6 +15,8 @@ enum sample_mode {
 	SAMPLE_IDLE,    /* in the idle thread, outside any handler */
 };
 
+struct thread;
+
 struct sample {
 	unsigned long pc;
 	enum sample_mode mode;
@@ -22,6 +24,10 @@ struct sample {
 	uint8_t hart; /* logical number */
 	pid_t pid;    /* of the interrupted process; 0: the kernel's own */
 	pid_t pgrp;
+	/* For call stacks; NULL: it is none of the clock's. fp and ra are the
+	 * kernel's when that was interrupted, 0 if they aren't known. */
+	const struct thread *thread;
+	unsigned long fp, ra;
 };
 
 /*

@@ -133,6 +133,10 @@ trap_kernel(struct ktrapframe *kf)
 	const struct cause *cause = cause_of(kf->scause);
 	unsigned long fixup = fault_fixup(kf->sepc);
 
+	if (cause->access && fixup == (unsigned long)peek_fault) {
+		kf->sepc = fixup; /* the sampler looked: nothing is filled in */
+		return;
+	}
 	if (!cause->access || !fixup || !current->proc ||
 	    level_of(kf->sie) != 0)
 		panic_trap(cause->name, kf->sepc, kf->scause, kf->stval, kf->s0,
@@ -162,7 +166,8 @@ in_idle(unsigned long pc)
 
 /* What an interrupt interrupted, for the sampler. */
 static struct sample
-interrupted(bool user, unsigned long pc, unsigned long sie)
+interrupted(bool user, unsigned long pc, unsigned long sie,
+	    const struct ktrapframe *kf)
 {
 	struct sample s = {
 	    .pc = pc,
@@ -171,6 +176,9 @@ interrupted(bool user, unsigned long pc, unsigned long sie)
 	    .pid = current->proc ? current->proc->pid : 0,
 	    .pgrp = current->proc ? current->proc->pgrp : 0,
 	    .mode = SAMPLE_KERNEL,
+	    .thread = current,
+	    .fp = kf ? kf->s0 : 0,
+	    .ra = kf ? kf->ra : 0,
 	};
 
 	if (user)
@@ -247,7 +255,7 @@ trap_interrupt(unsigned long cause, bool user, unsigned long pc,
 	       struct ktrapframe *kf)
 {
 	unsigned long sie = kf ? kf->sie : LEVEL_ALL;
-	struct sample where = interrupted(user, pc, sie);
+	struct sample where = interrupted(user, pc, sie, kf);
 
 	panic_stop_if_asked();
 	timer_interrupt(&where);

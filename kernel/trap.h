@@ -24,6 +24,7 @@ struct fault_entry {
 };
 
 extern const struct fault_entry fault_table_start[], fault_table_end[];
+extern char peek_fault[]; /* the fixup of an access that serves no fault */
 
 /* trap.S */
 extern char trap_vector[], exit_user[], exit_user_end[];

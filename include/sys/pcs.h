@@ -67,13 +67,20 @@ struct ISAMPLE {
 	char ifill[6];
 };
 
-/* Tally: the calls that led to the PSAMPLE it follows in the same LOGBUF. */
+/*
+ * Tally: the calls that led to the PSAMPLE it follows in the same LOGBUF, as
+ * far as STACK_MAX goes. The kernel's come first, with the address in user mode
+ * that it returns to after the last; then the user's. Where the sample's mode
+ * begins, its first may be what register ra held: leave that out if it lies in
+ * the interrupted function.
+ */
 struct STKSAMPLE {
 	char type;
 	unsigned char n;   /* return addresses, the innermost first, */
-	short nkernel;     /* so many of them the kernel's; those come first */
+	short nkernel;     /* so many of them the kernel's */
 	unsigned int pc[]; /* n, and a 0 if that makes it a multiple of 8 */
 };
+#define STACK_MAX      31
 #define STACK_BYTES(n) ((4 + 4 * (size_t)(n) + 7) & ~(size_t)7) /* bytes */
 
 /*
@@ -88,8 +95,14 @@ struct STKSAMPLE {
 #define PROF_LIST (('P' << 8) | 020)
 #define PROF_MASK 0177 /* leaves a kind of profiling its bit */
 
-/* Tally: no arg: a STACK behind each PSAMPLE. A device without: ENOTTY. */
+/* Tally: no arg: a STACK behind each PSAMPLE. LOGBUFs may have more unused. */
 #define PROF_STACK (('P' << 8) | 0100)
+/*
+ * Tally: no arg: no hits are counted any more, until more is asked for. What is
+ * merged is recorded, and the LOGBUF being filled can be read, as far as there
+ * are buffers: ask again when those have been read.
+ */
+#define PCS_END (('P' << 8) | 0200)
 
 /* Tally: arg: the address of a struct pcs_stat to be filled in; EFAULT */
 #define PCS_STAT (('P' << 8) | 040)

@@ -176,11 +176,16 @@ pcs_ioctl(struct file *, unsigned int, unsigned int cmd, uintptr_t arg)
 	switch (cmd) {
 	case PROF_KERNEL:
 	case PROF_ALL:
+	case PROF_STACK:
 		return ask(cmd, 0, NULL);
 	case PROF_GROUP:
 		return is_pid(arg) ? ask(cmd, arg, NULL) : -EINVAL;
 	case PROF_LIST:
 		return ask_list(cmd, arg);
+	case PCS_END:
+		sample_disarm(&pcs_profiler);
+		log_flush();
+		return 0;
 	case BUF_INCR:
 		return arg && log_grow(arg) ? 0 : -EINVAL;
 	case PCS_STAT:

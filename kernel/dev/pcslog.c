@@ -88,11 +88,12 @@ take(struct buf **queue)
 	return b;
 }
 
-/* The buffer being filled is full: the reader's. */
+/* The buffer being filled goes to the reader, with what it has. */
 static void
 hand_over(struct samp_cntl *c)
 {
-	c->sbuf_hdr.h_unused = NUMWASTE;
+	c->sbuf_hdr.h_unused = c->cursbuf->b_log.lb_wasted + NUMWASTE -
+			       c->currptr;
 	c->cursbuf->b_log.lb_buf_hdr = c->sbuf_hdr;
 	c->sbuf_hdr.h_numlost = 0;
 	put(&c->rq, c->cursbuf);
@@ -100,12 +101,15 @@ hand_over(struct samp_cntl *c)
 	c->flag = NOT_FILLING;
 }
 
-/* Append a record, of so many hits; false: no buffer is free. */
+/* Append a record, of so many bytes and hits; false: no buffer is free. What
+ * doesn't fit into one buffer goes into the next. */
 static bool
-append(const void *record, unsigned int hits)
+append(const void *record, size_t size, unsigned int hits)
 {
 	struct samp_cntl *c = &devpc.d_smple;
 
+	if (c->cursbuf && c->currptr + size > c->cursbuf->b_log.lb_wasted)
+		hand_over(c);
 	if (!c->cursbuf) {
 		c->cursbuf = take(&c->fq);
 		if (!c->cursbuf)
@@ -113,8 +117,8 @@ append(const void *record, unsigned int hits)
 		c->currptr = (caddr_t)c->cursbuf->b_log.lb_data;
 		c->flag = FILLING;
 	}
-	memcpy(c->currptr, record, RECORD_SIZE);
-	c->currptr += RECORD_SIZE;
+	memcpy(c->currptr, record, size);
+	c->currptr += size;
 	account.unread += hits;
 	if (c->currptr == c->cursbuf->b_log.lb_wasted)
 		hand_over(c);
@@ -127,7 +131,17 @@ hits_of(const struct PSAMPLE *p)
 {
 	if (p->type == USER || p->type == KERNEL || p->type == KERNELI)
 		return 1;
+	if (p->type == STACK)
+		return 0;
 	return ((const struct MSAMPLE *)p)->count;
+}
+
+static size_t
+size_of(const struct PSAMPLE *p)
+{
+	if (p->type == STACK)
+		return STACK_BYTES(((const struct STKSAMPLE *)p)->n);
+	return RECORD_SIZE;
 }
 
 static bool
@@ -160,14 +174,21 @@ static void
 record(const struct sample *s)
 {
 	short *numlost = &devpc.d_smple.sbuf_hdr.h_numlost;
-	struct PSAMPLE p = {
-	    .type = types[s->mode].one,
-	    .sspace = s->ipl << 4 | (s->hart & LOW_BITS),
-	    .pid = s->pid,
-	    .pc = s->pc,
+	struct {
+		struct PSAMPLE p;
+		_Alignas(8) char stack[STACK_BYTES(STACK_MAX)];
+	} r = {
+	    .p.type = types[s->mode].one,
+	    .p.sspace = s->ipl << 4 | (s->hart & LOW_BITS),
+	    .p.pid = s->pid,
+	    .p.pc = s->pc,
 	};
+	size_t size = RECORD_SIZE;
+	struct STKSAMPLE *stack = (struct STKSAMPLE *)r.stack;
 
-	if (append(&p, 1)) {
+	if (devpc.d_flag & PROF_STACK & PROF_MASK && log_stack(s, stack))
+		size += STACK_BYTES(stack->n);
+	if (append(&r, size, 1)) {
 		account.recorded++;
 		return;
 	}
@@ -195,7 +216,7 @@ record_merged(unsigned int hart)
 		    .count = *count < SHORT_LIMIT ? *count : SHORT_LIMIT,
 		};
 
-		if (!m.count || !append(&m, m.count))
+		if (!m.count || !append(&m, RECORD_SIZE, m.count))
 			continue;
 		*count -= m.count;
 		account.pending -= m.count;
@@ -217,6 +238,19 @@ log_count(const struct sample *s)
 		merged[s->hart].clocks = 0;
 		record_merged(s->hart);
 	}
+	log_unlock(sstatus);
+}
+
+void
+log_flush(void)
+{
+	struct samp_cntl *c = &devpc.d_smple;
+	unsigned long sstatus = log_lock();
+
+	for (unsigned int i = 0; i < nharts; i++)
+		record_merged(i);
+	if (c->cursbuf)
+		hand_over(c);
 	log_unlock(sstatus);
 }
 
@@ -280,14 +314,16 @@ log_read(size_t from, size_t to)
 {
 	const struct LOGBUF *b = log_first();
 	struct samp_cntl *c = &devpc.d_smple;
+	size_t at = offsetof(struct LOGBUF, lb_data);
 	unsigned long sstatus;
 	uint64_t hits = 0;
 
-	for (size_t i = 0; i < NUMSAMPS; i++) {
-		size_t end = offsetof(struct LOGBUF, lb_data[i + 1]);
+	while (at + b->lb_buf_hdr.h_unused < BSIZE) {
+		const void *p = (const char *)b + at;
 
-		if (from < end && end <= to)
-			hits += hits_of(&b->lb_data[i]);
+		at += size_of(p);
+		if (from < at && at <= to)
+			hits += hits_of(p);
 	}
 	sstatus = log_lock();
 	account.unread -= hits;

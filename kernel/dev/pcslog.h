@@ -24,6 +24,10 @@ void log_unlock(unsigned long sstatus);
 extern struct DEVPC devpc;
 
 void log_count(const struct sample *s); /* pcs's count: see sample.h */
+/* stack.c: the STACK record of a sample, with room for STACK_MAX; 0: none. */
+unsigned int log_stack(const struct sample *s, struct STKSAMPLE *record);
+/* Record what is merged; let what is recorded be read. */
+void log_flush(void);
 
 /* With the profiler disarmed. Open: no hits, DEF_BUFNO buffers; false: it is
  * open already. Close: what hasn't been read is thrown away; the account stays,

@@ -19,10 +19,10 @@
 	csrs	sstatus, t0
 8:
 .endm
-.macro ACCESS_END
+.macro ACCESS_END on_fault=fault
 7:
 	.pushsection __fault_table, "a"
-	.quad	8b, 7b, fault
+	.quad	8b, 7b, \on_fault
 	.popsection
 	li	t0, SSTATUS_SUM
 	csrc	sstatus, t0
@@ -139,6 +139,26 @@ no_nul:
 	bne	a2, t4, bad
 	li	a0, -ENAMETOOLONG
 	ret
+
+/*
+ * int peek(unsigned long dst[2], uintptr_t user_src), for the sampler: two
+ * words that are present, or -EFAULT. No fault is served, nothing is waited
+ * for.
+ */
+FUNCTION peek
+	li	a2, 16
+	CHECK_RANGE a1, a2
+	ACCESS_BEGIN
+	ld	a2, 0(a1)
+	ld	a3, 8(a1)
+	ACCESS_END peek_fault
+	sd	a2, 0(a0)
+	sd	a3, 8(a0)
+	li	a0, 0
+	ret
+	.globl	peek_fault
+peek_fault:
+	j	fault
 
 /* What an access that can't be made comes to. */
 fault:

@@ -165,9 +165,7 @@ ask(int device, const struct ISAMPLE *r)
 	}
 	if (ioctl(device, r->cmd, arg) == 0)
 		return;
-	if (r->cmd == PROF_STACK && (errno == EINVAL || errno == ENOTTY))
-		cmd_error(DEVICE ": gives no call stacks");
-	else if (r->cmd == BUF_INCR && errno == EINVAL)
+	if (r->cmd == BUF_INCR && errno == EINVAL)
 		cmd_error(DEVICE ": not %d buffers more: it has %d of %d",
 			  r->data[0], DEF_BUFNO, MAX_BUFS);
 	else
@@ -282,21 +280,32 @@ record(int device)
 		if (fds[1].revents)
 			(void)!read(wakeup[0], &byte, 1);
 	}
-	/* Those that are full now: a fast clock always fills another. */
-	for (int i = 0; i < MAX_BUFS && take(device); i++)
-		;
+}
+
+/* No more samples; and all that the device has of them. */
+static struct pcs_stat
+finish(int device)
+{
+	struct pcs_stat s;
+
+	do {
+		if (ioctl(device, PCS_END) < 0)
+			cmd_die(DEVICE);
+		while (take(device))
+			;
+		s = account(device);
+	} while (s.unread + s.pending > 0);
+	return s;
 }
 
 /* Say what the stream has not. */
 static void
 say_missing(const struct pcs_stat *s)
 {
-	unsigned long long left = s->unread + s->pending, lost = s->lost;
-
-	if (left + lost > 0)
-		cmd_error("of %llu samples %llu were not stored: "
-			  "%llu lost, %llu left in the device",
-			  (unsigned long long)s->seen, left + lost, lost, left);
+	if (s->lost > 0)
+		cmd_error("of %llu samples %llu were lost",
+			  (unsigned long long)s->seen,
+			  (unsigned long long)s->lost);
 }
 
 static int
@@ -352,7 +361,7 @@ main(int argc, char **argv)
 	if (cmd_argc > 0)
 		start_command(cmd_argv);
 	record(device);
-	s = account(device);
+	s = finish(device);
 	store_stop(s.lost);
 	if (failed)
 		return cmd_status;

@@ -1,0 +1,86 @@
+/*
+ * Call stacks for pcs: who called the code that a sample interrupted. The
+ * sampler's part: it follows frame pointers, of which anything may be wrong,
+ * for so many frames, reads only what is there, and waits for nothing.
+ *
+ * Where the interrupted function has no frame, or none yet, or no more, its
+ * caller is only in register ra; else ra may hold any return address that was
+ * there last. So it is recorded first, unless the first frame has it, and the
+ * reader, who has symbols, leaves it out if it lies in the function itself.
+ */
+#include "../frames.h"
+#include "../proc/proc.h"
+#include "../sample.h"
+#include "pcslog.h"
+
+/* A chain being recorded. */
+struct chain {
+	unsigned int *pc;
+	unsigned int n, max;
+};
+
+static void
+add(struct chain *c, unsigned long pc)
+{
+	if (c->n < c->max)
+		c->pc[c->n++] = pc;
+}
+
+static void
+add_kernel(struct chain *c, const struct sample *s)
+{
+	unsigned long pc[STACK_MAX];
+	unsigned int n = kernel_frames(s->fp, pc, STACK_MAX);
+
+	if (s->ra >= (unsigned long)text_start &&
+	    s->ra < (unsigned long)etext && (n == 0 || pc[0] != s->ra))
+		add(c, s->ra);
+	for (unsigned int i = 0; i < n; i++)
+		add(c, pc[i]);
+}
+
+/*
+ * A user's frame is as the kernel's are: the return address at fp - 8, the
+ * caller's fp at fp - 16, but a leaf's has that at fp - 8. Text lies below all
+ * stacks, so an address above fp is no return address.
+ */
+static void
+add_user(struct chain *c, const struct trapframe *tf)
+{
+	unsigned long fp = tf->s0, frame[2]; /* of [fp - 16, fp) */
+	bool first = true;
+
+	while (c->n < c->max && fp % 16 == 0 && peek(frame, fp - 16) == 0) {
+		bool leaf = frame[1] > fp;
+		unsigned long next = leaf ? frame[1] : frame[0];
+
+		if (first && (leaf || frame[1] != tf->ra))
+			add(c, tf->ra);
+		first = false;
+		if (!leaf)
+			add(c, frame[1]);
+		if (next <= fp)
+			break;
+		fp = next;
+	}
+}
+
+unsigned int
+log_stack(const struct sample *s, struct STKSAMPLE *record)
+{
+	struct chain c = {.pc = record->pc, .max = STACK_MAX};
+
+	if (s->thread == NULL)
+		return 0; /* a made-up sample */
+	if (s->mode != SAMPLE_USER)
+		add_kernel(&c, s);
+	record->type = STACK;
+	record->nkernel = c.n;
+	if (s->thread->proc != NULL) {
+		if (s->mode != SAMPLE_USER)
+			add(&c, s->thread->tf.sepc);
+		add_user(&c, &s->thread->tf);
+	}
+	record->n = c.n;
+	return c.n;
+}
