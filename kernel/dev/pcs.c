@@ -27,9 +27,10 @@ static size_t position;      /* ..how far the first full buffer is read */
 static void
 pcs_tick(void)
 {
-	if (!__atomic_load_n(&devpc.d_smple.rq, __ATOMIC_RELAXED))
+	if (!__atomic_load_n(&log_news, __ATOMIC_RELAXED))
 		return;
 	spin_lock(&lock);
+	__atomic_store_n(&log_news, false, __ATOMIC_RELAXED);
 	wake_all(&readers);
 	spin_unlock(&lock);
 }

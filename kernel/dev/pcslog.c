@@ -38,6 +38,7 @@ static const struct {
 
 static unsigned int locked; /* an atomic; guards what follows */
 struct DEVPC devpc;
+bool log_news;
 static struct pcs_stat account;
 static struct buf bufs[MAX_BUFS];
 static unsigned int nbufs; /* of them, those assigned to the device */
@@ -97,14 +98,15 @@ hand_over(struct samp_cntl *c)
 	c->cursbuf->b_log.lb_buf_hdr = c->sbuf_hdr;
 	c->sbuf_hdr.h_numlost = 0;
 	put(&c->rq, c->cursbuf);
+	log_news = true;
 	c->cursbuf = NULL;
 	c->flag = NOT_FILLING;
 }
 
-/* Append a record, of so many bytes and hits; false: no buffer is free. What
- * doesn't fit into one buffer goes into the next. */
-static bool
-append(const void *record, size_t size, unsigned int hits)
+/* Where a record of so many bytes goes; NULL: no buffer is free. What doesn't
+ * fit into one buffer goes into the next. */
+static void *
+room(size_t size)
 {
 	struct samp_cntl *c = &devpc.d_smple;
 
@@ -113,16 +115,23 @@ append(const void *record, size_t size, unsigned int hits)
 	if (!c->cursbuf) {
 		c->cursbuf = take(&c->fq);
 		if (!c->cursbuf)
-			return false;
+			return NULL;
 		c->currptr = (caddr_t)c->cursbuf->b_log.lb_data;
 		c->flag = FILLING;
 	}
-	memcpy(c->currptr, record, size);
+	return c->currptr;
+}
+
+/* It's there, and is of so many hits. */
+static void
+append(size_t size, unsigned int hits)
+{
+	struct samp_cntl *c = &devpc.d_smple;
+
 	c->currptr += size;
 	account.unread += hits;
 	if (c->currptr == c->cursbuf->b_log.lb_wasted)
 		hand_over(c);
-	return true;
 }
 
 /* How many hits a record is of. */
@@ -170,31 +179,35 @@ wanted(const struct sample *s)
 	return devpc.d_flag & kinds & PROF_MASK;
 }
 
+/* What an asked-for sample becomes, with the calls that led to it if those were
+ * asked for, too. */
 static void
 record(const struct sample *s)
 {
 	short *numlost = &devpc.d_smple.sbuf_hdr.h_numlost;
-	struct {
-		struct PSAMPLE p;
-		_Alignas(8) char stack[STACK_BYTES(STACK_MAX)];
-	} r = {
-	    .p.type = types[s->mode].one,
-	    .p.sspace = s->ipl << 4 | (s->hart & LOW_BITS),
-	    .p.pid = s->pid,
-	    .p.pc = s->pc,
-	};
-	size_t size = RECORD_SIZE;
-	struct STKSAMPLE *stack = (struct STKSAMPLE *)r.stack;
+	_Alignas(8) char stack[STACK_BYTES(STACK_MAX)];
+	size_t size = 0;
+	struct PSAMPLE *p;
 
-	if (devpc.d_flag & PROF_STACK & PROF_MASK && log_stack(s, stack))
-		size += STACK_BYTES(stack->n);
-	if (append(&r, size, 1)) {
-		account.recorded++;
+	if (devpc.d_flag & PROF_STACK & PROF_MASK)
+		size = log_stack(s, (struct STKSAMPLE *)stack);
+	p = room(RECORD_SIZE + size);
+	if (p == NULL) {
+		account.lost++;
+		if (*numlost < SHORT_LIMIT)
+			(*numlost)++;
 		return;
 	}
-	account.lost++;
-	if (*numlost < SHORT_LIMIT)
-		(*numlost)++;
+	*p = (struct PSAMPLE){
+	    .type = types[s->mode].one,
+	    .sspace = s->ipl << 4 | (s->hart & LOW_BITS),
+	    .pid = s->pid,
+	    .pc = s->pc,
+	};
+	if (size != 0)
+		memcpy(p + 1, stack, size);
+	append(RECORD_SIZE + size, 1);
+	account.recorded++;
 }
 
 static void
@@ -210,17 +223,19 @@ record_merged(unsigned int hart)
 {
 	for (int type = IDLE; type <= MKERNELI; type++) {
 		uint64_t *count = &merged[hart].count[type];
-		struct MSAMPLE m = {
+		struct MSAMPLE *m = *count ? room(RECORD_SIZE) : NULL;
+
+		if (m == NULL)
+			continue;
+		*m = (struct MSAMPLE){
 		    .type = type,
 		    .cfill = hart,
 		    .count = *count < SHORT_LIMIT ? *count : SHORT_LIMIT,
 		};
-
-		if (!m.count || !append(&m, RECORD_SIZE, m.count))
-			continue;
-		*count -= m.count;
-		account.pending -= m.count;
-		account.merged += m.count;
+		*count -= m->count;
+		account.pending -= m->count;
+		account.merged += m->count;
+		append(RECORD_SIZE, m->count);
 	}
 }
 

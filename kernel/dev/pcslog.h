@@ -22,10 +22,12 @@ unsigned long log_lock(void); /* gives what log_unlock wants */
 void log_unlock(unsigned long sstatus);
 
 extern struct DEVPC devpc;
+extern bool log_news; /* a buffer has become full since this was cleared */
 
 void log_count(const struct sample *s); /* pcs's count: see sample.h */
-/* stack.c: the STACK record of a sample, with room for STACK_MAX; 0: none. */
-unsigned int log_stack(const struct sample *s, struct STKSAMPLE *record);
+/* stack.c: make the STACK record of a sample, with room for STACK_MAX; its size
+ * in bytes, 0: there is none. */
+size_t log_stack(const struct sample *s, struct STKSAMPLE *record);
 /* Record what is merged; let what is recorded be read. */
 void log_flush(void);
 

@@ -65,7 +65,7 @@ add_user(struct chain *c, const struct trapframe *tf)
 	}
 }
 
-unsigned int
+size_t
 log_stack(const struct sample *s, struct STKSAMPLE *record)
 {
 	struct chain c = {.pc = record->pc, .max = STACK_MAX};
@@ -82,5 +82,7 @@ log_stack(const struct sample *s, struct STKSAMPLE *record)
 		add_user(&c, &s->thread->tf);
 	}
 	record->n = c.n;
-	return c.n;
+	if (c.n % 2 == 0)
+		record->pc[c.n] = 0;
+	return c.n > 0 ? STACK_BYTES(c.n) : 0;
 }
