@@ -13,6 +13,7 @@ KERNEL, USER, IDLE, MKERNEL, MUSER, START, STOP, IOCTL, KERNELI, MKERNELI, STACK
 BUF_INCR, PROF_KERNEL, PROF_ALL, PROF_GROUP, PROF_LIST, PROF_STACK = (
     0x5000 | bit for bit in (0o1, 0o2, 0o4, 0o10, 0o20, 0o100)
 )
+MADE_BY_GETPC = (START, STOP, IOCTL)
 
 
 def logbuf(*records: bytes, lost: int = 0) -> bytes:
@@ -34,6 +35,20 @@ def psample(type: int, pid: int, pc: int, hart: int = 0, level: int = 0) -> byte
 
 def msample(type: int, count: int, hart: int = 0) -> bytes:
     return struct.pack("<BBHI", type, hart, count, 0)
+
+
+def records(stream: bytes) -> list[bytes]:
+    """What is in all buffers."""
+    found = []
+    for buffer in (stream[i : i + BSIZE] for i in range(0, len(stream), BSIZE)):
+        (unused,) = struct.unpack_from("<H", buffer)
+        at = 4
+        while at < BSIZE - unused:
+            size = {IOCTL: 24, STACK: (4 + 4 * buffer[at + 1] + 7) & ~7}
+            found.append(buffer[at : at + size.get(buffer[at], 8)])
+            at += len(found[-1])
+        assert at == BSIZE - unused
+    return found
 
 
 def start(time: int) -> bytes:

@@ -2,9 +2,8 @@
  * getpc: store what the sampling device pcs sees while a command runs.
  *
  * The stream is as <sys/pcs.h> has it: a buffer of our own with START and the
- * requests, the device's buffers, and one of our own with STOP. The device
- * gives no buffer that isn't full, so the end of the stream stays in there;
- * what that is, and what was lost, is said at the end.
+ * requests, the device's buffers, and one of our own with STOP. What the
+ * device lost is said at the end.
  */
 #include <errno.h>
 #include <fcntl.h>
