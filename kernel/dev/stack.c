@@ -11,6 +11,7 @@
 #include "../frames.h"
 #include "../proc/proc.h"
 #include "../sample.h"
+#include "../trap.h"
 #include "pcslog.h"
 
 /* A chain being recorded. */
@@ -26,14 +27,19 @@ add(struct chain *c, unsigned long pc)
 		c->pc[c->n++] = pc;
 }
 
+static bool
+in_text(unsigned long pc)
+{
+	return pc >= (unsigned long)text_start && pc < (unsigned long)etext;
+}
+
 static void
 add_kernel(struct chain *c, const struct sample *s)
 {
 	unsigned long pc[STACK_MAX];
 	unsigned int n = kernel_frames(s->fp, pc, STACK_MAX);
 
-	if (s->ra >= (unsigned long)text_start &&
-	    s->ra < (unsigned long)etext && (n == 0 || pc[0] != s->ra))
+	if (in_text(s->ra) && (n == 0 || pc[0] != s->ra))
 		add(c, s->ra);
 	for (unsigned int i = 0; i < n; i++)
 		add(c, pc[i]);
@@ -41,21 +47,22 @@ add_kernel(struct chain *c, const struct sample *s)
 
 /*
  * A user's frame is as the kernel's are: the return address at fp - 8, the
- * caller's fp at fp - 16, but a leaf's has that at fp - 8. Text lies below all
- * stacks, so an address above fp is no return address.
+ * caller's fp at fp - 16, but a leaf's has that at fp - 8; only the first can
+ * be one. Text lies below all stacks, so an address above fp is no return
+ * address.
  */
 static void
-add_user(struct chain *c, const struct trapframe *tf)
+add_user(struct chain *c, unsigned long fp, unsigned long ra)
 {
-	unsigned long fp = tf->s0, frame[2]; /* of [fp - 16, fp) */
+	unsigned long frame[2]; /* of [fp - 16, fp) */
 	bool first = true;
 
 	while (c->n < c->max && fp % 16 == 0 && peek(frame, fp - 16) == 0) {
-		bool leaf = frame[1] > fp;
+		bool leaf = first && frame[1] > fp;
 		unsigned long next = leaf ? frame[1] : frame[0];
 
-		if (first && (leaf || frame[1] != tf->ra))
-			add(c, tf->ra);
+		if (first && (leaf || frame[1] != ra))
+			add(c, ra);
 		first = false;
 		if (!leaf)
 			add(c, frame[1]);
@@ -63,6 +70,16 @@ add_user(struct chain *c, const struct trapframe *tf)
 			break;
 		fp = next;
 	}
+}
+
+/* Until the way into the kernel has saved them the user's registers are where
+ * they were, and what the trap frame has is an earlier trap's. When it returns
+ * there from C, ra isn't the user's. */
+static bool
+entering(const struct sample *s)
+{
+	return s->mode != SAMPLE_USER && s->pc >= (unsigned long)trap_vector &&
+	       s->pc < (unsigned long)exit_user && !in_text(s->ra);
 }
 
 size_t
@@ -79,7 +96,10 @@ log_stack(const struct sample *s, struct STKSAMPLE *record)
 	if (s->thread->proc != NULL) {
 		if (s->mode != SAMPLE_USER)
 			add(&c, s->thread->tf.sepc);
-		add_user(&c, &s->thread->tf);
+		if (entering(s))
+			add_user(&c, s->fp, s->ra);
+		else
+			add_user(&c, s->thread->tf.s0, s->thread->tf.ra);
 	}
 	record->n = c.n;
 	if (c.n % 2 == 0)
