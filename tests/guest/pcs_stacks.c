@@ -333,7 +333,6 @@ run(int depth, leaf_t *leaf, const void *callee, int mode)
 	do {                                                   \
 		run(depth, leaf, callee, mode);                \
 		CHECK(enough(mode) && found.wrong == 0, name); \
-		\                                              \
 	} while (0)
 
 int

@@ -106,17 +106,26 @@ class Stacks:
         return [Frame(name, PROCESS)]
 
     def _user(self, s: Sample) -> list[Frame]:
-        """Callers were left by a call, which is before where they go on."""
-        pcs = s.user_addresses()
-        image = self._images.get(s.pid)
-        calls = [pc - (i > 0) for i, pc in enumerate(pcs)]
-        return [self._frame(pc, USER, image) for pc in reversed(calls)]
+        return self._chain(s.user_addresses(), USER, self._images.get(s.pid))
 
     def _inside(self, s: Sample) -> list[Frame]:
         if s.mode == USER or s.pc is None:
             return []
-        calls = [s.pc, *(pc - 1 for pc in s.kernel)]
-        return [self._frame(pc, s.mode, self.kernel()) for pc in reversed(calls)]
+        return self._chain([s.pc, *s.kernel], s.mode, self.kernel())
+
+    def _chain(self, pcs: list[int], kind: str, image: Optional[Image]) -> list[Frame]:
+        """Where code was, and its callers, which were left by a call: that is
+        before the address where they go on.
+
+        The first of these may only be what register ra held, in a function
+        that has called others; it then lies in this function itself.
+        """
+        calls = [pc - (i > 0) for i, pc in enumerate(pcs)]
+        if len(calls) > 1 and image:
+            function = image.function(calls[0])
+            if function and function == image.function(calls[1]):
+                del calls[1]
+        return [self._frame(pc, kind, image) for pc in reversed(calls)]
 
     def _frame(self, pc: int, kind: str, image: Optional[Image]) -> Frame:
         key = pc, kind, image
