@@ -10,6 +10,8 @@ from typing import Callable
 
 import pytest
 
+from convert.elf import Image
+from convert.main import BIN
 from harness import elves, kpdata
 from harness import profiles as made
 from harness.converter import CONVERT, PROGRAM, Converter
@@ -203,6 +205,46 @@ def test_a_stream_without_its_end(convert: Converter) -> None:
     assert convert.folded(data, said=said) == ""
 
 
+# --- Call stacks ---------------------------------------------------------------
+
+
+def test_what_ra_held(convert: Converter) -> None:
+    """The first address may be the interrupted function's own, where its mode
+    begins; only there, and then it is no caller."""
+    inner, work = user("inner"), back("inner")
+    own = user("inner", 8)
+    system = address("sys_read")
+    tail = [back("work"), back("main")]
+    samples = [
+        # In user mode: left out; kept, as it's another's; kept, as it's second.
+        [made.psample(made.USER, inner, 3), made.stack(user=[own, *tail])],
+        [made.psample(made.USER, inner, 3), made.stack(user=tail)],
+        [made.psample(made.USER, inner, 4),
+         made.stack(user=[back("work"), own, back("main")])],
+        # A call that is the last instruction is its function's all the same.
+        [made.psample(made.USER, inner, 5), made.stack(user=[work, *tail])],
+        # In the kernel: both parts have one, the user's after where it was.
+        [made.psample(made.KERNEL, system, 6),
+         made.stack([system + 4, back("syscall")], [inner, own, *tail])],
+        [made.psample(made.KERNEL, system, 6),
+         made.stack([back("syscall")], [inner, *tail])],
+        # Nothing of the kernel's, or of the user's.
+        [made.psample(made.KERNEL, system, 7), made.stack([], [inner, own, *tail])],
+        [made.psample(made.KERNEL, system, 8), made.stack([system + 4])],
+        [made.psample(made.USER, inner, 9), made.stack(user=[own])],
+    ]
+    stack = "[user];main;work;inner"
+    assert convert.folded(made.stream(samples), "--program=prog") == (
+        "pid 8;[kernel];sys_read 1\n"
+        f"prog (3);{stack} 2\n"
+        "prog (4);[user];main;inner;work;inner 1\n"
+        f"prog (5);{stack} 1\n"
+        f"prog (6);{stack};[kernel];syscall;sys_read 2\n"
+        f"prog (7);{stack};[kernel];sys_read 1\n"
+        "prog (9);[user];inner 1\n"
+    )
+
+
 # --- Which program? ------------------------------------------------------------
 
 
@@ -231,6 +273,25 @@ def test_programs_by_pid_and_name(convert: Converter) -> None:
         f"tally-convert: data: process 5 {which} 5=FILE tells\n",
     ) == (
         "pid 4;[user];0x10080 1\npid 5;[user];0x10080 1\nprog (3);[user];work 1\n"
+    )
+
+
+def test_what_ps_said(convert: Converter) -> None:
+    """A process's last line counts; build/bin has a program of that name."""
+    elves.build(convert.folder, "other", elves.PROGRAM_TEXT, ("a", "b", "c", "d"))
+    text = "  PID S NAME\n 3 R sh\n\n 4 R x/y\n 5 S sh\n 6 S mine\n 3 R mine\nx\n"
+    (convert.folder / "ps").write_text(text)
+    main = Image(BIN / "sh").symbol("main")
+    data = made.stream([
+        *([made.psample(made.USER, user("work"), pid)] for pid in (3, 4, 6, 7)),
+        [made.psample(made.USER, main, 5)],
+        [made.psample(made.KERNEL, address("syscall"), 4)],
+    ])
+    words = ["--ps=ps", "--program=mine=prog", "--program=6=other"]
+    assert convert.folded(data, *words) == (
+        "mine (3);[user];work 1\nmine (7);[user];work 1\nother (6);[user];c 1\n"
+        "sh (5);[user];main 1\nx/y (4);[kernel];syscall 1\n"
+        "x/y (4);[user];0x10080 1\n"
     )
 
 

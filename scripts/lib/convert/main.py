@@ -26,6 +26,7 @@ from .stacks import Programs, Stacks
 ME = "tally-convert"
 ROOT = Path(__file__).resolve().parents[3]
 KERNEL = ROOT / "build" / "kernel.elf"
+BIN = ROOT / "build" / "bin"
 STATUS_ERROR, STATUS_USAGE = 1, 2
 
 # Outputs, and how the names of their files end.
@@ -38,8 +39,8 @@ ENDINGS = {
 }
 
 USAGE = """usage: tally-convert [--from KIND] [--to KIND] [--kernel FILE]
-           [--program [PID=|NAME=]FILE] ... [--hz N] [--of WHAT] [--title TEXT]
-           [--no-idle] FILE [OUTPUT]"""
+           [--program [PID=|NAME=]FILE] ... [--ps FILE] [--hz N] [--of WHAT]
+           [--title TEXT] [--no-idle] FILE [OUTPUT]"""
 
 
 class Parser(argparse.ArgumentParser):
@@ -68,6 +69,7 @@ def parser() -> Parser:
                    help="the kernel that was running (build/kernel.elf)")
     p.add_argument("--program", action="append", default=[],
                    metavar="[PID=|NAME=]FILE", help="a program that was running")
+    p.add_argument("--ps", metavar="FILE", help="what ps said of the processes")
     p.add_argument("--hz", type=rate, metavar="N",
                    help="samples a second on each hart (100)")
     p.add_argument("--of", metavar="WHAT", help="for gmon: kernel, a process's id "
@@ -122,6 +124,26 @@ def load_program(word: str, programs: Programs) -> None:
         programs.by_pid[int(who)] = image
     else:
         programs.others.append(image)
+
+
+def load_processes(file: str, programs: Programs) -> None:
+    """What ps printed: lines with a process's id first and its name last. A
+    later one is right, as a shell becomes the command that it runs."""
+    found = {}
+    for line in read_input(file).decode(errors="replace").splitlines():
+        words = line.split()
+        if len(words) > 1 and words[0].isdecimal():
+            found[int(words[0])] = words[-1]
+    named = {image.name: image for image in programs.others}
+    for pid, name in found.items():
+        if pid in programs.by_pid:
+            continue
+        if name not in named and "/" not in name and (BIN / name).is_file():
+            named[name] = Image(BIN / name)
+        if name in named:
+            programs.by_pid[pid] = named[name]
+        else:
+            programs.names[pid] = name
 
 
 def lazy_kernel(path: Optional[Path]) -> Callable[[], Image]:
@@ -209,6 +231,8 @@ def convert(options: argparse.Namespace) -> None:
     kernel = lazy_kernel(options.kernel)
     for word in options.program:
         load_program(word, programs)
+    if options.ps:
+        load_processes(options.ps, programs)
     data = read_input(options.file)
     kind = options.kind or detect.kind(options.file, data)
     if not data:

@@ -24,6 +24,7 @@ class Programs:
 
     def __init__(self) -> None:
         self.by_pid: dict[int, Image] = {}
+        self.names: dict[int, str] = {}  # of processes without one
         self.others: list[Image] = []
 
     def find(self, address: int) -> Optional[Image]:
@@ -59,6 +60,8 @@ class Stacks:
     def _choose_for(self, pid: Optional[int], pcs: set[int]) -> Optional[Image]:
         if pid in self.programs.by_pid:
             return self.programs.by_pid[pid]
+        if pid in self.programs.names:
+            return None
         others = self.programs.others
         if pid is None:
             others = [*others, *self.programs.by_pid.values()]
@@ -72,7 +75,7 @@ class Stacks:
         if sample.pid is None and not sample.user_addresses():
             return None
         image = self._images.get(sample.pid)
-        return image.name if image else None
+        return image.name if image else self.programs.names.get(sample.pid)
 
     def image(self, pid: Optional[int]) -> Optional[Image]:
         return self._images.get(pid)

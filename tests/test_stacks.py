@@ -1,0 +1,66 @@
+"""Call stacks, all the way: the kernel, getpc, the share, tally-convert.
+
+The device's records are checked by guest/pcs_stacks.c and guest/pcs_frames.c;
+what is made of them, by test_convert.py.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.converter import CONVERT
+from harness.guest import Guest
+
+PROGRAMS = Path(__file__).parent / "calltree"
+RECORD = (
+    "echo hz 1000 >/dev/profclock; echo jitter on >/dev/profclock\n"
+    "getpc -s -b 7 -o /host/pc.out tree; cp /bin/tree /host/tree"
+)
+MAIN = "[user];_start;main"
+AGAIN = "again;again;again"
+# The last of the user's functions, and the whole stack.
+CHAINS = {
+    "work": f"{MAIN};compute;{AGAIN};work",
+    "read": f"{MAIN};reads;{AGAIN};read",
+    "write": f"{MAIN};spins;write",
+}
+# What a compiler leaves of functions between these differs.
+IN_KERNEL = {
+    "read": r"\[kernel\];trap_vector;.*sys_read;.*zero_out",
+    "write": r"\[kernel\];trap_vector;.*sys_write;.*ktest_spin_level1",
+}
+FEW = 5
+
+
+def folded(folder: Path, *words: str) -> dict[str, int]:
+    """The stacks of the tree, and their samples."""
+    command = [CONVERT, "--to=folded", *words, "pc.out"]
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    lines = re.findall(r"^tree \(\d+\);(.*) (\d+)$", result.stdout, re.M)
+    return {stack: int(count) for stack, count in lines}
+
+
+@pytest.mark.machines("1", "2", "4", "8", "free")
+def test_a_known_tree(guest: Guest, tmp_path: Path) -> None:
+    """User and kernel in one stack, whose every function is the right one."""
+    guest(RECORD, extra=PROGRAMS, share=str(tmp_path))
+    stacks = folded(tmp_path, "--program=tree=tree")
+    seen = dict.fromkeys((*CHAINS, *IN_KERNEL.values()), 0)
+    for stack, count in stacks.items():
+        user, mode, inside = re.fullmatch(
+            r"(\[user\](?:;\w+)*)(?:;(\[\w+\]);(.*))?", stack
+        ).groups()
+        last = user.rpartition(";")[2]
+        if last in CHAINS:
+            assert user == CHAINS[last]
+            seen[last] += count
+        if mode and re.fullmatch(IN_KERNEL.get(last, "-"), f"{mode};{inside}"):
+            seen[IN_KERNEL[last]] += count
+    assert min(seen.values()) >= FEW, (seen, stacks)
+    known = sum(seen[last] for last in CHAINS)
+    assert known > 0.9 * sum(stacks.values()), stacks
