@@ -7,26 +7,22 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/pcs.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "../cmdlib/cmd.h"
+#include "../cmdlib/pcsdev.h"
 
 #define SYNOPSIS                                                \
 	"[-aks] [-b BUFFERS] [-g PGRP] [-p PID,...] [-o FILE] " \
 	"[COMMAND [ARGUMENT ...]]"
-#define DEVICE      "/dev/pcs"
 #define OUTPUT      "pc.out"
 #define SHORT_LIMIT 32767
-#define SIGNALLED   128 /* a status above it: killed by signal status - 128 */
-#define REQUESTS    6   /* all that can be made */
+#define REQUESTS    6 /* all that can be made */
 
 /* What was asked of us. */
 static const char *path = OUTPUT;
@@ -37,13 +33,6 @@ static size_t requests_count;
 static int output;
 static bool failed;   /* to write; nothing more is stored */
 static uint64_t told; /* hits lost, as the buffers' headers have it */
-
-/* Signals: what came, and a pipe that ends the poll that would miss them. */
-static volatile sig_atomic_t interrupted, terminated;
-static int wakeup[2];
-
-static pid_t command;
-static int command_status;
 
 /* --- Options --- */
 
@@ -110,43 +99,6 @@ options(void)
 		request(PROF_ALL);
 }
 
-/* --- Signals --- */
-
-static void
-on_signal(int sig)
-{
-	int code = errno;
-
-	if (sig == SIGINT)
-		interrupted = 1;
-	if (sig == SIGTERM)
-		terminated = 1;
-	/* Full is as good: it wakes all the same. */
-	(void)!write(wakeup[1], "", 1);
-	errno = code;
-}
-
-/* From here on until exec, which undoes them. */
-static void
-catch_signals(void)
-{
-	static const int signals[] = {SIGCHLD, SIGINT, SIGTERM};
-	struct sigaction act = {.sa_handler = on_signal}, old;
-
-	if (pipe(wakeup) < 0)
-		cmd_die("pipe");
-	for (int i = 0; i < 2; i++) {
-		fcntl(wakeup[i], F_SETFD, FD_CLOEXEC);
-		fcntl(wakeup[i], F_SETFL, O_NONBLOCK);
-	}
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-		sigaction(signals[i], &act, &old);
-		/* Who made us ignore an interrupt means the command too. */
-		if (signals[i] == SIGINT && old.sa_handler == SIG_IGN)
-			sigaction(SIGINT, &old, NULL);
-	}
-}
-
 /* --- The device --- */
 
 static void
@@ -165,21 +117,11 @@ ask(int device, const struct ISAMPLE *r)
 	if (ioctl(device, r->cmd, arg) == 0)
 		return;
 	if (r->cmd == BUF_INCR && errno == EINVAL)
-		cmd_error(DEVICE ": not %d buffers more: it has %d of %d",
+		cmd_error(PCS_DEVICE ": not %d buffers more: it has %d of %d",
 			  r->data[0], DEF_BUFNO, MAX_BUFS);
 	else
-		cmd_warn(DEVICE);
+		cmd_warn(PCS_DEVICE);
 	exit(cmd_status);
-}
-
-static struct pcs_stat
-account(int device)
-{
-	struct pcs_stat s;
-
-	if (ioctl(device, PCS_STAT, &s) < 0)
-		cmd_die(DEVICE);
-	return s;
 }
 
 /* --- The stream --- */
@@ -236,65 +178,20 @@ store_stop(uint64_t lost)
 	store_own(&stop, sizeof(stop), lost < SHORT_LIMIT ? lost : SHORT_LIMIT);
 }
 
-/* Store a full buffer; false: there is none. */
-static bool
-take(int device)
+static void
+take(const struct LOGBUF *b)
 {
-	struct LOGBUF b;
-	ssize_t n = read(device, &b, sizeof(b));
-
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return false;
-	if (n < 0)
-		cmd_die(DEVICE);
-	told += b.lb_buf_hdr.h_numlost;
-	store(&b);
-	return true;
+	told += b->lb_buf_hdr.h_numlost;
+	store(b);
 }
 
 /* Is it over: the command, or without one our time? */
 static bool
 ended(void)
 {
-	if (!command)
-		return interrupted || terminated || failed;
-	/* An interrupt comes to the command as well; this is for it too. */
-	if (terminated)
-		kill(command, SIGTERM);
-	terminated = 0;
-	return waitpid(command, &command_status, WNOHANG) == command;
-}
-
-static void
-record(int device)
-{
-	struct pollfd fds[] = {{device, POLLIN, 0}, {wakeup[0], POLLIN, 0}};
-	char byte;
-
-	while (!ended()) {
-		if (poll(fds, 2, -1) < 0)
-			continue; /* a signal */
-		if (fds[0].revents)
-			take(device);
-		if (fds[1].revents)
-			(void)!read(wakeup[0], &byte, 1);
-	}
-}
-
-/* No more samples; and all that the device has of them. */
-static struct pcs_stat
-finish(int device)
-{
-	struct pcs_stat s;
-
-	do {
-		if (ioctl(device, PCS_END) < 0)
-			cmd_die(DEVICE);
-		while (take(device))
-			;
-		s = account(device);
-	} while (s.unread + s.pending > 0);
-	return s;
+	if (cmd_argc > 0)
+		return pcs_ended();
+	return pcs_interrupted || pcs_terminated || failed;
 }
 
 /* Say what the stream has not. */
@@ -319,25 +216,6 @@ open_output(void)
 	return fd;
 }
 
-static void
-start_command(char **argv)
-{
-	command = fork();
-	if (command < 0)
-		cmd_die("fork");
-	if (command == 0)
-		cmd_exec(argv);
-}
-
-/* Our exit status, if all went well: the command's. */
-static int
-status(void)
-{
-	if (WIFSIGNALED(command_status))
-		return SIGNALLED + WTERMSIG(command_status);
-	return WEXITSTATUS(command_status);
-}
-
 int
 main(int argc, char **argv)
 {
@@ -347,10 +225,8 @@ main(int argc, char **argv)
 
 	cmd_start(argc, argv, "getpc", SYNOPSIS);
 	options();
-	catch_signals();
-	device = open(DEVICE, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (device < 0)
-		cmd_die(DEVICE);
+	pcs_catch_signals();
+	device = pcs_open();
 	start = time(NULL);
 	for (size_t i = 0; i < requests_count; i++)
 		ask(device, &requests[i]);
@@ -358,12 +234,13 @@ main(int argc, char **argv)
 	output = open_output();
 	store_start(start);
 	if (cmd_argc > 0)
-		start_command(cmd_argv);
-	record(device);
-	s = finish(device);
+		pcs_command(cmd_argv);
+	while (!ended())
+		pcs_wait(device, -1, -1, take);
+	s = pcs_finish(device, take);
 	store_stop(s.lost);
 	if (failed)
 		return cmd_status;
 	say_missing(&s);
-	return status();
+	return cmd_argc > 0 ? pcs_status() : 0;
 }

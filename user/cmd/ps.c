@@ -3,25 +3,7 @@
 #include <sys/sysinfo.h>
 
 #include "../cmdlib/cmd.h"
-
-#define SPARE 8 /* room for processes that start while we ask */
-
-/* All processes, count of them. */
-static struct psinfo *
-processes(int *count)
-{
-	struct psinfo *info = NULL;
-	int room = 0, n;
-
-	while ((n = psinfo(info, room)) > room) {
-		room = n + SPARE;
-		info = cmd_realloc(info, room * sizeof(*info));
-	}
-	if (n < 0)
-		cmd_die("psinfo");
-	*count = n;
-	return info;
-}
+#include "../cmdlib/processes.h"
 
 static int
 by_pid(const void *a, const void *b)

@@ -149,7 +149,25 @@ elfsym_load(struct elfsyms *syms, const char *path)
 	if (!find_tables(syms, h, &t))
 		return "no symbols";
 	collect(syms, &t);
+	syms->end = UINT64_MAX;
+	elfsym_value(syms, "etext", &syms->end);
 	return syms->count > 0 ? NULL : "no symbols";
+}
+
+size_t
+elfsym_find(const struct elfsyms *syms, uint64_t address)
+{
+	size_t low = 0, high = syms->count; /* the first one past it */
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (syms->text[middle].value <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low == 0 || address >= syms->end ? syms->count : low - 1;
 }
 
 bool

@@ -19,6 +19,7 @@ struct elfsyms {
 	 * each. */
 	struct elfsym *text;
 	size_t count;
+	uint64_t end; /* of text, where the symbols tell */
 	/* The file, which the names point into. */
 	char *image;
 	size_t size;
@@ -37,5 +38,8 @@ void elfsym_kernel(struct elfsyms *syms, const char *path, uint64_t *start,
  * none. */
 bool elfsym_value(const struct elfsyms *syms, const char *name,
 		  uint64_t *value);
+
+/* The number of the function that holds an address; their count: none. */
+size_t elfsym_find(const struct elfsyms *syms, uint64_t address);
 
 #endif

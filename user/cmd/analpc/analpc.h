@@ -6,33 +6,25 @@
 #ifndef ANALPC_H
 #define ANALPC_H
 
-#include <sys/pcs.h>
-
 #include "../../cmdlib/cmd.h"
 #include "../../cmdlib/elfsym.h"
+#include "../../cmdlib/pcsread.h"
+#include "../../cmdlib/table.h"
 
-#define HARTS  16 /* what four bits can tell */
 #define LEVELS 16
-#define PIDS   32768
-#define TYPES  (MKERNELI + 1)
 
 /* A stream, added up, in hits. */
 struct profile {
+	struct pcs_walk walk;
 	unsigned int start, stop; /* seconds since 1970 */
-	bool stopped;             /* there was a STOP */
 	struct ISAMPLE *requests;
-	size_t requests_count;
-	uint64_t total;
-	uint64_t lost;
-	bool lost_more; /* a header couldn't hold how many */
-	uint64_t of_type[TYPES];
+	size_t requests_count, requests_room;
 	uint64_t of_level[LEVELS]; /* in the kernel, recorded one by one */
-	uint64_t of_hart[HARTS], idle_of[HARTS];
 	struct {
 		uint64_t user, kernel;
-	} of_pid[PIDS]; /* recorded one by one */
+	} of_pid[PCS_PIDS]; /* recorded one by one */
 	struct PSAMPLE *samples;
-	size_t samples_count;
+	size_t samples_count, samples_room;
 };
 
 /* Read a stream. What can't be one ends the command; one that is cut off is
@@ -44,7 +36,6 @@ struct program {
 	int pid; /* OTHERS: all processes that have none of their own */
 	const char *path;
 	struct elfsyms syms;
-	uint64_t end;   /* of text, where the symbols tell */
 	uint64_t *hits; /* of each symbol, and then of none */
 };
 #define OTHERS       0

@@ -17,7 +17,7 @@ static size_t programs_count, programs_room;
 static void
 program_add(int pid, const char *path)
 {
-	struct program p = {.pid = pid, .path = path, .end = UINT64_MAX};
+	struct program p = {.pid = pid, .path = path};
 
 	if (programs_count == programs_room)
 		programs = cmd_grow(programs, &programs_room, sizeof(p));
@@ -34,7 +34,6 @@ program_load(struct program *p)
 		cmd_error("%s: %s", p->path, wrong);
 	if (wrong)
 		exit(cmd_status);
-	elfsym_value(&p->syms, "etext", &p->end);
 	size = (p->syms.count + 1) * sizeof(*p->hits);
 	p->hits = memset(cmd_alloc(size), 0, size);
 }
@@ -46,7 +45,7 @@ program_option(char *text)
 	char *path = text, *pid = cmd_piece(&path, "=");
 	unsigned long n = cmd_number(pid, "PID=PROGRAM");
 
-	if (!path || !*path || n == 0 || n >= PIDS)
+	if (!path || !*path || n == 0 || n >= PCS_PIDS)
 		cmd_usage("not PID=PROGRAM: %s", pid);
 	program_add(n, path);
 }

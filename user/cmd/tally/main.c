@@ -1,0 +1,125 @@
+/* tally's options, and a command's run: see tally.h. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tally.h"
+
+#define SYNOPSIS                              \
+	"[-ku] [-n COUNT] [-o FILE] [-r HZ] " \
+	"-t [SECONDS] | COMMAND [ARGUMENT ...]"
+#define LIMIT  20
+#define RATE   1000
+#define HZ_MAX 20000
+#define BAR    20
+#define WIDTH  79
+
+size_t limit = LIMIT;
+unsigned int rate = RATE;
+bool only_kernel, only_user;
+static const char *path = "-";
+
+static void
+options(void)
+{
+	int c;
+
+	while ((c = cmd_option("+kn:o:r:tu")) != -1) {
+		if (c == 'n')
+			limit = cmd_number(cmd_value, "a number of functions");
+		else if (c == 'o')
+			path = cmd_value;
+		else if (c == 'r')
+			rate = cmd_number(cmd_value, "a number of Hz");
+	}
+	only_kernel = cmd_given['k'];
+	only_user = cmd_given['u'];
+	if (rate == 0 || rate > HZ_MAX)
+		cmd_usage("not a number of Hz, 1 to %d: %u", HZ_MAX, rate);
+	if (only_kernel && only_user)
+		cmd_usage("only -k or only -u");
+	if (cmd_given['t'] && cmd_given['o'])
+		cmd_usage("-t has no file to write");
+}
+
+static void
+open_output(void)
+{
+	if (strcmp(path, "-") == 0)
+		return;
+	out.fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (out.fd < 0)
+		cmd_die("%s", path);
+}
+
+static double
+now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static void
+report(double seconds, uint64_t lost)
+{
+	struct table t = {.bar = BAR};
+
+	for (int i = 0; i < cmd_argc; i++)
+		out_printf("%s%s", i ? " " : "", cmd_argv[i]);
+	out_printf("\n%.3f s at %u Hz, ", seconds, rate);
+	report_total(lost);
+	out_char('\n');
+	if (pcs_hits(&seen, PCS_ALL, PCS_ALL) == 0)
+		return;
+	report_states(&t);
+	report_harts(WIDTH);
+	report_functions(&t, limit);
+	report_processes(&t);
+	free(t.rows);
+}
+
+static void
+run(void)
+{
+	double start, seconds;
+	uint64_t lost;
+	int device = count_open();
+
+	open_output();
+	pcs_catch_signals();
+	clock_set();
+	start = now();
+	pcs_ask(device, only_kernel ? PROF_KERNEL : PROF_ALL, 0);
+	count_command(pcs_command(cmd_argv), cmd_argv[0]);
+	while (!pcs_ended()) {
+		pcs_wait(device, -1, LOOK, count_buffer);
+		count_look();
+	}
+	lost = pcs_finish(device, count_buffer).lost;
+	seconds = now() - start;
+	clock_restore();
+	report(seconds, lost);
+}
+
+int
+main(int argc, char **argv)
+{
+	unsigned long seconds = 0;
+
+	cmd_start(argc, argv, "tally", SYNOPSIS);
+	options();
+	cmd_operands(cmd_given['t'] ? 0 : 1, cmd_given['t'] ? 1 : CMD_MANY);
+	if (!cmd_given['t']) {
+		run();
+		cmd_done();
+		return pcs_status() ? pcs_status() : cmd_status;
+	}
+	if (cmd_argc > 0)
+		seconds = cmd_number(cmd_argv[0], "a number of seconds");
+	live(seconds);
+	return cmd_done();
+}

@@ -1,0 +1,155 @@
+/* The tables. */
+#include <string.h>
+
+#include "tally.h"
+
+#define UNKNOWN "?" /* a function without a symbol */
+#define BAR_MAX 64
+
+/* What a hart may be doing: both types of records for it. */
+static const struct {
+	const char *name;
+	char mark; /* in bars */
+	int one, many;
+} states[] = {
+    {"user", 'u', USER, MUSER},
+    {"kernel", 'k', KERNEL, MKERNEL},
+    {"interrupt", 'i', KERNELI, MKERNELI},
+    {"idle", '.', 0, IDLE},
+};
+#define STATES (sizeof(states) / sizeof(states[0]))
+
+static uint64_t
+hits_of(int hart, size_t state)
+{
+	return pcs_hits(&seen, hart, states[state].one) +
+	       pcs_hits(&seen, hart, states[state].many);
+}
+
+void
+report_total(uint64_t lost)
+{
+	unsigned long long total = pcs_hits(&seen, PCS_ALL, PCS_ALL);
+	char part[TABLE_PART];
+
+	out_printf("%llu samples, %llu lost", total, (unsigned long long)lost);
+	if (lost)
+		out_printf(" (%s %% of all)",
+			   table_part(lost, total + lost, part));
+}
+
+void
+report_states(struct table *t)
+{
+	for (size_t i = 0; i < STATES; i++)
+		table_row(t, hits_of(PCS_ALL, i), "%s", states[i].name);
+	table_print(t, "time", pcs_hits(&seen, PCS_ALL, PCS_ALL), SIZE_MAX);
+}
+
+int
+hart_count(void)
+{
+	struct sysinfo machine;
+
+	if (sysinfo(&machine, sizeof(machine)) < 0)
+		cmd_die("sysinfo");
+	return machine.harts;
+}
+
+/* The states' shares of a bar. */
+static const char *
+hart_bar(int hart, uint64_t total, size_t width, char bar[BAR_MAX + 1])
+{
+	uint64_t before = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < STATES && total; i++) {
+		before += hits_of(hart, i);
+		while (n < (before * width + total / 2) / total)
+			bar[n++] = states[i].mark;
+	}
+	bar[n] = '\0';
+	return bar;
+}
+
+void
+report_harts(int columns)
+{
+	const char *title = "hart  samples   user kernel   intr   idle";
+	int width = columns - (int)strlen(title) - 2;
+	int harts = hart_count();
+	char part[TABLE_PART], bar[BAR_MAX + 1];
+
+	if (width < 0)
+		width = 0;
+	if (width > BAR_MAX)
+		width = BAR_MAX;
+	out_printf("\n%s\n", title);
+	for (int hart = 0; hart < harts; hart++) {
+		uint64_t total = pcs_hits(&seen, hart, PCS_ALL);
+
+		out_printf("%4d %8llu", hart, (unsigned long long)total);
+		for (size_t i = 0; i < STATES; i++)
+			out_printf(" %6s",
+				   table_part(hits_of(hart, i), total, part));
+		out_printf(" %s\n", hart_bar(hart, total, width, bar));
+	}
+}
+
+/* --- Functions and processes --- */
+
+/* Samples that have a function. */
+static uint64_t
+placed(void)
+{
+	uint64_t hits = 0;
+
+	for (size_t i = 0; i < all_processes_count; i++)
+		hits += all_processes[i].user + all_processes[i].kernel;
+	return hits;
+}
+
+static void
+function_rows(struct table *t, const struct process *p)
+{
+	size_t count = p->program ? p->program->syms.count : 0;
+
+	for (size_t i = 0; i <= count; i++) {
+		const char *f = UNKNOWN;
+
+		if (i < count)
+			f = p->program->syms.text[i].name;
+		if (p == &all_processes[KERNEL_SPACE])
+			table_row(t, p->functions[i], "%s [kernel]", f);
+		else
+			table_row(t, p->functions[i], "%s [%s %d]", f,
+				  *p->name ? p->name : "process", p->pid);
+	}
+}
+
+void
+report_functions(struct table *t, size_t rows)
+{
+	count_functions();
+	for (size_t i = 0; i < all_processes_count; i++)
+		if (i == KERNEL_SPACE || all_processes[i].user)
+			function_rows(t, &all_processes[i]);
+	table_print(t, "function", placed(), rows);
+}
+
+void
+report_processes(struct table *t)
+{
+	for (size_t i = 0; i < all_processes_count; i++) {
+		const struct process *p = &all_processes[i];
+		unsigned long long kernel = p->kernel;
+
+		if (p->pid == 0)
+			table_row(t, p->user + kernel, "none");
+		else
+			table_row(
+			    t, p->user + kernel, "%s %d, in the kernel %llu",
+			    *p->name ? p->name : "process", p->pid, kernel);
+	}
+	table_print(t, "process", placed(), SIZE_MAX);
+}

@@ -1,0 +1,165 @@
+/* The records of pcs: see pcsread.h. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd.h"
+#include "pcsread.h"
+
+#define SHORT_LIMIT 32767
+#define HEADER      sizeof(struct LOGBUF_HDR)
+#define UNIT        8 /* bytes: records are multiples of it */
+#define MESSAGE_MAX 128
+
+/* What is at the current place can't be. */
+static _Noreturn void CMD_PRINTF(2, 3)
+    corrupt(const struct pcs_walk *w, const char *format, ...)
+{
+	char what[MESSAGE_MAX];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	cmd_error("%s: byte %zu: %s", w->name, w->at, what);
+	exit(cmd_status);
+}
+
+uint64_t
+pcs_hits(const struct pcs_walk *w, int hart, int type)
+{
+	uint64_t hits = 0;
+
+	for (int h = 0; h < PCS_HARTS; h++)
+		for (int t = 0; t < PCS_TYPES; t++)
+			if ((hart == PCS_ALL || hart == h) &&
+			    (type == PCS_ALL || type == t))
+				hits += w->hits[h][t];
+	return hits;
+}
+
+void
+pcs_buffer(struct pcs_walk *w, const void *logbuf)
+{
+	const struct LOGBUF_HDR *h = logbuf;
+
+	if (w->stopped)
+		corrupt(w, "more after STOP");
+	if (h->h_unused > BSIZE - HEADER ||
+	    (BSIZE - HEADER - h->h_unused) % UNIT != 0)
+		corrupt(w, "%u bytes unused", h->h_unused);
+	if (h->h_numlost < 0)
+		corrupt(w, "%d records lost", h->h_numlost);
+	w->lost += h->h_numlost;
+	w->lost_more |= h->h_numlost == SHORT_LIMIT;
+	w->next = (const char *)logbuf + HEADER;
+	w->left = BSIZE - HEADER - h->h_unused;
+	w->before = 0;
+	w->at += HEADER;
+}
+
+/* The current record as one of this size. */
+static const void *
+whole(const struct pcs_walk *w, size_t size)
+{
+	if (size > w->left)
+		corrupt(w, "a record beyond the end of its buffer");
+	return w->next;
+}
+
+static size_t
+see_sample(struct pcs_walk *w)
+{
+	const struct PSAMPLE *s = whole(w, sizeof(*s));
+
+	if (s->pid < 0)
+		corrupt(w, "no process has the id %d", s->pid);
+	w->hits[pcs_hart(s)][(int)s->type]++;
+	return sizeof(*s);
+}
+
+static size_t
+see_count(struct pcs_walk *w)
+{
+	const struct MSAMPLE *m = whole(w, sizeof(*m));
+
+	if (m->count <= 0)
+		corrupt(w, "a count of %d", m->count);
+	if ((unsigned char)m->cfill >= PCS_HARTS)
+		corrupt(w, "no hart has the number %d", m->cfill);
+	w->hits[(int)m->cfill][(int)m->type] += m->count;
+	return sizeof(*m);
+}
+
+static size_t
+see_stack(const struct pcs_walk *w)
+{
+	const struct STKSAMPLE *s = whole(w, sizeof(*s));
+
+	if (!pcs_is_sample(w->before))
+		corrupt(w, "a stack without a sample");
+	if (s->nkernel < 0 || s->nkernel > s->n)
+		corrupt(w, "a stack of %d, %d of them in the kernel", s->n,
+			s->nkernel);
+	whole(w, STACK_BYTES(s->n));
+	return STACK_BYTES(s->n);
+}
+
+static size_t
+see_time(const struct pcs_walk *w, bool right)
+{
+	if (!right)
+		corrupt(w, "START or STOP in the midst");
+	whole(w, sizeof(struct SSAMPLE));
+	return sizeof(struct SSAMPLE);
+}
+
+/* Look at the current record; gives its size. */
+static size_t
+see(struct pcs_walk *w)
+{
+	int type = (unsigned char)*w->next;
+
+	switch (type) {
+	case KERNEL:
+	case USER:
+	case KERNELI:
+		return see_sample(w);
+	case IDLE:
+	case MKERNEL:
+	case MUSER:
+	case MKERNELI:
+		return see_count(w);
+	case START:
+		return see_time(w, w->at == HEADER);
+	case STOP:
+		w->stopped = true;
+		return see_time(w, w->left == UNIT);
+	case IOCTL:
+		whole(w, sizeof(struct ISAMPLE));
+		return sizeof(struct ISAMPLE);
+	case STACK:
+		return see_stack(w);
+	default:
+		corrupt(w, "no type of record: %d", type);
+	}
+}
+
+const void *
+pcs_next(struct pcs_walk *w)
+{
+	const char *record = w->next;
+	size_t size;
+
+	if (w->left == 0) {
+		/* To the end of the buffer. */
+		w->at += (BSIZE - w->at % BSIZE) % BSIZE;
+		return NULL;
+	}
+	size = see(w);
+	w->before = (unsigned char)*record;
+	w->next += size;
+	w->at += size;
+	w->left -= size;
+	return record;
+}

@@ -1,0 +1,99 @@
+/* See table.h. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "table.h"
+
+#define TEXT_MAX 512
+
+struct table_row {
+	uint64_t hits;
+	size_t order; /* among equals */
+	char *text;
+};
+
+void
+table_row(struct table *t, uint64_t hits, const char *format, ...)
+{
+	char text[TEXT_MAX];
+	va_list args;
+
+	if (hits == 0)
+		return;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (t->count == t->room)
+		t->rows = cmd_grow(t->rows, &t->room, sizeof(*t->rows));
+	t->rows[t->count] = (struct table_row){
+	    .hits = hits,
+	    .order = t->count,
+	    .text = strcpy(cmd_alloc(strlen(text) + 1), text),
+	};
+	t->count++;
+}
+
+static int
+most_first(const void *left, const void *right)
+{
+	const struct table_row *a = left, *b = right;
+
+	if (a->hits != b->hits)
+		return a->hits > b->hits ? -1 : 1;
+	return a->order < b->order ? -1 : 1;
+}
+
+const char *
+table_part(uint64_t hits, uint64_t total, char text[TABLE_PART])
+{
+	unsigned int permille = total ? hits * 1000 / total : 0;
+
+	snprintf(text, TABLE_PART, "%u.%u", permille / 10, permille % 10);
+	return text;
+}
+
+/* A line, cut to the width. */
+static void
+print(const struct table *t, const char *hits, const char *part,
+      const char *bar, const char *text)
+{
+	char line[TEXT_MAX + 64];
+	int n = snprintf(line, sizeof(line), "%8s %7s ", hits, part);
+
+	if (t->bar)
+		n += snprintf(line + n, sizeof(line) - n, "%-*s ", t->bar, bar);
+	snprintf(line + n, sizeof(line) - n, "%s", text);
+	if (t->width)
+		line[t->width < TEXT_MAX ? t->width : TEXT_MAX] = '\0';
+	out_string(line);
+	out_char('\n');
+}
+
+static void
+print_row(const struct table *t, const struct table_row *row, uint64_t total)
+{
+	char hits[24], part[TABLE_PART], bar[TEXT_MAX] = "";
+	uint64_t most = t->rows[0].hits;
+
+	snprintf(hits, sizeof(hits), "%llu", (unsigned long long)row->hits);
+	memset(bar, '#', (row->hits * t->bar + most / 2) / most);
+	print(t, hits, table_part(row->hits, total, part), bar, row->text);
+}
+
+void
+table_print(struct table *t, const char *title, uint64_t total, size_t limit)
+{
+	if (t->count == 0)
+		return;
+	qsort(t->rows, t->count, sizeof(*t->rows), most_first);
+	out_char('\n');
+	print(t, "samples", "%", "", title);
+	for (size_t i = 0; i < t->count; i++) {
+		if (i < limit)
+			print_row(t, &t->rows[i], total);
+		free(t->rows[i].text);
+	}
+	t->count = 0;
+}
