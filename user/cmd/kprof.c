@@ -12,6 +12,7 @@
 
 #include "../cmdlib/cmd.h"
 #include "../cmdlib/elfsym.h"
+#include "../cmdlib/table.h"
 
 #define SYNOPSIS "[-n COUNT] [NAMELIST [DATA]]"
 #define NAMELIST "/boot/kernel"
@@ -25,11 +26,6 @@ struct profile {
 	const unsigned char *words;
 	size_t buckets;
 	uint64_t base; /* of text */
-};
-
-struct function {
-	const struct elfsym *symbol;
-	uint64_t ticks;
 };
 
 static uint64_t
@@ -70,12 +66,9 @@ bucket(const struct profile *p, uint64_t address)
 }
 
 /* The functions that have ticks. */
-static struct function *
-charge(const struct profile *p, const struct elfsyms *syms, size_t *count)
+static void
+charge(const struct profile *p, const struct elfsyms *syms, struct table *t)
 {
-	struct function *f = cmd_alloc(syms->count * sizeof(*f));
-	size_t n = 0;
-
 	for (size_t i = 0; i < syms->count; i++) {
 		const struct elfsym *s = &syms->text[i];
 		size_t last = p->buckets;
@@ -85,45 +78,23 @@ charge(const struct profile *p, const struct elfsyms *syms, size_t *count)
 			last = bucket(p, s[1].value);
 		for (size_t b = bucket(p, s->value); b < last; b++)
 			ticks += word(p, WORDS_BEFORE + b);
-		if (ticks > 0)
-			f[n++] = (struct function){s, ticks};
+		table_row(t, ticks, "%s", s->name);
 	}
-	*count = n;
-	return f;
-}
-
-static int
-most_first(const void *left, const void *right)
-{
-	const struct function *a = left, *b = right;
-
-	if (a->ticks != b->ticks)
-		return a->ticks > b->ticks ? -1 : 1;
-	return a->symbol->value < b->symbol->value ? -1 : 1;
 }
 
 static void
 print(const struct profile *p, const struct elfsyms *syms, size_t limit)
 {
 	unsigned long long total = word(p, 0), inside = word(p, 1);
-	struct function *f;
-	size_t count;
+	struct table t = {0};
 
 	out_printf("total: %llu\tin kernel text: %llu\t"
 		   "outside kernel text: %llu\n",
 		   total, inside, total - inside);
 	if (total == 0)
 		return;
-	f = charge(p, syms, &count);
-	qsort(f, count, sizeof(*f), most_first);
-	for (size_t i = 0; i < count && i < limit; i++) {
-		unsigned long long permille = f[i].ticks * 1000 / total;
-
-		out_printf("%8llu %5llu.%llu %s\n",
-			   (unsigned long long)f[i].ticks, permille / 10,
-			   permille % 10, f[i].symbol->name);
-	}
-	free(f);
+	charge(p, syms, &t);
+	table_print(&t, NULL, total, limit);
 }
 
 int

@@ -31,23 +31,15 @@ print_time(uint64_t seconds)
 static void
 print_name(const struct elfsyms *syms, uint64_t address)
 {
-	size_t low = 0, high = syms->count;
+	size_t i = elfsym_find(syms, address);
 
-	while (low < high) { /* those before low begin at or below it */
-		size_t middle = (low + high) / 2;
-
-		if (syms->text[middle].value <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0)
+	if (i == syms->count)
 		out_printf("0x%" PRIx64, address);
-	else if (syms->text[low - 1].value == address)
-		out_string(syms->text[low - 1].name);
+	else if (syms->text[i].value == address)
+		out_string(syms->text[i].name);
 	else
-		out_printf("%s+0x%" PRIx64, syms->text[low - 1].name,
-			   address - syms->text[low - 1].value);
+		out_printf("%s+0x%" PRIx64, syms->text[i].name,
+			   address - syms->text[i].value);
 }
 
 static void

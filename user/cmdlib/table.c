@@ -88,8 +88,10 @@ table_print(struct table *t, const char *title, uint64_t total, size_t limit)
 	if (t->count == 0)
 		return;
 	qsort(t->rows, t->count, sizeof(*t->rows), most_first);
-	out_char('\n');
-	print(t, "samples", "%", "", title);
+	if (title) {
+		out_char('\n');
+		print(t, "samples", "%", "", title);
+	}
 	for (size_t i = 0; i < t->count; i++) {
 		if (i < limit)
 			print_row(t, &t->rows[i], total);

@@ -18,8 +18,8 @@ struct table {
 void table_row(struct table *t, uint64_t hits, const char *format, ...)
     CMD_PRINTF(3, 4);
 
-/* Print at most limit rows below a title, and empty the table; without rows
- * nothing. Parts are of total. */
+/* Print at most limit rows below a title, if not NULL, and empty the table;
+ * without rows nothing. Parts are of total. */
 void table_print(struct table *t, const char *title, uint64_t total,
 		 size_t limit);
 

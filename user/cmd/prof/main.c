@@ -26,7 +26,6 @@ struct function {
 
 static const char *profile = "mon.out", *program = "a.out";
 static struct elfsyms symbols;
-static uint64_t text_end;
 static bool counts_calls;          /* it was compiled with -pg */
 static struct function *functions; /* by address, as symbols.text */
 static double total;               /* ticks */
@@ -35,17 +34,9 @@ static double total;               /* ticks */
 static struct function *
 function_at(uint64_t pc)
 {
-	size_t low = 0, high = symbols.count;
+	size_t i = elfsym_find(&symbols, pc);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (symbols.text[middle].value <= pc)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > 0 ? &functions[low - 1] : NULL;
+	return i < symbols.count ? &functions[i] : NULL;
 }
 
 static _Noreturn void
@@ -60,7 +51,7 @@ check_text(uint64_t pc)
 {
 	char why[64];
 
-	if (pc < symbols.text[0].value || pc >= text_end) {
+	if (pc < symbols.text[0].value || pc >= symbols.end) {
 		snprintf(why, sizeof(why), "has no text at %#llx",
 			 (unsigned long long)pc);
 		not_of_program(why);
@@ -147,8 +138,6 @@ load(void)
 		cmd_error("%s: %s", program, wrong);
 	if (wrong)
 		exit(cmd_status);
-	if (!elfsym_value(&symbols, "etext", &text_end))
-		text_end = UINT64_MAX;
 	counts_calls = elfsym_value(&symbols, "_mcount", &mcount);
 	functions = cmd_alloc(symbols.count * sizeof(*functions));
 	for (size_t i = 0; i < symbols.count; i++)

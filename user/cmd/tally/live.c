@@ -15,6 +15,7 @@
 #define COLUMNS        80
 
 static struct termios before; /* the terminal's settings */
+static bool quit;             /* q was typed */
 
 static void
 restore(void)
@@ -48,8 +49,8 @@ over(void)
 
 	while (read(STDOUT_FILENO, &key, 1) == 1)
 		if (key == 'q' || key == 'Q')
-			return true;
-	return pcs_interrupted || pcs_terminated;
+			quit = true;
+	return quit || pcs_interrupted || pcs_terminated;
 }
 
 static void
@@ -94,9 +95,9 @@ live(unsigned long seconds)
 	unsigned long frames = 0;
 	int device;
 
+	pcs_catch_signals();
 	keys_open();
 	device = count_open();
-	pcs_catch_signals();
 	clock_set();
 	while (!over() && (seconds == 0 || frames++ < seconds)) {
 		long end = now() + FRAME, left = FRAME;

@@ -120,6 +120,8 @@ main(int argc, char **argv)
 	}
 	if (cmd_argc > 0)
 		seconds = cmd_number(cmd_argv[0], "a number of seconds");
+	if (cmd_argc > 0 && seconds == 0)
+		cmd_usage("not a number of seconds: 0");
 	live(seconds);
 	return cmd_done();
 }

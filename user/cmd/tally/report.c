@@ -137,19 +137,25 @@ report_functions(struct table *t, size_t rows)
 	table_print(t, "function", placed(), rows);
 }
 
+static void
+process_row(struct table *t, const struct process *p)
+{
+	const char *name = *p->name ? p->name : "process";
+	uint64_t hits = p->user + p->kernel;
+
+	if (p->pid == 0)
+		table_row(t, hits, "none");
+	else if (only_kernel || only_user)
+		table_row(t, hits, "%s %d", name, p->pid);
+	else
+		table_row(t, hits, "%s %d, in the kernel %llu", name, p->pid,
+			  (unsigned long long)p->kernel);
+}
+
 void
 report_processes(struct table *t)
 {
-	for (size_t i = 0; i < all_processes_count; i++) {
-		const struct process *p = &all_processes[i];
-		unsigned long long kernel = p->kernel;
-
-		if (p->pid == 0)
-			table_row(t, p->user + kernel, "none");
-		else
-			table_row(
-			    t, p->user + kernel, "%s %d, in the kernel %llu",
-			    *p->name ? p->name : "process", p->pid, kernel);
-	}
+	for (size_t i = 0; i < all_processes_count; i++)
+		process_row(t, &all_processes[i]);
 	table_print(t, "process", placed(), SIZE_MAX);
 }
