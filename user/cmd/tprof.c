@@ -4,7 +4,6 @@
  * As Plan 9's, it looks at a process that runs already. There the kernel had
  * been told to profile it; here that is done now, by the device pcs.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -64,8 +63,8 @@ load(const char *name)
 	size_t size;
 
 	if (!path) {
-		errno = ENOENT;
-		cmd_die("%s", name);
+		cmd_error("%s: no such program is found", name);
+		exit(cmd_status);
 	}
 	wrong = elfsym_load(&syms, path);
 	if (wrong && *wrong)

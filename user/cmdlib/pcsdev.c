@@ -121,8 +121,8 @@ pcs_wait(int device, int fd, int timeout, pcs_work *work)
 
 	if (poll(fds, fd < 0 ? 2 : 3, timeout) <= 0)
 		return; /* a signal, or time is over */
-	if (fds[0].revents)
-		take(device, work);
+	while (take(device, work))
+		;
 	if (fds[1].revents)
 		(void)!read(wakeup[0], &byte, 1);
 }

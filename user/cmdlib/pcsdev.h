@@ -36,9 +36,9 @@ extern volatile sig_atomic_t pcs_interrupted, pcs_terminated;
 void pcs_catch_signals(void);
 
 /*
- * Work on what the device gives, until a signal has come, or fd (-1: none) can
- * be read, or for so many milliseconds (-1: no limit). One buffer or none may
- * be enough.
+ * Wait until the device gives something, a signal has come, or fd (-1: none)
+ * can be read, but for so many milliseconds at most (-1: no limit). Then work
+ * on all that the device has.
  */
 void pcs_wait(int device, int fd, int timeout, pcs_work *work);
 

@@ -29,8 +29,8 @@ void clock_restore(void);
 /* --- Samples --- */
 
 struct program {
-	const char *path; /* NULL: it isn't known */
-	struct elfsyms syms;
+	const char *path;
+	struct elfsyms syms; /* none, if it has none or can't be read */
 };
 
 /* Whose functions are charged: KERNEL_SPACE, or a program run by a process. */
