@@ -5,7 +5,6 @@
  * a zombie, holds its status, its times, and the stack that its last thread
  * stands on until the very end; the parent's wait frees that.
  */
-#include <limits.h>
 #include <sys/wait.h>
 
 #include "../clock.h"
@@ -186,23 +185,6 @@ sys_poweroff(const unsigned long *arg)
 	machine_poweroff(WEXITSTATUS(STATUS_EXITED(arg[0])));
 }
 
-/* What waitpid looks for. */
-struct wanted {
-	pid_t pid;  /* as given to waitpid */
-	pid_t pgrp; /* the caller's, for pid 0 */
-	int options;
-};
-
-static bool
-is_wanted(const struct proc *child, const struct wanted *w)
-{
-	if (w->pid > 0)
-		return child->pid == w->pid;
-	if (w->pid == -1)
-		return true;
-	return child->pgrp == (w->pid == 0 ? w->pgrp : -w->pid);
-}
-
 /* Has child news of a kind that was asked for? */
 static bool
 has_news(const struct proc *child, int options)
@@ -216,7 +198,7 @@ has_news(const struct proc *child, int options)
 /* The first of the current process's children with news that is wanted, or
  * NULL; is there *any that may have some? proc_tree_lock is held. */
 static struct proc *
-find_child(const struct wanted *w, bool *any)
+find_child(pid_t pid, int options, bool *any)
 {
 	struct list *l;
 
@@ -224,10 +206,10 @@ find_child(const struct wanted *w, bool *any)
 	list_each (l, &current->proc->children) {
 		struct proc *child = container_of(l, struct proc, sibling);
 
-		if (!is_wanted(child, w))
+		if (!proc_meant(child, pid))
 			continue;
 		*any = true;
-		if (has_news(child, w->options))
+		if (has_news(child, options))
 			return child;
 	}
 	return NULL;
@@ -236,15 +218,15 @@ find_child(const struct wanted *w, bool *any)
 /* Wait for such a child, unless the options say not to. 0 and *child, which
  * may be NULL then; -ECHILD or -ERESTART. proc_tree_lock is held. */
 static int
-await_child(const struct wanted *w, struct proc **child)
+await_child(pid_t pid, int options, struct proc **child)
 {
 	int interrupted = 0;
 	bool any;
 
-	while ((*child = find_child(w, &any)) == NULL) {
+	while ((*child = find_child(pid, options, &any)) == NULL) {
 		if (!any)
 			return -ECHILD;
-		if (w->options & WNOHANG || interrupted != 0)
+		if (options & WNOHANG || interrupted != 0)
 			return interrupted;
 		interrupted = wait_on(&current->proc->child_wait,
 				      &proc_tree_lock);
@@ -294,24 +276,21 @@ collect(struct proc *child, int *status)
 long
 sys_waitpid(const unsigned long *arg)
 {
-	struct wanted w = {.pid = arg[0], .options = arg[2]};
+	pid_t pid = arg[0];
 	uintptr_t user_status = arg[1];
+	int options = arg[2], status;
 	struct proc *child;
 	bool zombie;
-	int status;
 	long r;
 
-	if (w.options & ~WAIT_OPTIONS)
+	if (options & ~WAIT_OPTIONS)
 		return -EINVAL;
-	if (w.pid == INT_MIN)
-		return -ECHILD; /* names no group */
 	/* Before a child is given up, for then it's too late to fail. */
 	r = user_status != 0 ? probe_int(user_status) : 0;
 	if (r < 0)
 		return r;
 	spin_lock(&proc_tree_lock);
-	w.pgrp = current->proc->pgrp;
-	r = await_child(&w, &child);
+	r = await_child(pid, options, &child);
 	if (r < 0 || child == NULL) {
 		spin_unlock(&proc_tree_lock);
 		return r;

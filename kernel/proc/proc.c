@@ -2,10 +2,9 @@
  * The table of processes, and the calls that ask about a process or change
  * it in small ways.
  *
- * A process can be found by its pid and by its group, each through a hash
- * table, and by its parent, through the parent's list of children; nothing
- * but `kill -1` and psinfo walks the list of all. A pid isn't given out
- * again while it names a living process or a group.
+ * Whoever looks for a process, or for a group of them, walks the list of all:
+ * there are few. A pid isn't given out again while it names a process or a
+ * group.
  */
 #include "proc.h"
 
@@ -15,7 +14,6 @@
 #include "../syscall.h"
 #include "../trap.h"
 
-#define HASH_SIZE 128 /* a power of two */
 /* Each process keeps at most two pids busy, its own and its group's: so
  * with this many there is always one left to find. */
 #define PROC_MAX   (PID_MAX / 2)
@@ -27,23 +25,13 @@ struct proc *init_proc;
 struct list proc_list = LIST_INIT(proc_list);
 unsigned int proc_count;
 
-/* Under proc_tree_lock. */
-static struct list by_pid[HASH_SIZE], by_group[HASH_SIZE];
-static pid_t last_pid;
-
-static struct list *
-hash_chain(struct list *table, pid_t pid)
-{
-	return &table[pid & (HASH_SIZE - 1)];
-}
-
 struct proc *
 proc_find(pid_t pid)
 {
-	struct list *chain = hash_chain(by_pid, pid), *l;
+	struct list *l;
 
-	list_each (l, chain) {
-		struct proc *p = container_of(l, struct proc, hash_link);
+	list_each (l, &proc_list) {
+		struct proc *p = container_of(l, struct proc, all_link);
 
 		if (p->pid == pid)
 			return p;
@@ -51,34 +39,32 @@ proc_find(pid_t pid)
 	return NULL;
 }
 
-struct list *
-proc_group_chain(pid_t pgrp)
-{
-	return hash_chain(by_group, pgrp);
-}
-
 bool
 proc_group_exists(pid_t pgrp)
 {
-	struct list *chain = proc_group_chain(pgrp), *l;
+	struct list *l;
 
-	list_each (l, chain)
-		if (container_of(l, struct proc, pgrp_link)->pgrp == pgrp)
+	list_each (l, &proc_list)
+		if (container_of(l, struct proc, all_link)->pgrp == pgrp)
 			return true;
 	return false;
 }
 
-static void
-set_group(struct proc *p, pid_t pgrp)
+bool
+proc_meant(const struct proc *p, pid_t pid)
 {
-	list_remove(&p->pgrp_link);
-	p->pgrp = pgrp;
-	list_append(proc_group_chain(pgrp), &p->pgrp_link);
+	if (pid > 0)
+		return p->pid == pid;
+	if (pid == 0)
+		return p->pgrp == current->proc->pgrp;
+	return pid == -1 || -p->pgrp == pid;
 }
 
 static pid_t
 next_pid(void)
 {
+	static pid_t last_pid;
+
 	do {
 		last_pid = last_pid % PID_MAX + 1;
 	} while (proc_find(last_pid) != NULL || proc_group_exists(last_pid));
@@ -100,12 +86,13 @@ proc_enter(struct proc *p, struct proc *parent)
 	list_each (l, &p->threads)
 		container_of(l, struct thread, proc_link)->tid = p->pid;
 	list_append(&proc_list, &p->all_link);
-	list_append(hash_chain(by_pid, p->pid), &p->hash_link);
-	set_group(p, parent != NULL ? parent->pgrp : p->pid);
-	p->parent = parent;
-	p->ppid = parent != NULL ? parent->pid : 0;
-	if (parent != NULL)
+	p->pgrp = p->pid;
+	if (parent != NULL) {
+		p->parent = parent;
+		p->ppid = parent->pid;
+		p->pgrp = parent->pgrp;
 		list_append(&parent->children, &p->sibling);
+	}
 	spin_unlock(&proc_tree_lock);
 	return 0;
 }
@@ -115,8 +102,6 @@ proc_leave(struct proc *p)
 {
 	proc_count--;
 	list_remove(&p->all_link);
-	list_remove(&p->hash_link);
-	list_remove(&p->pgrp_link);
 	list_remove(&p->sibling);
 }
 
@@ -142,8 +127,6 @@ proc_alloc(void)
 	p->lock = (struct spinlock)SPINLOCK5("process");
 	mutex_init(&p->profil_lock, "profil");
 	list_init(&p->all_link);
-	list_init(&p->hash_link);
-	list_init(&p->pgrp_link);
 	list_init(&p->children);
 	list_init(&p->sibling);
 	list_init(&p->threads);
@@ -208,10 +191,6 @@ proc_init(void)
 {
 	struct thread *t;
 
-	for (int i = 0; i < HASH_SIZE; i++) {
-		list_init(&by_pid[i]);
-		list_init(&by_group[i]);
-	}
 	init_proc = proc_alloc();
 	if (init_proc == NULL)
 		panic("no memory for process 1");
@@ -287,7 +266,7 @@ sys_setpgid(const unsigned long *arg)
 		pgrp = p->pid;
 	r = may_set_group(p, pgrp);
 	if (r == 0)
-		set_group(p, pgrp);
+		p->pgrp = pgrp;
 	spin_unlock(&proc_tree_lock);
 	return r;
 }

@@ -40,9 +40,7 @@ struct proc {
 	pid_t pid; /* constant */
 
 	/* Under proc_tree_lock. */
-	struct list all_link;  /* in proc_list */
-	struct list hash_link; /* in the chain of its pid's hash, */
-	struct list pgrp_link; /* and of its group's */
+	struct list all_link; /* in proc_list */
 	struct proc *parent;
 	pid_t ppid; /* its pid; may be read without the lock */
 	struct list children, sibling;
@@ -106,8 +104,8 @@ int proc_enter(struct proc *p, struct proc *parent);
 void proc_leave(struct proc *p);
 struct proc *proc_find(pid_t pid); /* NULL: there is none */
 bool proc_group_exists(pid_t pgrp);
-/* The chain (by pgrp_link) that group pgrp is on; others are on it too. */
-struct list *proc_group_chain(pid_t pgrp);
+/* Is p one of those that kill and waitpid call pid? */
+bool proc_meant(const struct proc *p, pid_t pid);
 /* Go over to another address space (NULL: none); gives the one before. */
 struct aspace *proc_set_aspace(struct aspace *as);
 

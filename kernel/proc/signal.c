@@ -93,54 +93,21 @@ signal_send(struct proc *p, int sig)
 	spin_unlock(&proc_tree_lock);
 }
 
-/* Gives how many there are. Some of them may be past taking it, as *taken
- * tells. proc_tree_lock is held. */
-static int
-post_group(pid_t pgrp, int sig, bool *taken)
-{
-	struct list *chain = proc_group_chain(pgrp), *l;
-	int n = 0;
-
-	*taken = false;
-	list_each (l, chain) {
-		struct proc *p = container_of(l, struct proc, pgrp_link);
-
-		if (p->pgrp != pgrp)
-			continue;
-		n++;
-		*taken |= signal_post(p, sig);
-	}
-	return n;
-}
-
-/* Is there anyone to take it? */
 bool
 signal_send_group(pid_t pgrp, int sig)
 {
-	bool taken;
+	bool taken = false;
+	struct list *l;
 
 	spin_lock(&proc_tree_lock);
-	post_group(pgrp, sig, &taken);
-	spin_unlock(&proc_tree_lock);
-	return taken;
-}
-
-/* To all but process 1 and the caller. proc_tree_lock is held. */
-static int
-post_all(int sig)
-{
-	struct list *l;
-	int n = 0;
-
 	list_each (l, &proc_list) {
 		struct proc *p = container_of(l, struct proc, all_link);
 
-		if (p == init_proc || p == current->proc)
-			continue;
-		n++;
-		signal_post(p, sig);
+		if (p->pgrp == pgrp)
+			taken |= signal_post(p, sig);
 	}
-	return n;
+	spin_unlock(&proc_tree_lock);
+	return taken;
 }
 
 void
@@ -344,29 +311,25 @@ long
 sys_kill(const unsigned long *arg)
 {
 	pid_t pid = arg[0];
-	int sig = arg[1], n;
-	struct proc *p;
-	bool taken;
+	int sig = arg[1], r = -ESRCH;
+	struct list *l;
 
 	if (sig != 0 && !valid(sig))
 		return -EINVAL;
 	spin_lock(&proc_tree_lock);
-	if (pid > 0) {
-		p = proc_find(pid);
-		n = p != NULL;
-		if (p != NULL)
-			signal_post(p, sig);
-	} else if (pid == -1) {
-		n = post_all(sig);
-	} else {
-		pid_t pgrp = -(unsigned int)pid;
+	list_each (l, &proc_list) {
+		struct proc *p = container_of(l, struct proc, all_link);
 
-		if (pid == 0)
-			pgrp = current->proc->pgrp;
-		n = post_group(pgrp, sig, &taken);
+		/* All that -1 means is all but these two. */
+		if (pid == -1 && (p == init_proc || p == current->proc))
+			continue;
+		if (proc_meant(p, pid)) {
+			signal_post(p, sig);
+			r = 0;
+		}
 	}
 	spin_unlock(&proc_tree_lock);
-	return n > 0 ? 0 : -ESRCH;
+	return r;
 }
 
 /* Set what p does on sig; one that it now ignores is no longer pending. */
