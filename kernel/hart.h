@@ -38,8 +38,7 @@ struct hart {
 	struct spinlock runq_lock;
 	struct list runq; /* of threads; guarded by runq_lock */
 	unsigned int nrunnable;
-	bool idling;             /* waits in wfi; any hart */
-	struct thread *fp_owner; /* whose floating-point registers these are */
+	bool idling; /* waits in wfi; any hart */
 };
 
 extern struct hart harts[HART_MAX];

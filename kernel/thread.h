@@ -78,8 +78,7 @@ struct thread {
 	bool restart;         /* the call gave -ERESTART: see signal_deliver */
 	uint64_t sleep_until; /* nanosleep's, across a restart; 0: none */
 
-	struct fpstate fp;    /* valid unless live on fp_hart */
-	struct hart *fp_hart; /* whose registers were loaded with it last */
+	struct fpstate fp; /* of one that isn't running, if its FS isn't off */
 };
 
 /*

@@ -1,8 +1,8 @@
 /*
  * Floating-point registers. The kernel uses none, so a thread's stay in the
- * hart until another thread wants them; they are saved when it leaves the
- * hart, and only if sstatus.FS says that they have changed. A thread that
- * never uses them runs with FS off and costs nothing.
+ * hart while it runs; they are saved when it leaves the hart, but only if
+ * sstatus.FS says that they have changed. A thread that never uses them runs
+ * with FS off and costs nothing.
  */
 #include "../trap.h"
 
@@ -40,20 +40,14 @@ load(struct thread *t)
 {
 	csr_set(sstatus, SSTATUS_FS);
 	fp_load(&t->fp);
-	this_hart()->fp_owner = t;
-	t->fp_hart = this_hart();
 }
 
-/*
- * From sched(). What next left in this hart's registers when it was here
- * last is still there, unless one of the two has moved on since.
- */
+/* From sched(). */
 void
 fp_switch(struct thread *prev, struct thread *next)
 {
 	fp_save(prev);
-	if (fs(next) &&
-	    (this_hart()->fp_owner != next || next->fp_hart != this_hart()))
+	if (fs(next))
 		load(next);
 }
 
