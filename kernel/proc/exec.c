@@ -25,7 +25,8 @@
 
 /*
  * The arguments on their way from one program to the next: the strings, one
- * after another, argv's first.
+ * after another, argv's first. What the kernel itself adds comes before the
+ * user's strings, and fits the first page.
  */
 struct args {
 	char *strings;
@@ -99,18 +100,24 @@ args_copy_string(struct args *a, uintptr_t user)
 	}
 }
 
-/* Append the strings of a vector in user memory, and count them. */
+/* Append the strings of a vector in user memory (0: there is none), but the
+ * first `skip` of them, and count them. */
 static int
-args_copy_vector(struct args *a, uintptr_t vector, unsigned int *count)
+args_copy_vector(struct args *a, uintptr_t vector, unsigned int skip,
+		 unsigned int *count)
 {
-	for (;; vector += sizeof(uintptr_t)) {
+	for (; vector != 0; vector += sizeof(uintptr_t)) {
 		uintptr_t string;
 		int r = copy_in(&string, vector, sizeof string);
 
 		if (r < 0)
 			return r;
 		if (string == 0)
-			return 0;
+			break;
+		if (skip > 0) {
+			skip--;
+			continue;
+		}
 		r = args_copy_string(a, string);
 		if (r < 0)
 			return r;
@@ -118,40 +125,28 @@ args_copy_vector(struct args *a, uintptr_t vector, unsigned int *count)
 		if (a->used + vector_size(a) > ARG_MAX_BYTES)
 			return -E2BIG;
 	}
-}
-
-/* Make string, from kernel memory, the first argument. */
-static int
-args_prepend(struct args *a, const char *string)
-{
-	size_t size = strlen(string) + 1;
-
-	a->argc++;
-	if (a->used + size + vector_size(a) > ARG_MAX_BYTES)
-		return -E2BIG;
-	while (a->room - a->used < size) {
-		int r = args_grow(a);
-
-		if (r < 0)
-			return r;
-	}
-	memmove(a->strings + size, a->strings, a->used);
-	memcpy(a->strings, string, size);
-	a->used += size;
 	return 0;
 }
 
+/* Append an argument of the kernel's. */
 static void
-args_drop_first(struct args *a)
+args_add(struct args *a, const char *string)
 {
-	size_t size;
+	a->used += strlcpy(a->strings + a->used, string, a->room - a->used) + 1;
+	a->argc++;
+}
 
-	if (a->argc == 0)
-		return;
-	size = strlen(a->strings) + 1;
-	a->used -= size;
-	a->argc--;
-	memmove(a->strings, a->strings + size, a->used);
+/* All arguments but those that a script adds: they replace the first one. */
+static int
+args_copy(struct args *a, const char *arg0, uintptr_t argv, uintptr_t envp)
+{
+	unsigned int replaced = a->argc > 0;
+	int r;
+
+	if (arg0 != NULL && !replaced)
+		args_add(a, arg0);
+	r = args_copy_vector(a, argv, replaced, &a->argc);
+	return r < 0 ? r : args_copy_vector(a, envp, 0, &a->envc);
 }
 
 /* Fill in the vectors, and have all pages that the arguments go to present in
@@ -222,9 +217,9 @@ next_word(char **line)
 }
 
 /*
- * If *program is a script, replace it by its interpreter and argv[0] by
- * "interpreter [argument] path". An interpreter that is a script itself is
- * refused by elf_load.
+ * If *program is a script, replace it by its interpreter, whose arguments begin
+ * with "interpreter [argument] path". An interpreter that is a script itself
+ * is refused by elf_load.
  */
 static int
 resolve_script(struct vnode **program, const char *path, struct args *a)
@@ -232,7 +227,7 @@ resolve_script(struct vnode **program, const char *path, struct args *a)
 	char head[SCRIPT_LINE];
 	char *line = head + 2, *end, *interpreter, *argument;
 	ssize_t n = vnode_read(*program, head, sizeof head, 0);
-	struct vnode *v;
+	struct vnode *script = *program;
 	int r;
 
 	if (n < 2 || head[0] != '#' || head[1] != '!')
@@ -245,19 +240,14 @@ resolve_script(struct vnode **program, const char *path, struct args *a)
 	if (interpreter == NULL)
 		return -ENOEXEC;
 	argument = next_word(&line);
-	args_drop_first(a);
-	r = args_prepend(a, path);
-	if (r == 0 && argument != NULL)
-		r = args_prepend(a, argument);
+	args_add(a, interpreter);
+	if (argument != NULL)
+		args_add(a, argument);
+	args_add(a, path);
+	r = open_program(interpreter, program);
 	if (r == 0)
-		r = args_prepend(a, interpreter);
-	if (r == 0)
-		r = open_program(interpreter, &v);
-	if (r < 0)
-		return r;
-	vnode_put(*program);
-	*program = v;
-	return 0;
+		vnode_put(script);
+	return r;
 }
 
 /* An address space for program, with a stack that has room for args. */
@@ -287,14 +277,23 @@ build_image(struct vnode *program, struct args *args, struct aspace **out,
 	return r;
 }
 
-/* Past the point of no return: forget what belonged to the old program. */
+/*
+ * Past the point of no return: go over to as, and forget what else belonged to
+ * the old program. The trap frame is the new one's first.
+ */
 static void
-start_program(const char *path, uintptr_t entry, uintptr_t sp)
+start_program(const char *path, struct aspace *as, const struct args *args,
+	      uintptr_t entry)
 {
 	struct proc *p = current->proc;
 	const char *slash = strrchr(path, '/');
 	unsigned long sstatus = csr_read(sstatus);
+	struct aspace *old = proc_set_aspace(as);
 
+	if (old != NULL)
+		aspace_free(old);
+	copy_out(strings_address(args), args->strings, args->used);
+	copy_out(vector_address(args), args->vector, vector_size(args));
 	fdtable_close(p->fds, false);
 	signal_exec(p);
 	profil_off(p);
@@ -306,63 +305,38 @@ start_program(const char *path, uintptr_t entry, uintptr_t sp)
 	spin_unlock(&p->lock);
 	current->tf = (struct trapframe){
 	    .sepc = entry,
-	    .sp = sp,
+	    .sp = vector_address(args),
 	    /* With FS off: its first use clears the registers. */
 	    .sstatus = (sstatus & ~(SSTATUS_SPP | SSTATUS_FS | SSTATUS_SUM)) |
 		       SSTATUS_SPIE,
 	};
 }
 
-/*
- * Run path in the current process: its trap frame is then the program's
- * first. On failure all is as it was.
- */
-static int
-exec_run(const char *path, struct args *args)
-{
-	struct vnode *program;
-	struct aspace *as, *old;
-	uintptr_t entry;
-	int r = open_program(path, &program);
-
-	if (r < 0)
-		return r;
-	r = resolve_script(&program, path, args);
-	if (r == 0)
-		r = build_image(program, args, &as, &entry);
-	vnode_put(program);
-	if (r != 0)
-		return r;
-	r = threads_alone();
-	if (r < 0) {
-		aspace_free(as);
-		return r;
-	}
-	old = proc_set_aspace(as);
-	if (old != NULL)
-		aspace_free(old);
-	copy_out(strings_address(args), args->strings, args->used);
-	copy_out(vector_address(args), args->vector, vector_size(args));
-	start_program(path, entry, vector_address(args));
-	return 0;
-}
-
 int
 exec(const char *path, const char *arg0, uintptr_t argv, uintptr_t envp)
 {
 	struct args args = {.strings = kmalloc(PAGE_SIZE), .room = PAGE_SIZE};
-	int r = 0;
+	struct vnode *program = NULL;
+	struct aspace *as = NULL;
+	uintptr_t entry;
+	int r = -ENOMEM;
 
-	if (args.strings == NULL)
-		return -ENOMEM;
-	if (arg0 != NULL)
-		r = args_prepend(&args, arg0);
-	if (r == 0 && argv != 0)
-		r = args_copy_vector(&args, argv, &args.argc);
-	if (r == 0 && envp != 0)
-		r = args_copy_vector(&args, envp, &args.envc);
+	if (args.strings != NULL)
+		r = open_program(path, &program);
 	if (r == 0)
-		r = exec_run(path, &args);
+		r = resolve_script(&program, path, &args);
+	if (r == 0)
+		r = args_copy(&args, arg0, argv, envp);
+	if (r == 0)
+		r = build_image(program, &args, &as, &entry);
+	if (r == 0)
+		r = threads_alone();
+	if (r == 0)
+		start_program(path, as, &args, entry);
+	else if (as != NULL)
+		aspace_free(as);
+	if (program != NULL)
+		vnode_put(program);
 	kfree(args.vector);
 	kfree(args.strings);
 	return r;
