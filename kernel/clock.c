@@ -162,14 +162,10 @@ clock_init_hart(void)
 }
 
 /* The deadline an interval after one that has come, or if that has passed too
- * several; *late counts that. */
+ * several. */
 static uint64_t
-next_deadline(uint64_t deadline, uint64_t interval, uint64_t now,
-	      uint64_t *late)
+next_deadline(uint64_t deadline, uint64_t interval, uint64_t now)
 {
-	if (deadline + interval > now)
-		return deadline + interval;
-	(*late)++;
 	return deadline + interval * ((now - deadline) / interval + 1);
 }
 
@@ -243,15 +239,16 @@ static void
 take_due(struct hart *h, const struct sample *where, uint64_t now)
 {
 	if (now >= h->next_sample) {
+		uint64_t interval = sample_interval(h);
+
 		sample(where, true);
-		h->next_sample = next_deadline(
-		    h->next_sample, sample_interval(h), now, &h->late_samples);
+		h->late_samples += now >= h->next_sample + interval;
+		h->next_sample = next_deadline(h->next_sample, interval, now);
 	}
 	if (now >= h->next_tick) {
 		h->owed++;
 		h->next_tick = next_deadline(h->next_tick,
-					     period(HZ, &h->tick_carry), now,
-					     &h->late_ticks);
+					     period(HZ, &h->tick_carry), now);
 	}
 	if (h->profclock_seen != profclock.generation)
 		sample_restart(h);

@@ -25,20 +25,17 @@ struct hart {
 	uint64_t next_tick;
 	uint64_t next_sample;
 	uint32_t tick_carry,
-	    sample_carry;      /* fractions of a count, see clock.c */
-	uint64_t late_samples; /* whose deadline had passed; any hart */
-	uint64_t late_ticks;
+	    sample_carry;            /* fractions of a count, see clock.c */
+	uint64_t late_samples;       /* whose deadline had passed; any hart */
 	uint64_t random;             /* state of the jitter's generator */
 	unsigned int profclock_seen; /* the generation it follows */
 	uint64_t ticks;              /* since boot; any hart */
 	unsigned int sampling;       /* odd while the sampler runs; any hart */
 	unsigned int flush_asked, flush_done; /* mm/ktable.c; any hart */
 
-	/* The scheduler (proc/sched.c). */
-	struct spinlock runq_lock;
-	struct list runq; /* of threads; guarded by runq_lock */
-	unsigned int nrunnable;
-	bool idling; /* waits in wfi; any hart */
+	/* It waits for something to do: set by itself, cleared by who has that,
+	 * under sched_lock. */
+	unsigned int idling;
 };
 
 extern struct hart harts[HART_MAX];

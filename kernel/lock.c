@@ -67,12 +67,9 @@ wake_late(void *thread)
 }
 
 /*
- * Sleep on q. The state is set before lk is released and the timer is set, so
- * a waker that comes between that and sched() finds a sleeper, makes it
- * runnable, and sched() soon comes back. The level stays raised from lk's
- * taking to its retaking: a preemption in between would find a sleeper running.
- *
- * A signal that came before the state was set woke no one: look again after.
+ * Sleep on q. From before lk is released until this thread has left the hart
+ * sched_lock is held, which all wakers need: none finds it awake still. What
+ * came before that, a signal or the deadline, is looked for under it.
  */
 static int
 wait_common(struct waitq *q, struct spinlock *lk, int state,
@@ -85,15 +82,17 @@ wait_common(struct waitq *q, struct spinlock *lk, int state,
 
 	assert(spin_held(lk));
 	list_append(&q->waiters, &w.link);
-	__atomic_store_n(&current->state, state, __ATOMIC_SEQ_CST);
 	if (deadline != WAIT_FOREVER) {
 		timer_init(&limit, wake_late, current);
 		timer_set(&limit, deadline, 0);
 	}
-	if (!hard && signal_pending())
-		thread_wake(current, true);
+	spin_lock(&sched_lock);
 	release(lk);
-	sched();
+	if (rdtime() < deadline && (hard || !signal_pending())) {
+		current->state = state;
+		sched();
+	}
+	spin_unlock(&sched_lock);
 	acquire(lk, __builtin_return_address(0));
 	lk->saved = sie;
 	list_remove(&w.link);

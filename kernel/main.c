@@ -15,7 +15,6 @@ extern char _start[];
 struct thread boot_thread = {
     .kstack_top = (unsigned long)boot_stack_end,
     .hart = &harts[0],
-    .on_cpu = 1,
 };
 
 /* Number the harts as the device tree does; this is hartid's. */
@@ -26,7 +25,6 @@ number_harts(unsigned long hartid)
 	for (unsigned int i = 0; i < nharts; i++) {
 		harts[i].id = i;
 		harts[i].hartid = machine.hartid[i];
-		sched_init_hart(&harts[i]);
 		if (machine.hartid[i] == hartid)
 			boot_thread.hart = &harts[i];
 	}
@@ -48,7 +46,6 @@ start_harts(void)
 		if (!h->idle)
 			panic("no memory for hart %u", i);
 		h->idle->hart = h;
-		h->idle->on_cpu = 1;
 		if (sbi_hart_start(h->hartid, va_to_pa(_start)) != 0)
 			panic("hart %u doesn't start", h->hartid);
 	}

@@ -33,7 +33,7 @@ struct fpstate {
 };
 
 enum thread_state {
-	THREAD_RUNNABLE,      /* on a run queue, or running */
+	THREAD_RUNNABLE,      /* on the run queue, or running */
 	THREAD_SLEEPING,      /* a wake-up or a signal makes it runnable */
 	THREAD_SLEEPING_HARD, /* only a wake-up does */
 	THREAD_DEAD,
@@ -60,10 +60,9 @@ struct thread {
 	struct list proc_link; /* in proc->threads, under proc->lock */
 
 	/* Scheduling: see proc/sched.c. */
-	int state;            /* enum thread_state; changed by CAS */
-	int on_cpu;           /* nonzero until its stack has been left */
-	struct list run_link; /* in a run queue, under its lock */
-	unsigned int slice;   /* ticks left before others have a turn */
+	enum thread_state state; /* under sched_lock */
+	struct list run_link;    /* in the run queue, under sched_lock */
+	unsigned int slice;      /* ticks left before others have a turn */
 
 	/* Ticks that profil is still to charge, atomics: proc/profil.c. */
 	unsigned int profil_user;   /* in user mode, at profil_pc */
@@ -92,14 +91,16 @@ struct thread *thread_create(struct proc *p, void (*start)(void));
 void thread_free(struct thread *t);
 
 /* proc/sched.c */
-void sched_init_hart(struct hart *h);
+extern struct spinlock sched_lock; /* last but the uart's in the order */
 /* Make a sleeper runnable; false if it isn't one that this wakes. A signal
  * doesn't wake THREAD_SLEEPING_HARD. */
 bool thread_wake(struct thread *t, bool signal);
-/* Leave the hart: the caller, at a raised level, has set its own state. */
+/* Leave the hart: the caller has set its own state, under sched_lock. */
 void sched(void);
 void thread_yield(void);
 void thread_exit(void) __attribute__((noreturn));
+/* Has t ended, and left its stack? */
+bool thread_has_ended(struct thread *t);
 void sched_tick(unsigned int ticks);
 void sched_idle(void) __attribute__((noreturn));
 /* Set bits of t->work; if t runs on another hart, make it look. */

@@ -229,13 +229,13 @@ FUNCTION stack_overflow
 	call	trap_stack_overflow
 
 /*
- * void idle_wait(volatile unsigned int *wanted): sleep until *wanted isn't 0.
+ * void idle_wait(volatile unsigned int *idling): sleep until *idling is 0.
  * Restartable, as interrupts are on between the test and the wfi: one that
  * interrupts this returns to the test, so no wake-up is slept through.
  */
 FUNCTION idle_wait
 	lw	t0, 0(a0)
-	bnez	t0, 1f
+	beqz	t0, 1f
 	wfi
 	j	idle_wait
 	.globl	idle_wait_end

@@ -29,6 +29,6 @@ extern char peek_fault[]; /* the fixup of an access that serves no fault */
 /* trap.S */
 extern char trap_vector[], exit_user[], exit_user_end[];
 extern char idle_wait_end[];
-void idle_wait(volatile unsigned int *wanted);
+void idle_wait(volatile unsigned int *idling);
 
 #endif

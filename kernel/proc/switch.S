@@ -1,8 +1,8 @@
 /*
- * struct thread *context_switch(struct thread *prev, struct thread *next)
+ * void context_switch(struct thread *prev, struct thread *next)
  *
- * Leave prev for next, at a raised level. Returns in next's life, with who
- * ran before it, whose stack has been left by then. gp isn't the kernel's, but
+ * Leave prev for next, with sched_lock held. Returns in next's life, when
+ * prev's stack has been left. gp isn't the kernel's, but
  * the program's of a thread whose entry (trap.S) hasn't saved it yet.
  *
  * The sampler may interrupt any of these instructions; it finds the hart by

@@ -23,14 +23,6 @@
 
 /* --- Coming and going --- */
 
-/* Has t ended, and left its stack? */
-static bool
-is_off(struct thread *t)
-{
-	return __atomic_load_n(&t->state, __ATOMIC_ACQUIRE) == THREAD_DEAD &&
-	       !__atomic_load_n(&t->on_cpu, __ATOMIC_ACQUIRE);
-}
-
 void
 threads_reap(struct proc *p)
 {
@@ -39,7 +31,8 @@ threads_reap(struct proc *p)
 	list_init(&done);
 	spin_lock(&p->lock);
 	list_each_safe (l, next, &p->gone) {
-		if (!is_off(container_of(l, struct thread, proc_link)))
+		if (!thread_has_ended(
+			container_of(l, struct thread, proc_link)))
 			continue;
 		list_remove(l);
 		list_append(&done, l);
