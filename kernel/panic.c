@@ -89,15 +89,15 @@ begin_end(char channel)
 /* An address of kernel text, by name if it has one. back is 1 for a return
  * address: the call before it may be the last instruction of its function. */
 static void
-print_pc(unsigned long pc, unsigned long back)
+print_pc(const char *indent, unsigned long pc, unsigned long back)
 {
 	unsigned long offset;
 	const char *name = symbol_name(pc - back, &offset);
 
+	kprintf("%s0x%lx", indent, pc);
 	if (name)
-		kprintf("0x%lx %s+0x%lx\n", pc, name, offset + back);
-	else
-		kprintf("0x%lx\n", pc);
+		kprintf(" %s+0x%lx", name, offset + back);
+	kprintf("\n");
 }
 
 static void
@@ -106,10 +106,8 @@ print_backtrace(unsigned long fp)
 	unsigned long pc[FRAMES + 1];
 	unsigned int n = kernel_frames(fp, pc, FRAMES + 1);
 
-	for (unsigned int i = 0; i < n && i < FRAMES; i++) {
-		kprintf("  ");
-		print_pc(pc[i], 1);
-	}
+	for (unsigned int i = 0; i < n && i < FRAMES; i++)
+		print_pc("  ", pc[i], 1);
 	if (n > FRAMES)
 		kprintf("  ...\n");
 }
@@ -125,12 +123,9 @@ print_trapped(unsigned long pc, unsigned long ra)
 	const char *name = symbol_name(pc, &offset);
 	const char *caller = symbol_name(ra - 1, &offset);
 
-	kprintf("  ");
-	print_pc(pc, 0);
-	if (caller && caller != name) {
-		kprintf("  ");
-		print_pc(ra, 1);
-	}
+	print_pc("  ", pc, 0);
+	if (caller && caller != name)
+		print_pc("  ", ra, 1);
 }
 
 /* Where the last sample found each hart. */
@@ -139,7 +134,7 @@ print_harts(void)
 {
 	for (unsigned int i = 0; i < nharts; i++) {
 		kprintf("hart %u: ", i);
-		print_pc(harts[i].last_pc, 0);
+		print_pc("", harts[i].last_pc, 0);
 	}
 }
 

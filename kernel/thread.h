@@ -92,9 +92,8 @@ void thread_free(struct thread *t);
 
 /* proc/sched.c */
 extern struct spinlock sched_lock; /* last but the uart's in the order */
-/* Make a sleeper runnable; false if it isn't one that this wakes. A signal
- * doesn't wake THREAD_SLEEPING_HARD. */
-bool thread_wake(struct thread *t, bool signal);
+/* Make t runnable if it sleeps; a signal doesn't wake THREAD_SLEEPING_HARD. */
+void thread_wake(struct thread *t, bool signal);
 /* Leave the hart: the caller has set its own state, under sched_lock. */
 void sched(void);
 void thread_yield(void);

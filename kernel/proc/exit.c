@@ -26,15 +26,11 @@ shell_status(int status)
 
 /* Does p want no zombies of its children? */
 static bool
-spurns_children(struct proc *p)
+spurns_children(const struct proc *p)
 {
 	const struct sigaction *act = &p->action[SIGCHLD];
-	bool spurns;
 
-	spin_lock(&p->lock);
-	spurns = act->sa_handler == SIG_IGN || act->sa_flags & SA_NOCLDWAIT;
-	spin_unlock(&p->lock);
-	return spurns;
+	return act->sa_handler == SIG_IGN || act->sa_flags & SA_NOCLDWAIT;
 }
 
 /* Make p a child of init's. proc_tree_lock is held. */
@@ -109,20 +105,6 @@ exit_begin(int status, bool must)
 	return begun;
 }
 
-/* Close the current process's files, leave its directory. */
-static void
-close_files(struct proc *p)
-{
-	struct vnode *cwd;
-
-	fdtable_close(p->fds, true);
-	spin_lock(&p->lock);
-	cwd = p->cwd;
-	p->cwd = NULL;
-	spin_unlock(&p->lock);
-	vnode_put(cwd);
-}
-
 /* What the last thread does. */
 static void
 end_process(struct proc *p)
@@ -130,7 +112,9 @@ end_process(struct proc *p)
 	if (p == init_proc)
 		machine_poweroff(shell_status(p->exit_status));
 	timer_set(&p->alarm, WAIT_FOREVER, 0);
-	close_files(p);
+	fdtable_close(p->fds, true);
+	vnode_put(p->cwd);
+	p->cwd = NULL;
 	aspace_free(proc_set_aspace(NULL));
 	become_zombie(p);
 }

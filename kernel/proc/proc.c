@@ -131,7 +131,6 @@ proc_alloc(void)
 	list_init(&p->sibling);
 	list_init(&p->threads);
 	list_init(&p->gone);
-	p->futex_lock = (struct spinlock)SPINLOCK1("futex");
 	list_init(&p->sleepers);
 	timer_init(&p->alarm, ring_alarm, p);
 	waitq_init(&p->child_wait);

@@ -66,10 +66,8 @@ struct proc {
 	unsigned long sigpending; /* for any thread; read without the lock */
 	struct vnode *cwd;
 	mode_t umask;
-	char name[NAME_LEN]; /* the last part of what exec ran */
-
-	struct spinlock futex_lock; /* level 1 */
-	struct list sleepers;       /* under it: who sleeps on which word */
+	char name[NAME_LEN];  /* the last part of what exec ran */
+	struct list sleepers; /* who sleeps on which word: threads.c */
 
 	/* All threads' histogram. The sampler looks without the lock whether
 	 * there is one. */

@@ -85,13 +85,24 @@ profil_fork(struct proc *child, struct proc *parent)
 	mutex_unlock(&parent->profil_lock);
 }
 
+/* From now on p has f, whatever there was. Gives what pcsample had stored. */
+static unsigned long
+replace(struct proc *p, struct profil *f)
+{
+	unsigned long stored;
+
+	mutex_lock(&p->profil_lock);
+	stored = p->profil_stored;
+	p->profil_stored = 0;
+	profil_set(p, f);
+	mutex_unlock(&p->profil_lock);
+	return stored;
+}
+
 void
 profil_off(struct proc *p)
 {
-	mutex_lock(&p->profil_lock);
-	profil_set(p, NULL);
-	p->profil_stored = 0;
-	mutex_unlock(&p->profil_lock);
+	replace(p, NULL);
 }
 
 /* Store pc n times; a full array, or one that can't be written, ends it. */
@@ -325,7 +336,6 @@ sys_aix_profil(const unsigned long *arg)
 long
 sys_profil(const unsigned long *arg)
 {
-	struct proc *p = current->proc;
 	unsigned int offset = arg[2], scale = arg[3];
 	struct profil *f = NULL;
 
@@ -335,10 +345,7 @@ sys_profil(const unsigned long *arg)
 			return -ENOMEM;
 		f->range[0] = range_of(arg, offset, scale);
 	}
-	mutex_lock(&p->profil_lock);
-	profil_set(p, f);
-	p->profil_stored = 0;
-	mutex_unlock(&p->profil_lock);
+	replace(current->proc, f);
 	return 0;
 }
 
@@ -346,9 +353,7 @@ sys_profil(const unsigned long *arg)
 long
 sys_pcsample(const unsigned long *arg)
 {
-	struct proc *p = current->proc;
 	struct profil *f = NULL;
-	long stored;
 
 	if ((long)arg[1] < 0)
 		return -EINVAL;
@@ -359,10 +364,5 @@ sys_pcsample(const unsigned long *arg)
 		f->samples = arg[0];
 		f->nsamples = arg[1];
 	}
-	mutex_lock(&p->profil_lock);
-	stored = p->profil_stored;
-	profil_set(p, f);
-	p->profil_stored = 0;
-	mutex_unlock(&p->profil_lock);
-	return stored;
+	return replace(current->proc, f);
 }

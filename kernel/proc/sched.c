@@ -45,7 +45,6 @@ thread_create(struct proc *p, void (*start)(void))
 	t->proc = p;
 	t->hart = this_hart();
 	t->state = THREAD_SLEEPING_HARD;
-	t->slice = SLICE_TICKS;
 	t->ctx.ra = (unsigned long)thread_first;
 	t->ctx.sp = t->kstack_top;
 	t->ctx.s1 = (unsigned long)start;
@@ -82,20 +81,16 @@ enqueue(struct thread *t)
 	}
 }
 
-bool
+void
 thread_wake(struct thread *t, bool signal)
 {
-	bool wakes;
-
 	spin_lock(&sched_lock);
-	wakes = t->state == THREAD_SLEEPING ||
-		(t->state == THREAD_SLEEPING_HARD && !signal);
-	if (wakes) {
+	if (t->state == THREAD_SLEEPING ||
+	    (t->state == THREAD_SLEEPING_HARD && !signal)) {
 		t->state = THREAD_RUNNABLE;
 		enqueue(t);
 	}
 	spin_unlock(&sched_lock);
-	return wakes;
 }
 
 /* The first thing in a new thread's life: it starts at level 0. */

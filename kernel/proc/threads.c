@@ -117,8 +117,8 @@ sys_gettid(const unsigned long *)
 
 /* --- Futexes --- */
 
-/* One who sleeps on a word. It is on that thread's stack; under futex_lock from
- * being listed to being woken. */
+/* One who sleeps on a word. It is on that thread's stack; under the process's lock
+ * from being listed to being woken. */
 struct sleeper {
 	struct list link;
 	uintptr_t word;
@@ -144,17 +144,17 @@ sys_futex_wait(const unsigned long *arg)
 	if (r < 0)
 		return r;
 	waitq_init(&s.wait);
-	spin_lock(&p->futex_lock);
+	spin_lock(&p->lock);
 	list_append(&p->sleepers, &s.link);
-	spin_unlock(&p->futex_lock);
+	spin_unlock(&p->lock);
 	r = copy_in(&value, s.word, sizeof(value));
 	if (r == 0 && value != (uint32_t)arg[1])
 		r = -EAGAIN;
-	spin_lock(&p->futex_lock);
+	spin_lock(&p->lock);
 	while (r == 0 && !s.woken)
-		r = wait_until(&s.wait, &p->futex_lock, deadline);
+		r = wait_until(&s.wait, &p->lock, deadline);
 	list_remove(&s.link);
-	spin_unlock(&p->futex_lock);
+	spin_unlock(&p->lock);
 	return s.woken ? 0 : r;
 }
 
@@ -165,7 +165,7 @@ futex_wake(uintptr_t word, int count)
 	struct list *l, *next;
 	int n = 0;
 
-	spin_lock(&p->futex_lock);
+	spin_lock(&p->lock);
 	list_each_safe (l, next, &p->sleepers) {
 		struct sleeper *s = container_of(l, struct sleeper, link);
 
@@ -178,7 +178,7 @@ futex_wake(uintptr_t word, int count)
 		wake_all(&s->wait);
 		n++;
 	}
-	spin_unlock(&p->futex_lock);
+	spin_unlock(&p->lock);
 	return n;
 }
 
