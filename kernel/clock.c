@@ -293,3 +293,21 @@ clock_tick(bool user)
 	if (limit && now >= limit)
 		limit_reached();
 }
+
+/*
+ * The slow half of lowering the level. A tick may fall due while the level
+ * goes down again, so look once more after that; then let another thread have
+ * its turn if this one's is over.
+ */
+void
+level_pending(void)
+{
+	while (this_hart()->owed) {
+		unsigned long sie = level_raise(LEVEL5_MASK);
+
+		clock_tick(false);
+		csr_write(sie, sie);
+	}
+	if (current->work & WORK_RESCHED)
+		thread_yield();
+}

@@ -54,7 +54,7 @@ this_hart(void)
 	return h;
 }
 
-/* Do the work of the ticks that are owed (level.c). Level 0. */
+/* Do the work of the ticks that are owed (clock.c). Level 0. */
 void level_pending(void);
 
 /* Lower to a sie that level_raise gave: first sie, then the work owed. */

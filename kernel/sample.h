@@ -36,7 +36,6 @@ struct sample {
  * no user memory.
  */
 struct profiler {
-	const char *name;
 	volatile int armed; /* count is called only while this is set */
 	void (*count)(const struct sample *s);
 	void (*tick)(void); /* at ticks: what count leaves to do, such as

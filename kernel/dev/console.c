@@ -330,7 +330,6 @@ static const struct devfile files[] = {
 };
 
 const struct device console_device = {
-    .name = "console",
     .files = files,
     .stream = true,
     .read = console_read,

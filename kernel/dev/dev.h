@@ -16,7 +16,6 @@ struct devfile {
 };
 
 struct device {
-	const char *name;
 	const struct devfile *files; /* the last has a NULL name */
 	bool stream;        /* lseek, pread and pwrite fail with ESPIPE */
 	void (*init)(void); /* nothing */

@@ -35,7 +35,7 @@ kprof_count(const struct sample *s)
 		__atomic_add_fetch(&bucket[i], 1, __ATOMIC_RELAXED);
 }
 
-struct profiler kprof_profiler = {.name = "kprof", .count = kprof_count};
+struct profiler kprof_profiler = {.count = kprof_count};
 
 static void
 kprof_init(void)
@@ -136,7 +136,6 @@ static const struct devfile files[] = {
 };
 
 const struct device kprof_device = {
-    .name = "kprof",
     .files = files,
     .init = kprof_init,
     .read = kprof_read,

@@ -137,7 +137,6 @@ static const struct devfile files[] = {
 };
 
 const struct device ktest_device = {
-    .name = "ktest",
     .files = files,
     .write = ktest_write,
 };

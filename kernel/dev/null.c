@@ -26,7 +26,6 @@ static const struct devfile files[] = {
 };
 
 const struct device null_device = {
-    .name = "null",
     .files = files,
     .read = null_read,
     .write = null_write,

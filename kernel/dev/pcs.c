@@ -36,7 +36,6 @@ pcs_tick(void)
 }
 
 struct profiler pcs_profiler = {
-    .name = "pcs",
     .count = log_count,
     .tick = pcs_tick,
 };
@@ -203,7 +202,6 @@ static const struct devfile files[] = {
 };
 
 const struct device pcs_device = {
-    .name = "pcs",
     .files = files,
     .stream = true,
     .init = pcs_init,

@@ -59,7 +59,6 @@ static const struct devfile files[] = {
 };
 
 const struct device pcstat_device = {
-    .name = "pcstat",
     .files = files,
     .read = pcstat_read,
 };

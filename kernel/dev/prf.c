@@ -78,7 +78,7 @@ prf_count(const struct sample *s)
 	table_count(&tables[PRF_ALL], s);
 }
 
-struct profiler prf_profiler = {.name = "prf", .count = prf_count};
+struct profiler prf_profiler = {.count = prf_count};
 
 /*
  * Turn t on or off. When it is off no hart counts in it any more, while the
@@ -210,7 +210,6 @@ prf_missing(const char *name)
 }
 
 const struct device prf_device = {
-    .name = "prf",
     .files = files,
     .init = prf_init,
     .missing = prf_missing,

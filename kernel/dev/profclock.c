@@ -172,7 +172,6 @@ static const struct devfile files[] = {
 };
 
 const struct device profclock_device = {
-    .name = "profclock",
     .files = files,
     .read = profclock_read,
     .write = profclock_write,

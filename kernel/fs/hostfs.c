@@ -265,7 +265,6 @@ hostfs_init(void)
 static const struct devfile no_files[] = {{0}}; /* in /dev */
 
 const struct device host_device = {
-    .name = "host",
     .files = no_files,
     .init = hostfs_init,
 };

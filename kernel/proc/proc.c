@@ -126,7 +126,6 @@ proc_alloc(void)
 	fdtable_init(p->fds);
 	p->lock = (struct spinlock)SPINLOCK5("process");
 	mutex_init(&p->profil_lock, "profil");
-	list_init(&p->all_link);
 	list_init(&p->children);
 	list_init(&p->sibling);
 	list_init(&p->threads);

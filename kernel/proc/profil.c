@@ -51,7 +51,6 @@ profil_count(const struct sample *s)
 
 /* Always armed: whether there is anything to do, the process knows. */
 struct profiler profil_profiler = {
-    .name = "profil",
     .armed = 1,
     .count = profil_count,
 };

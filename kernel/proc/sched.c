@@ -48,8 +48,6 @@ thread_create(struct proc *p, void (*start)(void))
 	t->ctx.ra = (unsigned long)thread_first;
 	t->ctx.sp = t->kstack_top;
 	t->ctx.s1 = (unsigned long)start;
-	list_init(&t->run_link);
-	list_init(&t->proc_link);
 	return t;
 }
 
