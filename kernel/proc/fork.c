@@ -55,11 +55,11 @@ sys_fork(const unsigned long *)
 	if (child == NULL)
 		return -ENOMEM;
 	child->as = aspace_fork(parent->as);
-	if (child->as == NULL)
-		goto no_memory;
-	t = fork_thread(child);
-	if (t == NULL)
-		goto no_memory;
+	t = child->as != NULL ? fork_thread(child) : NULL;
+	if (t == NULL) {
+		proc_free(child);
+		return -ENOMEM;
+	}
 	fork_attributes(child, parent);
 	profil_fork(child, parent);
 	if (proc_enter(child, parent) < 0) {
@@ -70,8 +70,4 @@ sys_fork(const unsigned long *)
 	pid = child->pid; /* once started, it may be gone at any time */
 	thread_wake(t, false);
 	return pid;
-
-no_memory:
-	proc_free(child);
-	return -ENOMEM;
 }

@@ -115,15 +115,15 @@ struct proc *
 proc_alloc(void)
 {
 	struct proc *p = kzalloc(sizeof *p);
+	struct fdtable *fds = kmalloc(sizeof *fds);
 
-	if (p == NULL)
-		return NULL;
-	p->fds = kmalloc(sizeof *p->fds);
-	if (p->fds == NULL) {
+	if (p == NULL || fds == NULL) {
+		kfree(fds);
 		kfree(p);
 		return NULL;
 	}
-	fdtable_init(p->fds);
+	fdtable_init(fds);
+	p->fds = fds;
 	p->lock = (struct spinlock)SPINLOCK5("process");
 	mutex_init(&p->profil_lock, "profil");
 	list_init(&p->children);

@@ -196,6 +196,8 @@ void timer_tick(uint64_t now);
 /* sys/time.c */
 void time_init(void);
 uint64_t time_realtime_ns(void); /* since 1970 */
+/* Sleep until deadline, -ETIMEDOUT, or a signal comes, -ERESTART. */
+int time_sleep(uint64_t deadline);
 /* A user's struct timespec in timer counts; 0, -EFAULT, or -EINVAL. */
 int time_copy_in(uintptr_t user, uint64_t *counts);
 /* The same for a time in units of 1/per_sec s after sec: 0, or -EINVAL. */

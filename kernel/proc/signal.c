@@ -408,8 +408,6 @@ sys_sigpending(const unsigned long *arg)
 long
 sys_sigsuspend(const unsigned long *arg)
 {
-	struct proc *p = current->proc;
-	struct waitq nothing;
 	sigset_t mask;
 
 	if (copy_in(&mask, arg[0], sizeof mask) < 0)
@@ -417,10 +415,5 @@ sys_sigsuspend(const unsigned long *arg)
 	current->sigmask_saved = current->sigmask;
 	current->sigmask_restore = true;
 	signal_set_mask(mask);
-	waitq_init(&nothing);
-	spin_lock(&p->lock);
-	while (wait_on(&nothing, &p->lock) == 0)
-		;
-	spin_unlock(&p->lock);
-	return -ERESTART;
+	return time_sleep(WAIT_FOREVER);
 }

@@ -15,10 +15,6 @@
 #define US_PER_SEC 1000000UL
 #define NS_PER_US  1000UL
 
-/* What nanosleep waits on: no one wakes it. */
-static struct spinlock sleep_lock = SPINLOCK1("nanosleep");
-static struct waitq sleep_queue = WAITQ_INIT(sleep_queue);
-
 static uint64_t boot_ns; /* of 1970, when rdtime() was 0 */
 
 static uint64_t
@@ -78,6 +74,21 @@ copy_out_ns(uintptr_t user, uint64_t ns)
 	return copy_out(user, &ts, sizeof ts);
 }
 
+int
+time_sleep(uint64_t deadline)
+{
+	struct proc *p = current->proc;
+	struct waitq nothing; /* wakes those who wait on this */
+	int r = 0;
+
+	waitq_init(&nothing);
+	spin_lock(&p->lock);
+	while (r == 0)
+		r = wait_until(&nothing, &p->lock, deadline);
+	spin_unlock(&p->lock);
+	return r;
+}
+
 /*
  * A signal without a handler (stop, continue) doesn't end a sleep: the call
  * is restarted, and goes on to the deadline it had.
@@ -105,11 +116,7 @@ sys_nanosleep(const unsigned long *arg)
 	if (deadline == 0)
 		deadline = rdtime() + counts;
 	current->sleep_until = 0;
-	spin_lock(&sleep_lock);
-	do {
-		r = wait_until(&sleep_queue, &sleep_lock, deadline);
-	} while (r == 0);
-	spin_unlock(&sleep_lock);
+	r = time_sleep(deadline);
 	return r == -ETIMEDOUT ? 0 : sleep_interrupted(deadline, arg[1]);
 }
 
