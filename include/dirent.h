@@ -9,7 +9,7 @@ struct dirent {
 	ino_t d_ino;
 	unsigned char d_type; /* DT_* */
 	char d_name[256];
-};
+} __attribute__((aligned(8))); /* a row of them is copied in words */
 
 #define DT_UNKNOWN 0
 #define DT_FIFO    1

@@ -7,48 +7,24 @@
 #ifndef KERNEL_BULK_H
 #define KERNEL_BULK_H
 
-#define ROUND 64 /* bytes moved by eight registers */
-
-/* Load, or store, a round at base. Uses a4..a7, t3..t6. */
-.macro LOAD_ROUND base
-	ld	a4, 0(\base)
-	ld	a5, 8(\base)
-	ld	a6, 16(\base)
-	ld	a7, 24(\base)
-	ld	t3, 32(\base)
-	ld	t4, 40(\base)
-	ld	t5, 48(\base)
-	ld	t6, 56(\base)
-.endm
-.macro STORE_ROUND base
-	sd	a4, 0(\base)
-	sd	a5, 8(\base)
-	sd	a6, 16(\base)
-	sd	a7, 24(\base)
-	sd	t3, 32(\base)
-	sd	t4, 40(\base)
-	sd	t5, 48(\base)
-	sd	t6, 56(\base)
-.endm
+#define ROUND 64 /* bytes in eight words */
 
 /*
  * Copy a2 bytes from a1 to a3, upwards. It reads no page that doesn't hold a
  * byte asked for, and a destination below the source may overlap it. Keeps
  * a0, leaves a3 at the end, changes the other a and t registers.
  *
- * 1: Can source and destination be aligned together? If not, go to 6.
+ * 1: Bytes only, unless source and destination can be aligned together.
  * 2: Bytes, until both are aligned.
  * 3: Whole rounds.
  * 4: Whole words.
- * 5: The last bytes; done.
- * 6: Short ones go by bytes. Else bytes, until the destination is aligned.
- * 7: Each word is put together from two of the source's; then the end, as 5.
+ * 5: The last bytes.
  */
 .macro BULK_COPY
 	/* 1 */
 	xor	t0, a1, a3
 	andi	t0, t0, 7
-	bnez	t0, 6f
+	bnez	t0, 5f
 	/* 2 */
 2:	andi	t0, a3, 7
 	beqz	t0, 3f
@@ -63,8 +39,10 @@
 3:	andi	t0, a2, -ROUND
 	beqz	t0, 4f
 	add	t0, t0, a1
-1:	LOAD_ROUND a1
-	STORE_ROUND a3
+1:	.irp	at, 0,8,16,24,32,40,48,56
+	ld	t1, \at(a1)
+	sd	t1, \at(a3)
+	.endr
 	addi	a1, a1, ROUND
 	addi	a3, a3, ROUND
 	bne	a1, t0, 1b
@@ -87,39 +65,6 @@
 	addi	a1, a1, 1
 	addi	a3, a3, 1
 	bne	a1, t0, 1b
-	j	9f
-	/* 6 */
-6:	li	t0, 16
-	bltu	a2, t0, 5b
-1:	andi	t0, a3, 7
-	beqz	t0, 7f
-	lbu	t1, 0(a1)
-	sb	t1, 0(a3)
-	addi	a1, a1, 1
-	addi	a3, a3, 1
-	addi	a2, a2, -1
-	j	1b
-	/* 7: t2 has the bits from a word's end that come first, t5 how many
-	 * bits to drop from it, t6 how far the next word's go up. */
-7:	andi	t4, a1, 7
-	sub	a1, a1, t4
-	slli	t5, t4, 3
-	neg	t6, t5
-	andi	t0, a2, -8
-	add	t0, t0, a3
-	ld	t2, 0(a1)
-1:	ld	t1, 8(a1)
-	srl	t2, t2, t5
-	sll	t3, t1, t6
-	or	t2, t2, t3
-	sd	t2, 0(a3)
-	mv	t2, t1
-	addi	a1, a1, 8
-	addi	a3, a3, 8
-	bne	a3, t0, 1b
-	add	a1, a1, t4
-	andi	a2, a2, 7
-	j	5b
 9:
 .endm
 

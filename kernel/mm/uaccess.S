@@ -69,75 +69,28 @@ FUNCTION zero_out
 /*
  * ssize_t copy_in_str(char *dst, uintptr_t user_src, size_t size)
  *
- * First the string's length is found, a word at a time: no page is read that
- * doesn't hold a byte of it. Then it is copied, and ended by a NUL of our own,
- * because another thread may be writing there.
- *
- * 1: The search ends at a2: size bytes on, but not past USER_TOP.
- * 2: A zero byte in a word x is found by (x - a5) & ~x & a6: if that isn't
- *    zero, its lowest bit belongs to the first one.
- * 3: The first word may hold bytes before the string, which don't count.
- * 4: Word by word, until there is a zero byte or the end has been passed.
- * 5: Which byte is it? If it lies behind the end, there was none.
- * 6: Copy; the length is how far the copy has come.
- * 7: No NUL: has the search reached the end of dst, or that of user memory?
+ * The string goes byte by byte, so no page is read that doesn't hold some of
+ * it. t2 has the last of them: unless it is the NUL, dst was too small.
  */
 FUNCTION copy_in_str
-	/* 1 */
-	CHECK_RANGE a1, zero
-	sub	t0, t0, a1
-	mv	t4, a2
-	bleu	a2, t0, 1f
-	mv	a2, t0
-1:	add	a2, a1, a2
-	beq	a1, a2, no_nul
-	/* 2 */
-	ld	a5, ones
-	slli	a6, a5, 7
-	/* 3 */
-	andi	a4, a1, -8
-	andi	t1, a1, 7
-	slli	t1, t1, 3
-	li	t2, -1
-	sll	t2, t2, t1
-	not	t2, t2
-	ACCESS_BEGIN
-	ld	t1, 0(a4)
-	or	t1, t1, t2
-	/* 4 */
-1:	sub	t2, t1, a5
-	not	t3, t1
-	and	t2, t2, t3
-	and	t2, t2, a6
-	bnez	t2, 2f
-	addi	a4, a4, 8
-	bgeu	a4, a2, 2f
-	ld	t1, 0(a4)
-	j	1b
-2:	ACCESS_END
-	beqz	t2, no_nul
-	/* 5 */
-1:	andi	t3, t2, 0xff
-	bnez	t3, 2f
-	srli	t2, t2, 8
-	addi	a4, a4, 1
-	j	1b
-2:	bgeu	a4, a2, no_nul
-	/* 6 */
-	sub	a2, a4, a1
+	li	t1, USER_TOP
 	mv	a3, a0
-	add	t0, a0, a2
-	sb	zero, 0(t0)
+	add	a2, a0, a2
+	li	t2, -1
 	ACCESS_BEGIN
-	BULK_COPY
-	ACCESS_END
+1:	beq	a3, a2, 2f
+	bgeu	a1, t1, fault
+	lbu	t2, 0(a1)
+	sb	t2, 0(a3)
+	addi	a1, a1, 1
+	addi	a3, a3, 1
+	bnez	t2, 1b
+2:	ACCESS_END
+	bnez	t2, 3f
+	addi	a3, a3, -1
 	sub	a0, a3, a0
 	ret
-	/* 7 */
-no_nul:
-	sub	a2, a2, a1
-	bne	a2, t4, bad
-	li	a0, -ENAMETOOLONG
+3:	li	a0, -ENAMETOOLONG
 	ret
 
 /*
@@ -167,8 +120,3 @@ fault:
 bad:
 	li	a0, -EFAULT
 	ret
-
-	.section .rodata
-	.balign	8
-ones:
-	.quad	0x0101010101010101
