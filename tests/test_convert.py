@@ -293,6 +293,10 @@ def test_what_ps_said(convert: Converter) -> None:
         "sh (5);[user];main 1\nx/y (4);[kernel];syscall 1\n"
         "x/y (4);[user];0x10080 1\n"
     )
+    assert convert.folded(data, *words, "--no-pids") == (
+        "mine;[user];work 2\nother;[user];c 1\nsh;[user];main 1\n"
+        "x/y;[kernel];syscall 1\nx/y;[user];0x10080 1\n"
+    )
 
 
 # --- Counters and histograms -----------------------------------------------------

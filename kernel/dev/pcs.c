@@ -123,7 +123,7 @@ pcs_poll(struct file *, unsigned int, struct poller *p)
 
 /*
  * A kind of profiling more, with the group or the list that it's about. From
- * the first one on hits are counted.
+ * the first one on hits are counted. PROF_STACK says only how.
  */
 static int
 ask(unsigned int cmd, pid_t group, const struct pid_list *list)
@@ -136,7 +136,8 @@ ask(unsigned int cmd, pid_t group, const struct pid_list *list)
 		devpc.d_group = group;
 	devpc.d_flag |= cmd & PROF_MASK;
 	log_unlock(sstatus);
-	sample_arm(&pcs_profiler);
+	if (cmd != PROF_STACK)
+		sample_arm(&pcs_profiler);
 	return 0;
 }
 

@@ -26,6 +26,7 @@ static const struct {
     {PROF_ALL, "all"},
     {PROF_GROUP, "group"},
     {PROF_LIST, "list"},
+    {PROF_STACK, "stacks"},
 };
 
 static ssize_t

@@ -98,6 +98,16 @@ check_stop(void)
 	CHECK(ioctl(fd, PCS_END) == 0 && nothing_more(fd) &&
 		  account_of(fd).seen == 0,
 	      "without a request it does nothing");
+	ioctl(fd, PROF_STACK, NULL);
+	samples("kernel", 0, 0, 0, KERNEL_PC, 1);
+	CHECK(account_of(fd).seen == 0,
+	      "PCS-6: PROF_STACK alone counts nothing");
+	ioctl(fd, PROF_KERNEL, NULL);
+	samples("kernel", 0, 0, 0, KERNEL_PC, 1);
+	ioctl(fd, PCS_END);
+	CHECK(buffer_read(fd, &b) == BSIZE && unused(&b, 1) &&
+		  is_sample(b.lb_data, KERNEL, 0, 0, KERNEL_PC),
+	      "a made-up sample has no stack");
 	close(fd);
 }
 

@@ -40,7 +40,7 @@ ENDINGS = {
 
 USAGE = """usage: tally-convert [--from KIND] [--to KIND] [--kernel FILE]
            [--program [PID=|NAME=]FILE] ... [--ps FILE] [--hz N] [--of WHAT]
-           [--title TEXT] [--no-idle] FILE [OUTPUT]"""
+           [--title TEXT] [--no-idle] [--no-pids] FILE [OUTPUT]"""
 
 
 class Parser(argparse.ArgumentParser):
@@ -76,6 +76,8 @@ def parser() -> Parser:
                    "or a program's name")
     p.add_argument("--title", metavar="TEXT")
     p.add_argument("--no-idle", action="store_true", help="leave idle samples out")
+    p.add_argument("--no-pids", action="store_true",
+                   help="processes of one program are one")
     p.add_argument("file", metavar="FILE", help="- is standard input")
     p.add_argument("output", metavar="OUTPUT", nargs="?", default="-",
                    help="- is standard output")
@@ -228,6 +230,7 @@ def put(name: str, data: bytes) -> None:
 
 def convert(options: argparse.Namespace) -> None:
     programs = Programs()
+    programs.merged = options.no_pids
     kernel = lazy_kernel(options.kernel)
     for word in options.program:
         load_program(word, programs)

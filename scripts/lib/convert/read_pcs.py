@@ -34,7 +34,7 @@ MERGED = {R_IDLE: IDLE, R_MKERNEL: KERNEL, R_MUSER: USER, R_MKERNELI: INTERRUPT}
 IOCTL_SIZE = 24
 
 REQUESTS = {1: "BUF_INCR", 2: "PROF_KERNEL", 4: "PROF_ALL", 8: "PROF_GROUP",
-            16: "PROF_LIST"}
+            16: "PROF_LIST", 64: "PROF_STACK"}
 
 
 class _Damaged(Exception):

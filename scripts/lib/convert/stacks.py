@@ -26,6 +26,7 @@ class Programs:
         self.by_pid: dict[int, Image] = {}
         self.names: dict[int, str] = {}  # of processes without one
         self.others: list[Image] = []
+        self.merged = False  # are processes of one program one?
 
     def find(self, address: int) -> Optional[Image]:
         """The one that holds an address of no known process."""
@@ -96,7 +97,9 @@ class Stacks:
 
     def _process(self, s: Sample) -> list[Frame]:
         command = self.command(s)
-        if s.pid:
+        if s.pid and command and self.programs.merged:
+            name = command
+        elif s.pid:
             name = f"{command} ({s.pid})" if command else f"pid {s.pid}"
         elif s.pid == 0:
             name = "no process"

@@ -133,6 +133,8 @@ class _Picture:
         x = MARGIN
         yield '<g class="legend">'
         for kind, word in LEGEND.items():
+            if not counts[kind] and profile.total:
+                continue
             label = f"{word} {_percent(counts[kind], profile.total)}"
             hue, saturation, lightness = COLOURS[kind]
             fill = f"hsl({hue},{saturation}%,{lightness}%)"
@@ -166,14 +168,15 @@ def _when(profile: Profile) -> Optional[str]:
 
 
 def subtitle(profile: Profile) -> str:
-    """What it is of, when that was, and what is missing."""
+    """What it is of, when that was, and what is missing; the last may be cut."""
     harts = {s.hart for s in profile.samples if s.hart is not None}
     parts = [
         profile.source,
         plural(len(harts), "hart") if harts else None,
         f"{plural(profile.total, 'sample')} at {profile.rate} Hz",
         _when(profile),
-        *profile.remarks(),
+        *profile.cautions(),
+        *profile.notes,
     ]
     return " \u00b7 ".join(part for part in parts if part)
 
