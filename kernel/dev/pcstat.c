@@ -22,11 +22,8 @@ static const struct {
 	int cmd;
 	const char *name;
 } kinds[] = {
-    {PROF_KERNEL, "kernel"},
-    {PROF_ALL, "all"},
-    {PROF_GROUP, "group"},
-    {PROF_LIST, "list"},
-    {PROF_STACK, "stacks"},
+    {PROF_KERNEL, "kernel"}, {PROF_ALL, "all"},      {PROF_GROUP, "group"},
+    {PROF_LIST, "list"},     {PROF_STACK, "stacks"},
 };
 
 static ssize_t
