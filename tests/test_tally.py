@@ -198,8 +198,12 @@ def test_interrupts(console: Console) -> None:
     console.control("c")
     assert re.search(r" Hz, \d+ samples, 0 lost\n", console.wait())
     assert console.run("echo $?; head -n 2 /dev/profclock") == "130\n" + CLOCK.rstrip()
-    # What is typed is shown again, and lines can be edited.
-    console.send("cat\r")
+    # What is typed is shown again, and is a line, before the shell's editor
+    # changes the terminal's settings itself.
+    console.send("tally -t; echo re''ady; cat\r")
+    frame(console)
+    console.send("q")
+    console.expect("\nready")
     console.send("line\r")
     console.expect(r"\nline\s+line\s")
     console.control("d")
