@@ -110,6 +110,20 @@ def test_what_is_lost_is_told(guest: Guest) -> None:
     assert result.err == ""
 
 
+def test_names(guest: Guest) -> None:
+    """A process may be sampled before it was looked at, or have ended."""
+    sh, sleep = (user_function(program, "main") for program in ("sh", "sleep"))
+    first = sample("user", "$$", sh, 63) + "sleep 1\n"
+    late = "sleep 1 & pid=$!; wait; " + sample("user", "$pid", sleep, 62)
+    result = guest(
+        f"{HOLD}cat >/tmp/first <<'end'\n{first}end\n"
+        f"cat >/tmp/w <<'end'\nsh /tmp/first & wait\n{late}end\ntally sh /tmp/w"
+    )
+    told = part(result.out, " function")
+    names = [(hits, re.sub(r"\d+", "PID", f)) for hits, f in told]
+    assert names == [(63, "main [sh PID]"), (62, "main [sleep PID]")]
+
+
 def test_many_places(guest: Guest) -> None:
     """More than the table of pcs begins with, and each is found again."""
     loop = (
