@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tally.h"
 
+#define SELF      "tally"
 #define NAMELIST  "/boot/kernel"
 #define BUFFERS   (MAX_BUFS - DEF_BUFNO) /* more than the device has */
 #define SPOTS_MIN 1024
@@ -68,8 +70,12 @@ count_look(void)
 	int count;
 	const struct psinfo *p = processes(&count);
 
-	for (int i = 0; i < count; i++)
-		know(p[i].pid, process_name(&p[i], name));
+	for (int i = 0; i < count; i++) {
+		process_name(&p[i], name);
+		/* Our child bears our name until it has become its command. */
+		if (p[i].ppid != getpid() || strcmp(name, SELF) != 0)
+			know(p[i].pid, name);
+	}
 }
 
 void
@@ -159,6 +165,8 @@ count_buffer(const struct LOGBUF *b)
 {
 	const void *record;
 
+	/* Who they are of, while they live. */
+	count_look();
 	pcs_buffer(&seen, b);
 	while ((record = pcs_next(&seen)))
 		if (pcs_is_sample(*(const char *)record))
