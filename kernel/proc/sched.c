@@ -151,7 +151,8 @@ thread_has_ended(struct thread *t)
 	return ended;
 }
 
-/* From the tick: the running thread has used up ticks of its turn. */
+/* From the tick: the running thread has used up ticks of its turn. Whether
+ * others wait is only looked at: the next tick looks again. */
 void
 sched_tick(unsigned int ticks)
 {
