@@ -117,8 +117,10 @@ sys_gettid(const unsigned long *)
 
 /* --- Futexes --- */
 
-/* One who sleeps on a word. It is on that thread's stack; under the process's lock
- * from being listed to being woken. */
+/*
+ * One who sleeps on a word. It is on that thread's stack; under the process's
+ * lock from being listed to being woken.
+ */
 struct sleeper {
 	struct list link;
 	uintptr_t word;
