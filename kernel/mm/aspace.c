@@ -31,11 +31,13 @@ aspace_create(void)
 
 	if (as == NULL)
 		return NULL;
-	as->root = root_alloc();
+	list_init(&as->tables);
+	as->root = table_alloc(as);
 	if (as->root == NULL) {
 		kfree(as);
 		return NULL;
 	}
+	root_init(as->root);
 	as->refs = 1;
 	as->harts = 0;
 	mutex_init(&as->lock, "aspace");
@@ -251,7 +253,7 @@ aspace_free(struct aspace *as)
 			table_unmap(as, r->low, r->high);
 		region_release(r);
 	}
-	assert(as->resident == 0 && page_of(as->root)->used == 0);
-	root_free(as->root);
+	assert(as->resident == 0);
+	table_free_all(as);
 	kfree(as);
 }

@@ -126,9 +126,8 @@ fault_in(struct aspace *as, struct region *r, uintptr_t va, int prot)
 	bool write = prot == PROT_W;
 	pte_t *pte;
 
-	/* First: a table made on the way there is found by this range. */
 	region_touch(r, va);
-	pte = table_walk(as->root, va, true);
+	pte = table_walk(as, va, true);
 	if (pte == NULL)
 		return -ENOMEM;
 	if (*pte == 0)

@@ -66,22 +66,11 @@ aspace_init(void)
 	aspace_switch(NULL);
 }
 
-pte_t *
-root_alloc(void)
-{
-	pte_t *root = table_alloc();
-
-	for (unsigned int i = ROOT_STACKS; root && i < TABLE_ENTRIES; i++)
-		root[i] = kernel_root[i];
-	return root;
-}
-
 void
-root_free(pte_t *root)
+root_init(pte_t *root)
 {
 	for (unsigned int i = ROOT_STACKS; i < TABLE_ENTRIES; i++)
-		root[i] = 0;
-	table_free(root);
+		root[i] = kernel_root[i];
 }
 
 void
@@ -154,4 +143,12 @@ aspace_flush(struct aspace *as)
 	for (unsigned int i = 0; set >> i != 0; i++)
 		if (set >> i & 1)
 			flush_on(&harts[i]);
+}
+
+void
+tlb_flush_all(void)
+{
+	assert(level_of(csr_read(sie)) == 0);
+	for (unsigned int i = 0; i < nharts; i++)
+		flush_on(&harts[i]);
 }

@@ -34,7 +34,6 @@ void *page_alloc(void); /* contents undefined */
 void *page_alloc_zero(void);
 void page_ref(void *page);
 void page_free(void *page);
-void page_free_zero(void *page); /* the last reference; it is all zeroes */
 unsigned int page_refs(const void *page);
 size_t page_count_free(void); /* exact while nothing allocates or frees */
 size_t page_count_total(void);
@@ -80,10 +79,11 @@ struct region {
 struct aspace {
 	unsigned int refs; /* atomic: threads and processes that use it */
 	pte_t *root;
+	struct list tables; /* all its page tables: table.h */
 	unsigned long
 	    harts; /* atomic bit set: where it is loaded, by hart id */
 
-	struct mutex lock; /* guards what follows, and the tables below root */
+	struct mutex lock; /* guards what follows, and the tables */
 	struct region region[REGION_MAX]; /* the heap's first, then any order */
 	unsigned int nregions;
 	uintptr_t brk;   /* the heap's region ends at its page */

@@ -3,8 +3,7 @@
  * for each hart.
  *
  * Fork, exec and page faults want single pages only; those come from and go to
- * the hart's own cache, which needs no lock, only a raised level. It keeps some
- * pages apart that were freed full of zeroes, as emptied page tables are.
+ * the hart's own cache, which needs no lock, only a raised level.
  *
  * The few who want several pages in a row get the highest that are free, found
  * by looking from the end of memory down. Single pages come from its start, as
@@ -22,7 +21,6 @@
 
 #define CACHE_MAX   22 /* pages a hart keeps to itself */
 #define CACHE_BATCH 11 /* that move between it and the free list at once */
-#define CACHE_ZERO  8  /* besides, pages known to be all zeroes */
 
 /* Pages that new processes leave to those already there. */
 #define RESERVE 64
@@ -40,9 +38,8 @@ static size_t total;        /* atomic: pages ever handed over */
 
 /* Touched by its own hart only, at a raised level; others may read counts. */
 static struct cache {
-	size_t n, nzero;
+	size_t n;
 	void *page[CACHE_MAX];
-	void *zero[CACHE_ZERO];
 } caches[HART_MAX];
 
 /* Put a page in the free list before `next`. page_lock held. */
@@ -80,9 +77,7 @@ cache_refill(struct cache *c)
 	}
 	nfree -= c->n;
 	spin_unlock(&page_lock);
-	if (c->n > 0)
-		return c->page[--c->n];
-	return c->nzero > 0 ? c->zero[--c->nzero] : NULL;
+	return c->n > 0 ? c->page[--c->n] : NULL;
 }
 
 /* Give back a part of a full cache. Level raised. */
@@ -120,17 +115,9 @@ page_alloc(void)
 void *
 page_alloc_zero(void)
 {
-	unsigned long sie = level_raise(LEVEL1_MASK);
-	struct cache *c = this_cache();
-	void *page = c->nzero > 0 ? c->zero[--c->nzero] : NULL;
+	void *page = page_alloc();
 
-	level_lower(sie);
-	if (page == NULL) {
-		page = page_alloc();
-		return page == NULL ? NULL : memset(page, 0, PAGE_SIZE);
-	}
-	page_of(page)->refs = 1;
-	return page;
+	return page != NULL ? memset(page, 0, PAGE_SIZE) : NULL;
 }
 
 void
@@ -167,22 +154,6 @@ page_free(void *page)
 	assert(old != 0);
 	if (old == 1)
 		page_release(page);
-}
-
-void
-page_free_zero(void *page)
-{
-	unsigned long sie = level_raise(LEVEL1_MASK);
-	struct cache *c = this_cache();
-
-	if (c->nzero < CACHE_ZERO) {
-		page_of(page)->refs = 0;
-		c->zero[c->nzero++] = page;
-		page = NULL;
-	}
-	level_lower(sie);
-	if (page != NULL)
-		page_free(page);
 }
 
 /* Free n pages in a row, for single use only when there are no others. */
@@ -245,8 +216,7 @@ page_count_free(void)
 	size_t n = __atomic_load_n(&nfree, __ATOMIC_RELAXED);
 
 	for (unsigned int i = 0; i < HART_MAX; i++)
-		n += __atomic_load_n(&caches[i].n, __ATOMIC_RELAXED) +
-		     __atomic_load_n(&caches[i].nzero, __ATOMIC_RELAXED);
+		n += __atomic_load_n(&caches[i].n, __ATOMIC_RELAXED);
 	return n + kstack_reclaimable();
 }
 

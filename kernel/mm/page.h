@@ -11,11 +11,10 @@ enum page_use {
 	PAGE_OTHER, /* in use, cached, or never handed over */
 	PAGE_FREE,  /* in the list of free pages */
 	PAGE_SMALL, /* holds kmalloc's small objects */
-	PAGE_TABLE, /* a user's page table */
 };
 
 struct page {
-	struct list link; /* in the list of free pages, or of a class's */
+	struct list link; /* of free pages, a class's, or an aspace's tables */
 	union {
 		void *objects; /* PAGE_SMALL: the first of the free objects */
 		size_t npages; /* the first of a large kmalloc block: of it */
@@ -23,7 +22,7 @@ struct page {
 	unsigned int refs; /* atomic */
 	uint8_t use;       /* enum page_use */
 	uint8_t class;     /* PAGE_SMALL: of its objects */
-	uint16_t used;     /* objects in use; a page table's valid entries */
+	uint16_t used;     /* PAGE_SMALL: objects in use */
 };
 
 extern struct page *page_array;

@@ -9,22 +9,25 @@
 #include <errno.h>
 
 pte_t *
-table_alloc(void)
+table_alloc(struct aspace *as)
 {
 	pte_t *table = page_alloc_zero();
 
-	if (table != NULL) {
-		page_of(table)->use = PAGE_TABLE;
-		page_of(table)->used = 0;
-	}
+	if (table != NULL)
+		list_append(&as->tables, &page_of(table)->link);
 	return table;
 }
 
 void
-table_free(pte_t *table)
+table_free_all(struct aspace *as)
 {
-	page_of(table)->use = PAGE_OTHER;
-	page_free_zero(table);
+	while (!list_empty(&as->tables)) {
+		struct page *p = container_of(as->tables.next, struct page,
+					      link);
+
+		list_remove(&p->link);
+		page_free(page_address(p));
+	}
 }
 
 /*
@@ -41,14 +44,8 @@ static void
 gone_free(struct gone *gone)
 {
 	aspace_flush(gone->as);
-	while (gone->n > 0) {
-		void *page = gone->page[--gone->n];
-
-		if (page_of(page)->use == PAGE_TABLE)
-			table_free(page);
-		else
-			page_free(page);
-	}
+	while (gone->n > 0)
+		page_free(gone->page[--gone->n]);
 }
 
 static void
@@ -59,12 +56,12 @@ gone_add(struct gone *gone, void *page)
 	gone->page[gone->n++] = page;
 }
 
-/* The table below an entry, or NULL as for table_walk. */
+/* The table below an entry of as's, or NULL as for table_walk. */
 static pte_t *
-table_below(pte_t *entry, bool create)
+table_below(struct aspace *as, pte_t *entry, bool create)
 {
 	if (*entry == 0 && create) {
-		pte_t *table = table_alloc();
+		pte_t *table = table_alloc(as);
 
 		if (table != NULL)
 			table_set(entry, pte_make(table, PTE_V));
@@ -72,18 +69,23 @@ table_below(pte_t *entry, bool create)
 	return *entry == 0 ? NULL : pte_page(*entry);
 }
 
-pte_t *
-table_walk(pte_t *root, uintptr_t va, bool create)
+/* The entry that leads to va's leaf table; NULL as for table_walk. */
+static pte_t *
+table_middle(struct aspace *as, uintptr_t va, bool create)
 {
-	pte_t *table = root;
+	pte_t *top = &as->root[table_index(va, SHIFT_ROOT)];
+	pte_t *table = table_below(as, top, create);
 
-	table = table_below(&table[table_index(va, SHIFT_ROOT)], create);
-	if (table == NULL)
-		return NULL;
-	table = table_below(&table[table_index(va, SHIFT_MIDDLE)], create);
-	if (table == NULL)
-		return NULL;
-	return &table[table_index(va, SHIFT_LEAF)];
+	return table == NULL ? NULL : &table[table_index(va, SHIFT_MIDDLE)];
+}
+
+pte_t *
+table_walk(struct aspace *as, uintptr_t va, bool create)
+{
+	pte_t *middle = table_middle(as, va, create);
+	pte_t *table = middle == NULL ? NULL : table_below(as, middle, create);
+
+	return table == NULL ? NULL : &table[table_index(va, SHIFT_LEAF)];
 }
 
 /* The end of the part of [va, end) that va's leaf table stands for. */
@@ -99,51 +101,42 @@ leaf_table_end(uintptr_t va, uintptr_t end)
 static void
 unmap_leaves(pte_t *pte, size_t n, struct gone *gone)
 {
-	unsigned int found = 0;
-
 	for (pte_t *p = pte; p < pte + n; p++) {
 		if (*p == 0)
 			continue;
 		gone_add(gone, pte_page(*p));
 		*p = 0;
-		found++;
+		gone->as->resident--;
 	}
-	page_of(pte)->used -= found;
-	gone->as->resident -= found;
 }
 
-/* Clear an entry that leads to an empty table, and let go of the table. */
-static void
-prune(pte_t *entry, struct gone *gone)
+static bool
+table_empty(const pte_t *table)
 {
-	void *table = pte_page(*entry);
+	unsigned int i = 0;
 
-	if (page_of(table)->used != 0)
-		return;
-	gone_add(gone, table);
-	*entry = 0;
-	page_of(entry)->used--;
+	while (i < TABLE_ENTRIES && table[i] == 0)
+		i++;
+	return i == TABLE_ENTRIES;
 }
 
-/* Unmap [start, end), of which one leaf table has all, and what tables on the
- * way there are empty then. */
+/* Unmap [start, end), of which one leaf table has all, and let go of that if
+ * it is empty then; but when as goes, all its tables go at once. */
 static void
-unmap_part(uintptr_t start, uintptr_t end, struct gone *gone)
+unmap_part(struct aspace *as, uintptr_t start, uintptr_t end, struct gone *gone)
 {
-	pte_t *top = &gone->as->root[table_index(start, SHIFT_ROOT)];
-	pte_t *middle, *leaf;
+	pte_t *middle = table_middle(as, start, false), *leaf;
 
-	if (*top == 0)
+	if (middle == NULL || *middle == 0)
 		return;
-	middle = pte_page(*top);
-	middle += table_index(start, SHIFT_MIDDLE);
-	if (*middle != 0) {
-		leaf = pte_page(*middle);
-		unmap_leaves(&leaf[table_index(start, SHIFT_LEAF)],
-			     (end - start) >> PAGE_SHIFT, gone);
-		prune(middle, gone);
+	leaf = pte_page(*middle);
+	unmap_leaves(&leaf[table_index(start, SHIFT_LEAF)],
+		     (end - start) >> PAGE_SHIFT, gone);
+	if (as->refs != 0 && table_empty(leaf)) {
+		*middle = 0;
+		list_remove(&page_of(leaf)->link);
+		gone_add(gone, leaf);
 	}
-	prune(top, gone);
 }
 
 void
@@ -156,7 +149,7 @@ table_unmap(struct aspace *as, uintptr_t start, uintptr_t end)
 	gone.n = 0;
 	for (uintptr_t va = start; va < end; va = stop) {
 		stop = leaf_table_end(va, end);
-		unmap_part(va, stop, &gone);
+		unmap_part(as, va, stop, &gone);
 	}
 	gone_free(&gone);
 }
@@ -190,19 +183,17 @@ table_share(struct aspace *to, struct aspace *from, uintptr_t start,
 	uintptr_t stop;
 
 	for (uintptr_t va = start; va < end; va = stop) {
-		pte_t *src = table_walk(from->root, va, false);
+		pte_t *src = table_walk(from, va, false);
 		pte_t *dst;
-		size_t n;
 
 		stop = leaf_table_end(va, end);
 		if (src == NULL)
 			continue;
-		dst = table_walk(to->root, va, true);
+		dst = table_walk(to, va, true);
 		if (dst == NULL)
 			return -ENOMEM;
-		n = share_leaves(dst, src, (stop - va) >> PAGE_SHIFT);
-		page_of(dst)->used += n;
-		to->resident += n;
+		to->resident += share_leaves(dst, src,
+					     (stop - va) >> PAGE_SHIFT);
 	}
 	return 0;
 }

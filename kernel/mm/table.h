@@ -6,8 +6,8 @@
  * entry with R, W or X ends the walk; one without points to the next table.
  * A and D are always set: not every machine sets them by itself.
  *
- * The struct page of a user's table counts its valid entries in `used`. The
- * last to go takes the table with it.
+ * An address space has a list of its tables, root and all, by their struct
+ * page.
  */
 #ifndef KERNEL_TABLE_H
 #define KERNEL_TABLE_H
@@ -47,27 +47,25 @@ table_index(uintptr_t va, unsigned int shift)
 	return va >> shift & (TABLE_ENTRIES - 1);
 }
 
-/* Set an entry of a user's table, and count it if it is new. What it leads to
- * is complete before a hart can find it. */
+/* Set an entry: what it leads to is complete before a hart can find it. */
 static inline void
 table_set(pte_t *entry, pte_t pte)
 {
-	if (*entry == 0)
-		page_of(entry)->used++;
 	__atomic_store_n(entry, pte, __ATOMIC_RELEASE);
 }
 
-/* An empty table, or NULL. One that is freed is empty again. */
-pte_t *table_alloc(void);
-void table_free(pte_t *table);
+/* An empty table of as's, or NULL. */
+pte_t *table_alloc(struct aspace *as);
+/* Free all tables of as, which maps nothing and isn't loaded anywhere. */
+void table_free_all(struct aspace *as);
 
 /*
  * The leaf entry for va. With create, missing tables are made, NULL: no
  * memory; else NULL: there is no leaf table.
  */
-pte_t *table_walk(pte_t *root, uintptr_t va, bool create);
+pte_t *table_walk(struct aspace *as, uintptr_t va, bool create);
 
-/* Unmap and free the pages of as in [start, end), and tables left empty. */
+/* Unmap and free the pages of as in [start, end), and leaf tables then empty. */
 void table_unmap(struct aspace *as, uintptr_t start, uintptr_t end);
 
 /*
@@ -80,10 +78,8 @@ int table_share(struct aspace *to, struct aspace *from, uintptr_t start,
 /* A region that has any of [start, end), or NULL (aspace.c). Under as->lock. */
 struct region *region_find(struct aspace *as, uintptr_t start, uintptr_t end);
 
-/* A root table with the kernel's entries (ktable.c), or NULL. When freed, it
- * has no others. */
-pte_t *root_alloc(void);
-void root_free(pte_t *root);
+/* Copy the kernel's entries to an address space's root (ktable.c). */
+void root_init(pte_t *root);
 /* The kernel's root entry for the window of stacks (kstack.c). */
 pte_t kstack_init(void);
 
@@ -92,5 +88,7 @@ pte_t kstack_init(void);
  * before the call, and the old page freed after it.
  */
 void aspace_flush(struct aspace *as);
+/* All harts forget all translations. Interrupts are on. */
+void tlb_flush_all(void);
 
 #endif
