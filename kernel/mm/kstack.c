@@ -12,10 +12,10 @@
  * stack keeps its pages for the next thread. They count as free memory:
  * kstack_reclaim gives them up when pages run out.
  *
- * Harts may remember what a slot was mapped to, or that it wasn't. Nobody uses
- * a stack's addresses but the thread that runs on it, and a hart forgets all
- * translations when it switches to a thread (aspace_switch), so no one needs
- * to be told.
+ * Harts may remember what a slot was mapped to. Any hart may reach into a
+ * stack, for what a thread that sleeps has there is in lists of those who wait.
+ * So all harts forget a slot's pages before it can get others. That a slot had
+ * none, a hart forgets when it switches to the thread (aspace_switch).
  */
 #include "table.h"
 
@@ -139,6 +139,7 @@ kstack_reclaim(void)
 
 	while ((top = pile_take(&filled)) != 0) {
 		stack_empty(top);
+		tlb_flush_all();
 		pile_put(&empty, top);
 		any = true;
 	}
