@@ -1,6 +1,6 @@
 /*
- * Moving and filling memory in bulk, as assembly macros: string.S makes
- * memcpy and memset of them, mm/uaccess.S the same for user memory.
+ * Copying in bulk, as an assembly macro: string.S makes memcpy of it,
+ * mm/uaccess.S the same for user memory.
  *
  * Words where possible, eight of them a round; bytes at the ends.
  */
@@ -65,52 +65,6 @@
 	addi	a1, a1, 1
 	addi	a3, a3, 1
 	bne	a1, t0, 1b
-9:
-.endm
-
-/*
- * Fill a2 bytes from a3 on with a1, a byte repeated in all eight places.
- * Keeps a0 and a1, leaves a3 at the end, changes a2 and t0.
- *
- * 1: Short ones go by bytes. Else bytes, until aligned.
- * 2: Whole rounds.
- * 3: Whole words.
- * 4: The last bytes.
- */
-.macro BULK_FILL
-	/* 1 */
-	li	t0, 8
-	bltu	a2, t0, 4f
-1:	andi	t0, a3, 7
-	beqz	t0, 2f
-	sb	a1, 0(a3)
-	addi	a3, a3, 1
-	addi	a2, a2, -1
-	j	1b
-	/* 2 */
-2:	andi	t0, a2, -ROUND
-	beqz	t0, 3f
-	add	t0, t0, a3
-1:	.irp	at, 0,8,16,24,32,40,48,56
-	sd	a1, \at(a3)
-	.endr
-	addi	a3, a3, ROUND
-	bne	a3, t0, 1b
-	andi	a2, a2, ROUND-1
-	/* 3 */
-3:	andi	t0, a2, -8
-	beqz	t0, 4f
-	add	t0, t0, a3
-1:	sd	a1, 0(a3)
-	addi	a3, a3, 8
-	bne	a3, t0, 1b
-	andi	a2, a2, 7
-	/* 4 */
-4:	beqz	a2, 9f
-	add	t0, a3, a2
-1:	sb	a1, 0(a3)
-	addi	a3, a3, 1
-	bne	a3, t0, 1b
 9:
 .endm
 

@@ -4,10 +4,21 @@
 
 	.text
 
-/* void *memset(void *dst, int c, size_t n) */
+/*
+ * void *memset(void *dst, int c, size_t n)
+ *
+ * 1: Short ones go by bytes. Else repeat the byte in all eight places.
+ * 2: Bytes, until aligned.
+ * 3: Whole rounds.
+ * 4: Whole words.
+ * 5: The last bytes.
+ */
 FUNCTION memset
 	mv	a3, a0
-	beqz	a1, 1f
+	/* 1 */
+	li	t0, 8
+	bltu	a2, t0, 5f
+	beqz	a1, 2f
 	andi	a1, a1, 0xff
 	slli	t0, a1, 8
 	or	a1, a1, t0
@@ -15,8 +26,38 @@ FUNCTION memset
 	or	a1, a1, t0
 	slli	t0, a1, 32
 	or	a1, a1, t0
-1:	BULK_FILL
-	ret
+	/* 2 */
+2:	andi	t0, a3, 7
+	beqz	t0, 3f
+	sb	a1, 0(a3)
+	addi	a3, a3, 1
+	addi	a2, a2, -1
+	j	2b
+	/* 3 */
+3:	andi	t0, a2, -ROUND
+	beqz	t0, 4f
+	add	t0, t0, a3
+1:	.irp	at, 0,8,16,24,32,40,48,56
+	sd	a1, \at(a3)
+	.endr
+	addi	a3, a3, ROUND
+	bne	a3, t0, 1b
+	andi	a2, a2, ROUND-1
+	/* 4 */
+4:	andi	t0, a2, -8
+	beqz	t0, 5f
+	add	t0, t0, a3
+1:	sd	a1, 0(a3)
+	addi	a3, a3, 8
+	bne	a3, t0, 1b
+	andi	a2, a2, 7
+	/* 5 */
+5:	beqz	a2, 9f
+	add	t0, a3, a2
+1:	sb	a1, 0(a3)
+	addi	a3, a3, 1
+	bne	a3, t0, 1b
+9:	ret
 
 /* void *memcpy(void *dst, const void *src, size_t n) */
 FUNCTION memcpy

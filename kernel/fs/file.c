@@ -11,6 +11,8 @@
 
 #define FILE_FLAGS (O_ACCMODE | O_APPEND | O_NONBLOCK)
 
+const char zeroes[PAGE_SIZE];
+
 static void
 uio_advance(struct uio *u, size_t n)
 {
@@ -40,19 +42,6 @@ uio_from(struct uio *u, void *dst, size_t n)
 	if (u->kernel)
 		memcpy(dst, (const void *)u->base, n);
 	else if (copy_in(dst, u->base, n) < 0)
-		return -EFAULT;
-	uio_advance(u, n);
-	return n;
-}
-
-ssize_t
-uio_zero(struct uio *u, size_t n)
-{
-	if (n > u->left)
-		n = u->left;
-	if (u->kernel)
-		memset((void *)u->base, 0, n);
-	else if (zero_out(u->base, n) < 0)
 		return -EFAULT;
 	uio_advance(u, n);
 	return n;

@@ -54,17 +54,14 @@ ramfile_read(struct vnode *v, struct file *, struct uio *u)
 	while (u->left > 0 && u->offset < size) {
 		size_t at = u->offset % PAGE_SIZE;
 		size_t chunk = PAGE_SIZE - at;
-		void *page = page_get(n, u->offset / PAGE_SIZE);
+		char *page = page_get(n, u->offset / PAGE_SIZE);
 		ssize_t r;
 
 		if ((off_t)chunk > size - u->offset)
 			chunk = size - u->offset;
-		if (page != NULL) {
-			r = uio_to(u, (char *)page + at, chunk);
+		r = uio_to(u, page != NULL ? page + at : zeroes, chunk);
+		if (page != NULL)
 			page_free(page);
-		} else {
-			r = uio_zero(u, chunk);
-		}
 		if (r < 0)
 			return total ? (ssize_t)total : r;
 		total += r;
@@ -113,25 +110,15 @@ page_exchange(struct ramnode *n, size_t index, void *page)
 		page_free(old);
 }
 
-/*
- * A new page to take the place of old, with the same contents (NULL: zeroes),
- * but for n bytes at `at`, which the caller fills in. NULL: no memory.
- */
-static inline char *
-page_renew(const char *old, size_t at, size_t n)
+/* A new page to take the place of old (NULL: a hole) when n bytes of it will be
+ * written. NULL: no memory. */
+static char *
+page_renew(const char *old, size_t n)
 {
-	size_t after = at + n;
 	char *page = page_alloc();
 
-	if (page == NULL || n == PAGE_SIZE)
-		return page;
-	if (old != NULL) {
-		memcpy(page, old, at);
-		memcpy(page + after, old + after, PAGE_SIZE - after);
-	} else {
-		memset(page, 0, at);
-		memset(page + after, 0, PAGE_SIZE - after);
-	}
+	if (page != NULL && n < PAGE_SIZE)
+		memcpy(page, old != NULL ? old : zeroes, PAGE_SIZE);
 	return page;
 }
 
@@ -145,7 +132,7 @@ cut(struct ramnode *n, off_t size)
 		char *page = n->page[index];
 
 		if (page_refs(page) > 1) {
-			page = page_renew(page, at, PAGE_SIZE - at);
+			page = page_renew(page, PAGE_SIZE - at);
 			if (page == NULL)
 				return -ENOSPC;
 			page_exchange(n, index, page);
@@ -177,7 +164,7 @@ write_page(struct ramnode *n, struct uio *u)
 	if (old == NULL || page_refs(old) > 1) {
 		if (page_count_free() < PAGES_LEFT)
 			return -ENOSPC;
-		page = page_renew(old, at, chunk);
+		page = page_renew(old, chunk);
 		if (page == NULL)
 			return -ENOSPC;
 	}
@@ -262,11 +249,7 @@ ramfile_getpage(struct vnode *v, off_t offset, void **page)
 void
 ramfile_clear(struct ramnode *n)
 {
-	for (size_t i = 0; n->npages > 0 && i < n->max_page; i++)
-		if (n->page[i] != NULL) {
-			page_free(n->page[i]);
-			n->npages--;
-		}
+	cut(n, 0);
 	kfree(n->page);
 }
 

@@ -29,7 +29,8 @@ struct uio {
  * The count moved is min(n, left); or -EFAULT. Level 0, no spinlock. */
 ssize_t uio_to(struct uio *u, const void *src, size_t n);
 ssize_t uio_from(struct uio *u, void *dst, size_t n);
-ssize_t uio_zero(struct uio *u, size_t n); /* like uio_to, with zeroes */
+/* What a hole in a file reads as. */
+extern const char zeroes[PAGE_SIZE];
 
 struct vnode;
 struct file;

@@ -122,7 +122,6 @@ int aspace_fault(struct aspace *as, uintptr_t va, int prot);
  */
 int copy_in(void *dst, uintptr_t user_src, size_t n);
 int copy_out(uintptr_t user_dst, const void *src, size_t n);
-int zero_out(uintptr_t user_dst, size_t n);
 ssize_t copy_in_str(char *dst, uintptr_t user_src, size_t size);
 /* For the sampler: two words, if they are present; or -EFAULT. */
 int peek(unsigned long dst[2], uintptr_t user_src);

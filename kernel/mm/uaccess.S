@@ -54,18 +54,6 @@ copy:
 	li	a0, 0
 	ret
 
-/* int zero_out(uintptr_t user_dst, size_t n) */
-FUNCTION zero_out
-	CHECK_RANGE a0, a1
-	mv	a3, a0
-	mv	a2, a1
-	li	a1, 0
-	ACCESS_BEGIN
-	BULK_FILL
-	ACCESS_END
-	li	a0, 0
-	ret
-
 /*
  * ssize_t copy_in_str(char *dst, uintptr_t user_src, size_t size)
  *
