@@ -16,8 +16,7 @@
 
 #define DEV_DEVFS    2 /* st_dev */
 #define INO_ROOT     1
-#define DEVICE_SHIFT 8  /* st_rdev, 16 bits: the device; below, its file's id */
-#define COOKIE_SHIFT 16 /* readdir: the device; below, the file's place */
+#define DEVICE_SHIFT 8 /* st_rdev, 16 bits: the device; below, its file's id */
 
 #define MODE_READ  0444 /* whoever may, may: there is only root */
 #define MODE_WRITE 0222
@@ -80,38 +79,21 @@ devfs_lookup(struct vnode *, const char *name, struct vnode **out)
 	return 0;
 }
 
-/* The i-th file of device d; NULL: it hasn't so many. */
-static const struct devfile *
-device_list(const struct device *d, unsigned int i)
-{
-	const struct devfile *f = d->files;
-
-	while (f->name != NULL && i-- > 0)
-		f++;
-	return f->name != NULL ? f : NULL;
-}
-
-/* A cookie, less DIR_COOKIE, is a device's index and the place of its next
- * file, which has the low COOKIE_SHIFT bits. */
+/* A cookie, less DIR_COOKIE, is how many files of all devices come before. */
 static int
 devfs_readdir(struct vnode *, struct file *, off_t *cookie, struct dirent *de)
 {
-	off_t at = *cookie - DIR_COOKIE;
-	unsigned int index = at >> COOKIE_SHIFT;
-	unsigned int i = at & ((1 << COOKIE_SHIFT) - 1);
-	const struct devfile *file;
+	off_t before = *cookie - DIR_COOKIE;
 
-	for (; devices[index] != NULL; index++, i = 0) {
-		file = device_list(devices[index], i);
-		if (file == NULL)
-			continue;
-		de->d_ino = device_number(index, file->id) + INO_ROOT;
-		de->d_type = DT_CHR;
-		strlcpy(de->d_name, file->name, sizeof de->d_name);
-		*cookie = ((off_t)index << COOKIE_SHIFT | i) + 1 + DIR_COOKIE;
-		return 1;
-	}
-	*cookie = ((off_t)index << COOKIE_SHIFT) + DIR_COOKIE;
+	for (unsigned int i = 0; devices[i] != NULL; i++)
+		for (const struct devfile *f = devices[i]->files; f->name; f++)
+			if (before-- == 0) {
+				de->d_ino = device_number(i, f->id) + INO_ROOT;
+				de->d_type = DT_CHR;
+				strlcpy(de->d_name, f->name, sizeof de->d_name);
+				++*cookie;
+				return 1;
+			}
 	return 0;
 }
 

@@ -89,8 +89,6 @@ child_remove(struct ramnode *n)
 		link = &(*link)->hash_next;
 	*link = n->hash_next;
 	list_remove(&n->sibling);
-	if (dir->hint == n)
-		dir->hint = NULL;
 	dir->subdirs -= is_dir(n);
 	n->parent = NULL;
 	n->ctime = dir->mtime = dir->ctime = time_realtime_ns();
@@ -279,16 +277,14 @@ ramfs_rename(struct vnode *from, const char *name, struct vnode *to,
 	return r;
 }
 
-/* The first child whose cookie is at least that given, or NULL. A reader goes
- * on where it, or another, has just been. ramfs_lock is held. */
+/* The first child whose cookie is at least that given, or NULL. ramfs_lock is
+ * held. */
 static struct ramnode *
 child_at(struct ramnode *d, off_t cookie)
 {
-	struct list *l = d->children.next;
+	struct list *l;
 
-	if (d->hint != NULL && d->hint->cookie < cookie)
-		l = d->hint->sibling.next;
-	for (; l != &d->children; l = l->next) {
+	list_each (l, &d->children) {
 		struct ramnode *n = container_of(l, struct ramnode, sibling);
 
 		if (n->cookie >= cookie)
@@ -309,7 +305,6 @@ ramfs_readdir(struct vnode *dir, struct file *, off_t *cookie,
 		de->d_ino = n->ino;
 		de->d_type = is_dir(n) ? DT_DIR : DT_REG;
 		strlcpy(de->d_name, n->name, sizeof de->d_name);
-		d->hint = n;
 		*cookie = n->cookie + 1;
 	}
 	spin_unlock(&ramfs_lock);

@@ -29,7 +29,6 @@ struct ramnode {
 	/* A directory's; under ramfs_lock. */
 	struct list children; /* cookies ascend */
 	unsigned int subdirs;
-	struct ramnode *hint; /* what readdir gave last; or NULL */
 
 	/* A file's. Only who has lock changes these, and takes page_lock to do
 	 * so; page_lock alone is enough to look. lock is held while user memory
