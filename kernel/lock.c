@@ -137,49 +137,69 @@ wake_all(struct waitq *q)
 	}
 }
 
+/*
+ * A mutex's owner is a thread's address, with bit 0 set while others are
+ * waiting: so taking and giving back one that nobody else wants is one
+ * compare-and-swap each. One that is wanted goes to the first who waits: if it
+ * were free until that thread runs, another could take it over and over.
+ */
+#define MUTEX_WANTED 1UL
+
 void
 mutex_init(struct mutex *m, const char *name)
 {
-	m->owner = NULL;
+	m->owner = 0;
 	m->lock = (struct spinlock)SPINLOCK1(name);
 	waitq_init(&m->waiters);
+}
+
+static bool
+mutex_swap(struct mutex *m, unsigned long from, unsigned long to)
+{
+	return __atomic_compare_exchange_n(&m->owner, &from, to, false,
+					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
 bool
 mutex_held(const struct mutex *m)
 {
-	return m->owner == current;
+	return (m->owner & ~MUTEX_WANTED) == (unsigned long)current;
 }
 
 void
 mutex_lock(struct mutex *m)
 {
+	if (mutex_swap(m, 0, (unsigned long)current))
+		return;
 	assert(!mutex_held(m));
 	spin_lock(&m->lock);
-	if (m->owner == NULL)
-		m->owner = current;
-	while (!mutex_held(m))
-		wait_uninterruptible(&m->waiters, &m->lock);
+	while (!mutex_held(m)) {
+		unsigned long owner = m->owner;
+
+		if (owner == 0)
+			mutex_swap(m, 0, (unsigned long)current);
+		else if (mutex_swap(m, owner, owner | MUTEX_WANTED))
+			wait_uninterruptible(&m->waiters, &m->lock);
+	}
 	spin_unlock(&m->lock);
 }
 
-/*
- * A mutex that is wanted goes to the first who waits: if it were free until
- * that thread runs, another could take it over and over.
- */
 void
 mutex_unlock(struct mutex *m)
 {
-	struct list *first;
+	struct waiter *first;
+	unsigned long owner;
 
+	if (mutex_swap(m, (unsigned long)current, 0))
+		return;
 	assert(mutex_held(m));
 	spin_lock(&m->lock);
-	first = m->waiters.waiters.next;
-	m->owner = NULL;
-	if (!list_empty(&m->waiters.waiters)) {
-		m->owner = container_of(first, struct waiter, link)->thread;
-		list_remove(first);
-		thread_wake(m->owner, false);
-	}
+	first = container_of(m->waiters.waiters.next, struct waiter, link);
+	list_remove(&first->link);
+	owner = (unsigned long)first->thread;
+	if (!list_empty(&m->waiters.waiters))
+		owner |= MUTEX_WANTED;
+	__atomic_store_n(&m->owner, owner, __ATOMIC_RELEASE);
+	thread_wake(first->thread, false);
 	spin_unlock(&m->lock);
 }

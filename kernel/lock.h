@@ -87,8 +87,8 @@ void wait_uninterruptible(struct waitq *q, struct spinlock *lk);
 void wake_all(struct waitq *q);
 
 struct mutex {
-	struct thread *owner; /* NULL: it is free */
-	struct spinlock lock; /* guards both */
+	unsigned long owner;  /* a struct thread's address; see lock.c */
+	struct spinlock lock; /* guards waiters */
 	struct waitq waiters;
 };
 
