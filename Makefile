@@ -285,7 +285,16 @@ c_files = $(shell find boot kernel include user examples tests \
 	-name '*.[ch]')
 shell_files = $(shell grep -slE '^\#! ?/bin/(ba)?sh' scripts/* .ci/*)
 
-.PHONY: size fmt check clean help
+.PHONY: bench bench-check print-CC size fmt check clean help
+bench:
+	$(Q)scripts/bench
+
+bench-check:
+	$(Q)scripts/bench --check tests/bench-baseline.json
+
+print-CC:
+	@echo $(CC)
+
 size:
 	$(Q)scripts/size
 

@@ -1,0 +1,53 @@
+"""scripts/bench: that it measures is shown by its own check; here, what it says
+of figures."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BASELINE = ROOT / "tests" / "bench-baseline.json"
+
+
+def bench(*arguments: object) -> subprocess.CompletedProcess:
+    command = [str(ROOT / "scripts" / "bench"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def figures() -> dict[str, float]:
+    return dict(next(iter(json.loads(BASELINE.read_text()).values())))
+
+
+def test_no_figure_is_worse() -> None:
+    """A change that makes one more than 3 % worse is seen: `make bench-check`."""
+    run = bench("--check", BASELINE)
+    assert (run.stderr, run.returncode) == ("", 0)
+    measured = json.loads((ROOT / "build" / "bench.json").read_text())
+    assert set(measured) == set(figures())
+
+
+def test_what_is_worse_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "figures.json"
+    file.write_text(json.dumps({**figures(), "open_close": 1_000_000}))
+    run = bench("--from", file, "--check", BASELINE)
+    assert run.returncode == 1
+    assert run.stderr.count("\n") == 1
+    assert run.stderr.startswith("bench: worse: open_close: 1,000,000, was ")
+
+
+def test_the_table_marks_what_is_over_its_goal(tmp_path: Path) -> None:
+    file = tmp_path / "figures.json"
+    file.write_text(json.dumps({**figures(), "getpid": 131, "pipe_4096": 0.8}))
+    lines = bench("--from", file).stdout.splitlines()
+    assert "null system call                                  131          875        272        130  over" in lines
+    assert "pipe, 1 MiB by 4096, a byte                      0.80          524       2.06       0.80" in lines
+
+
+def test_foreign_figures(tmp_path: Path) -> None:
+    file = tmp_path / "figures.json"
+    file.write_text("none")
+    run = bench("--from", file)
+    assert (run.returncode, run.stderr.count("\n")) == (126, 1)
+    assert run.stderr.startswith("bench: ")
