@@ -65,7 +65,8 @@ void table_free_all(struct aspace *as);
  */
 pte_t *table_walk(struct aspace *as, uintptr_t va, bool create);
 
-/* Unmap and free the pages of as in [start, end), and leaf tables then empty. */
+/* Unmap and free as's pages in [start, end), and leaf tables that are empty
+ * then. */
 void table_unmap(struct aspace *as, uintptr_t start, uintptr_t end);
 
 /*

@@ -165,10 +165,19 @@ fault_address(void)
 	return (void *)tf->stval;
 }
 
+/* Does this action, the default one, end the process? */
+static bool
+ends(const struct sigaction *act, int sig)
+{
+	return act->sa_handler == SIG_DFL && sig != SIGCONT &&
+	       !(sigmask(sig) & (STOPS | IGNORED));
+}
+
 /*
  * Take one signal off what is pending and not blocked: its number, or 0;
  * what to do about it; and what a handler is told. A fault comes first: other
- * signals' handlers would have it happen elsewhere.
+ * signals' handlers would have it happen elsewhere. One that ends the process
+ * stays: no other thread may get past it meanwhile, and call exit.
  */
 static int
 take(struct sigaction *act, siginfo_t *info)
@@ -186,9 +195,11 @@ take(struct sigaction *act, siginfo_t *info)
 		*info = (siginfo_t){.si_signo = sig, .si_code = SI_USER};
 		if (current->sigpending & sigmask(sig))
 			info->si_addr = fault_address();
-		current->sigpending &= ~sigmask(sig);
-		p->sigpending &= ~sigmask(sig);
 		*act = p->action[sig];
+		if (!ends(act, sig)) {
+			current->sigpending &= ~sigmask(sig);
+			p->sigpending &= ~sigmask(sig);
+		}
 		if (act->sa_flags & SA_RESETHAND)
 			p->action[sig].sa_handler = SIG_DFL;
 	}
@@ -226,15 +237,6 @@ stop(int sig)
 		spin_unlock(&p->lock);
 	}
 	spin_unlock(&proc_tree_lock);
-}
-
-static void
-act_by_default(int sig)
-{
-	if (sigmask(sig) & STOPS)
-		stop(sig);
-	else if (sig != SIGCONT && !(sigmask(sig) & IGNORED))
-		proc_exit(STATUS_KILLED(sig));
 }
 
 /*
@@ -291,9 +293,11 @@ signal_deliver(void)
 		sig = take(&act, &info);
 		if (sig == 0)
 			break;
-		if (act.sa_handler == SIG_DFL)
-			act_by_default(sig);
-		else if (act.sa_handler != SIG_IGN)
+		if (ends(&act, sig))
+			proc_exit(STATUS_KILLED(sig));
+		else if (act.sa_handler == SIG_DFL && sigmask(sig) & STOPS)
+			stop(sig);
+		else if (act.sa_handler != SIG_DFL && act.sa_handler != SIG_IGN)
 			run_handler(sig, &act, &info);
 	}
 	if (current->sigmask_restore) {

@@ -377,11 +377,10 @@ main(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "boot") == 0) {
 		struct sysinfo info = system_now();
 
-		printf("boot %llu\nboot_bytes %llu\n",
-		       (unsigned long long)start,
-		       (unsigned long long)(info.pages_total -
-					    info.pages_free) *
-			   PAGE);
+		printf(
+		    "boot %llu\nboot_bytes %llu\n", (unsigned long long)start,
+		    (unsigned long long)(info.pages_total - info.pages_free) *
+			PAGE);
 	} else if (argc > 2) {
 		ticks(argv[2]);
 	} else {

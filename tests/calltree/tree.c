@@ -1,5 +1,6 @@
 /*
- * A known call tree, half of its time in the kernel: see test_stacks.py.
+ * A known call tree, more than half of its time in the kernel: see
+ * test_stacks.py.
  *
  *	main - compute - again - again - again - work
  *	     - reads   - again - again - again - read -> the kernel
@@ -10,16 +11,18 @@
 #include <unistd.h>
 
 #define NOIPA __attribute__((noipa))
+#define TURN  20000   /* microseconds of each branch, again and again.. */
+#define ALL   1500000 /* ..for so long */
 
 static int zero;
-static char buf[1 << 16];
+static char buf[1 << 18];
 
 NOIPA static int
 work(void)
 {
 	volatile int sum = 0;
 
-	for (int i = 0; i < 200000; i++)
+	for (int i = 0; i < 40000; i++)
 		sum += i;
 	return sum;
 }
@@ -38,18 +41,33 @@ again(int depth, int kernel)
 	return below;
 }
 
+static long
+now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
 NOIPA static int
 compute(void)
 {
-	return again(3, 0) + 1;
+	long end = now_us() + TURN;
+	int sum = 0;
+
+	while (now_us() < end)
+		sum += again(3, 0);
+	return sum;
 }
 
 NOIPA static int
 reads(void)
 {
+	long end = now_us() + TURN;
 	int sum = 0;
 
-	for (int i = 0; i < 50; i++)
+	while (now_us() < end)
 		sum += again(3, 1);
 	return sum;
 }
@@ -57,23 +75,21 @@ reads(void)
 NOIPA static int
 spins(void)
 {
-	static const char word[] = "spin 1 30000";
+	static const char word[] = "spin 1 20000";
 	int fd = open("/dev/ktest", O_WRONLY);
 	int n = write(fd, word, sizeof(word) - 1);
 
 	return close(fd) + n;
 }
 
-/* However fast the machine is. */
 int
 main(void)
 {
-	time_t end = time(NULL) + 2;
+	long end = now_us() + ALL;
 	int sum = 0;
 
 	zero = open("/dev/zero", O_RDONLY);
-	do
+	while (now_us() < end)
 		sum += compute() + reads() + spins();
-	while (time(NULL) < end);
 	return sum == 0;
 }
