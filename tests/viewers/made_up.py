@@ -41,7 +41,8 @@ class Symbols:
                 for s in table.iter_symbols()
                 if s["st_info"]["type"] == "STT_FUNC"
             }
-        self.names = sorted(self.functions)
+        # No system call, for those are searched for.
+        self.names = sorted(n for n in self.functions if not n.startswith("sys"))
 
     def inside(self, name: str) -> int:
         if name not in self.functions:
