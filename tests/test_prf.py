@@ -3,7 +3,7 @@ symbols, and the manual's example.
 
 What a program can see alone is checked by guest/prf_device.c, that every sample
 is counted by guest/prf_ticks.c. The numbers PRF-1.. are the clauses of
-docs/conformance.d/prf.md.
+docs/conformance.md.
 """
 
 from __future__ import annotations

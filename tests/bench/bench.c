@@ -31,7 +31,6 @@
 
 static char buf[FILE_SIZE];
 static int to[2], from[2]; /* pipes */
-static char *self;
 
 static uint64_t
 cycles(void)
@@ -50,6 +49,13 @@ ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static double
+median(double took[BATCHES])
+{
+	qsort(took, BATCHES, sizeof(took[0]), ascending);
+	return took[BATCHES / 2];
+}
+
 /* Call batch BATCHES times; it does so many operations. */
 static void
 measure(const char *name, void (*batch)(void), double operations)
@@ -63,8 +69,7 @@ measure(const char *name, void (*batch)(void), double operations)
 		batch();
 		took[i] = (cycles() - start) / operations;
 	}
-	qsort(took, BATCHES, sizeof(took[0]), ascending);
-	printf("%s %.2f\n", name, took[BATCHES / 2]);
+	printf("%s %.2f\n", name, median(took));
 }
 
 static void
@@ -167,10 +172,8 @@ heap(void)
 		grow[i] = grew * 1.0 / (HEAP / PAGE);
 		shrink[i] = shrank * 1.0 / (HEAP / PAGE);
 	}
-	qsort(grow, BATCHES, sizeof(grow[0]), ascending);
-	qsort(shrink, BATCHES, sizeof(shrink[0]), ascending);
-	printf("heap_page %.2f\nheap_free_page %.2f\n", grow[BATCHES / 2],
-	       shrink[BATCHES / 2]);
+	printf("heap_page %.2f\nheap_free_page %.2f\n", median(grow),
+	       median(shrink));
 }
 
 static void
@@ -240,8 +243,7 @@ tick(void)
 		took[i] = cycles() - start - (double)LOOP * ROUND;
 		took[i] /= system_now().ticks[0] - before;
 	}
-	qsort(took, BATCHES, sizeof(took[0]), ascending);
-	return took[BATCHES / 2];
+	return median(took);
 }
 
 static int prf, pcs;
@@ -350,7 +352,6 @@ calls(void)
 	measure("fork_exec", batch_exec, 10);
 	heap();
 	measure("write_64k", batch_write, 1);
-	batch_write();
 	close(open("/tmp/file", O_CREAT | O_WRONLY, 0666));
 	measure("open_close", batch_open, 100);
 	int fd = open("/tmp/file", O_WRONLY);
@@ -370,7 +371,6 @@ main(int argc, char **argv)
 {
 	uint64_t start = cycles();
 
-	self = argv[0];
 	pipe(to);
 	pipe(from);
 	memset(buf, 'x', sizeof(buf));

@@ -11,15 +11,11 @@
 static void
 be_various(void)
 {
-	struct timespec nap = {.tv_nsec = 100 * 1000 * 1000};
 	uint64_t end = now_us() + DEADLINE_US;
 
 	while (kpdata(TOTAL) < kpdata(KERNEL) + USER_TICKS && now_us() < end)
 		burn_us(30000);
-	ctl(KTEST, "spin 0 50000");
-	ctl(KTEST, "spin 1 50000");
-	ctl(KTEST, "spin 5 50000");
-	nanosleep(&nap, NULL);
+	spin_and_sleep(100);
 }
 
 /*

@@ -8,7 +8,6 @@
 #include "prf.h"
 
 #define N           4
-#define ALL         HARTS /* in minor: /dev/prf */
 #define USER_TICKS  10
 #define DEADLINE_US 30000000
 #define CHILDREN    3
@@ -19,35 +18,12 @@ static unsigned long table[N];
 static unsigned int harts;
 static int minor[HARTS + 1];
 
-static void
-open_all(void)
-{
-	struct sysinfo info = system_now();
-	char name[40];
-
-	harts = info.harts;
-	for (unsigned int i = 0; i < harts; i++) {
-		sprintf(name, "/dev/prf%u", i);
-		minor[i] = open(name, O_RDWR);
-	}
-	minor[ALL] = open(PRF, O_RDWR);
-	for (unsigned int i = 0; i < N; i++)
-		table[i] = info.text_start +
-			   (info.text_end - info.text_start) / N * i;
-}
-
-/* Load and turn on all minors, or turn them off, as if at one moment. */
+/* Turn all minors on or off, as if at one moment. */
 static void
 switch_all(int state)
 {
 	ctl(PROFCLOCK, "hold");
-	for (unsigned int i = 0; i <= HARTS; i++) {
-		if (i >= harts && i != ALL)
-			continue;
-		if (state == PRF_ON && !prf_put(minor[i], table, N))
-			printf("no table: %s\n", strerror(errno));
-		prf_set(minor[i], state);
-	}
+	prf_switch_all(minor, harts, table, N, state);
 	ctl(PROFCLOCK, "go");
 }
 
@@ -62,15 +38,11 @@ counter_now(unsigned int i)
 static void
 be_various(void)
 {
-	struct timespec nap = {.tv_nsec = 300 * 1000 * 1000};
 	uint64_t end = now_us() + DEADLINE_US;
 
 	while (counter_now(N) < USER_TICKS && now_us() < end)
 		burn_us(30000);
-	ctl(KTEST, "spin 0 50000");
-	ctl(KTEST, "spin 1 50000");
-	ctl(KTEST, "spin 5 50000");
-	nanosleep(&nap, NULL);
+	spin_and_sleep(300);
 }
 
 /*
@@ -240,7 +212,7 @@ check_together(void)
 int
 main(void)
 {
-	open_all();
+	harts = prf_open_all(minor, table, N);
 	check_all();
 	check_atomic();
 	check_together();

@@ -1,6 +1,6 @@
 /*
  * AIX's profil, first syntax: a buffer. Ticks are made up, so every counter is
- * known. The numbers are clauses of docs/conformance.d/aix-profil.md.
+ * known. The numbers are clauses of docs/conformance.md.
  */
 #include <mon.h>
 

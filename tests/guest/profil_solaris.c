@@ -1,6 +1,6 @@
 /*
  * Solaris's profil. Ticks are made up, so every counter is known. The numbers
- * are clauses of docs/conformance.d/solaris-profil.md.
+ * are clauses of docs/conformance.md.
  */
 #include "profil.h"
 

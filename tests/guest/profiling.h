@@ -120,4 +120,16 @@ burn_us(uint64_t us)
 			;
 }
 
+/* Be in the kernel for 50 ms at each level, then leave the hart idle. */
+static inline void
+spin_and_sleep(unsigned int ms)
+{
+	struct timespec nap = {.tv_nsec = ms * 1000000L};
+
+	ctl(KTEST, "spin 0 50000");
+	ctl(KTEST, "spin 1 50000");
+	ctl(KTEST, "spin 5 50000");
+	nanosleep(&nap, NULL);
+}
+
 #endif

@@ -5,11 +5,10 @@
 #include "pcs.h"
 #include "prf.h"
 
-#define ALL     HARTS /* in minor: /dev/prf */
-#define N       8     /* addresses */
-#define FEW     200   /* samples: they fit in MAX_BUFS buffers */
-#define MANY    1000  /* of which some are lost, if they come fast */
-#define TRIES   10    /* till the host's load doesn't add too many to FEW */
+#define N       8    /* addresses */
+#define FEW     200  /* samples: they fit in MAX_BUFS buffers */
+#define MANY    1000 /* of which some are lost, if they come fast */
+#define TRIES   10   /* till the host's load doesn't add too many to FEW */
 #define WORKERS (2 * HARTS)
 
 int __aix_profil(void *, unsigned int, unsigned long, unsigned int);
@@ -68,11 +67,7 @@ arm(int buffers)
 	for (unsigned int i = 0; i < workers; i++)
 		read(reported[0], &r, sizeof(r));
 	ctl(KPCTL, "startclr");
-	for (unsigned int i = 0; i <= HARTS; i++)
-		if (i < harts || i == ALL) {
-			prf_put(minor[i], text, N);
-			prf_set(minor[i], PRF_ON);
-		}
+	prf_switch_all(minor, harts, text, N, PRF_ON);
 	pcs = pcs_open();
 	ioctl(pcs, BUF_INCR, buffers - DEF_BUFNO);
 	ioctl(pcs, PROF_ALL, NULL);
@@ -93,9 +88,7 @@ disarm(void)
 	__aix_profil(&clocks, 2, 0, 0);
 	reports[workers] = (struct report){getpid(), clocks};
 	ctl(KPCTL, "stop");
-	for (unsigned int i = 0; i <= HARTS; i++)
-		if (i < harts || i == ALL)
-			prf_set(minor[i], 0);
+	prf_switch_all(minor, harts, text, N, 0);
 	for (int i = 0; i < 2; i++) {
 		close(stop[i]);
 		close(reported[i]);
@@ -200,22 +193,12 @@ run(unsigned int n, bool few)
 int
 main(int argc, char **argv)
 {
-	struct sysinfo info = system_now();
-	char name[40];
 	int tries = 0;
 
 	alarm(DEADLINE);
 	hz = argc > 1 ? atoi(argv[1]) : 100;
-	harts = info.harts;
+	harts = prf_open_all(minor, text, N);
 	workers = harts;
-	for (unsigned int i = 0; i < harts; i++) {
-		sprintf(name, "/dev/prf%u", i);
-		minor[i] = open(name, O_RDWR);
-	}
-	minor[ALL] = open(PRF, O_RDWR);
-	for (unsigned int i = 0; i < N; i++)
-		text[i] = info.text_start +
-			  (info.text_end - info.text_start) / N * i;
 	ctl(PROFCLOCK, "hz %u", hz);
 	while (!run(FEW, true))
 		if (++tries == TRIES)
