@@ -281,11 +281,15 @@ test-viewers:
 
 # --- Looking after the sources -----------------------------------------------
 
-c_files = $(shell find boot kernel include user examples tests \
+c_files = $(shell find boot kernel include user examples tests scripts \
 	-name '*.[ch]')
-shell_files = $(shell grep -slE '^\#! ?/bin/(ba)?sh' scripts/* .ci/*)
+shell_files = $(shell grep -slE '^\#! ?/bin/(ba)?sh' scripts/* \
+	scripts/*/* .ci/*)
 
-.PHONY: bench bench-check print-CC size fmt check clean help
+.PHONY: truth bench bench-check print-CC size fmt check clean help
+truth:
+	$(Q)scripts/truth/run
+
 bench:
 	$(Q)scripts/bench
 

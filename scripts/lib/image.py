@@ -54,6 +54,13 @@ def make(*arguments: str, verbose: bool = False) -> None:
         raise BuildError("the build failed")
 
 
+def overlay_path(extra: Path) -> Path:
+    """Where the archive is built; the programs lie in a folder beside it, its
+    name with .d for .tar, in bin."""
+    name = hashlib.sha256(os.fsencode(extra.resolve())).hexdigest()[:12]
+    return BUILD / f"overlay-{name}.tar"
+
+
 def overlay(extra: Path, verbose: bool = False) -> bytes:
     """A user's own programs, as an archive. Call with the lock held."""
     extra = extra.resolve()
@@ -61,8 +68,7 @@ def overlay(extra: Path, verbose: bool = False) -> bytes:
         raise BuildError(f"no such folder: {extra}")
     if re.search(r"[\s$#:%]", str(extra)):
         raise BuildError(f"make can't work in a folder of that name: {extra}")
-    name = hashlib.sha256(os.fsencode(extra)).hexdigest()[:12]
-    archive = BUILD / f"overlay-{name}.tar"
+    archive = overlay_path(extra)
     make("overlay", f"EXTRA={extra}", f"OVERLAY={archive}", verbose=verbose)
     return archive.read_bytes()
 

@@ -1,0 +1,83 @@
+/*
+ * A plugin of QEMU's TCG that counts every instruction a Tally machine
+ * executes between two moments, by address, and knows what a sampler can't
+ * see: what is done in a timer interrupt until its return. docs/truth.md says
+ * what the counts are compared with.
+ *
+ * plugin.c is what QEMU calls, follow.c what is done as the machine runs. It
+ * reads no registers, but for mhartid where there are several harts: a map
+ * has the kernel's landmarks, and the execution is followed from one to the
+ * next.
+ */
+#ifndef COUNTER_H
+#define COUNTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HARTS    16
+#define PROGRAMS 8
+
+/* An instruction's address in one program, and how often it was executed. */
+struct site {
+	double counted;    /* what a sampler can see */
+	uint64_t left_out; /* in timer interrupts */
+	uint64_t charged;  /* in user mode, with the kernel's before it */
+};
+
+/* An instruction in user mode: in each program that has it there. */
+struct place {
+	unsigned int first; /* of these */
+	struct site *in[PROGRAMS];
+};
+
+/* Code whose instructions are told apart: the kernel is the first. */
+struct program {
+	uint64_t start, end;
+	unsigned char *text; /* what it looks like; not the kernel's */
+	struct site *sites;  /* one for each two bytes */
+};
+
+/* A stretch of code that ran with SIE=0. */
+struct window {
+	uint64_t from, to;
+	bool sampler;
+	unsigned int longest;
+	uint64_t times;
+};
+
+/* A place in the kernel that says what it is doing. */
+struct mark {
+	uint64_t address;
+	const struct landmark *what;
+};
+
+#define WINDOWS 4096
+
+extern struct window windows[WINDOWS];
+extern struct site elsewhere; /* user code that is in no program */
+
+void die(const char *what);
+
+/* The landmark of this name; NULL: there is none. */
+const struct landmark *landmark_find(const char *name);
+/* Is it the load by which a hart goes on with another thread? */
+bool landmark_switches(const struct landmark *l);
+
+void follow_init(void);
+/* From now on it is this hart that executes. */
+void follow_hart(unsigned int hart);
+
+/* What is executed, before it is: of the kernel (udata: its site), the
+ * firmware, user mode (its place). */
+void kernel_executed(unsigned int vcpu, void *udata);
+void firmware_executed(unsigned int vcpu, void *udata);
+void user_executed(unsigned int vcpu, void *udata);
+/* A landmark (its mark), before it is counted, and after. */
+void before_executed(unsigned int vcpu, void *udata);
+void after_executed(unsigned int vcpu, void *udata);
+/* The load of the registers of a thread that a hart goes on with. */
+void switched(unsigned int vcpu, uint32_t info, uint64_t address, void *udata);
+
+#endif

@@ -1,0 +1,96 @@
+/*
+ * collect: keep all records of pcs in memory till standard input ends, then
+ * print how often each came: pcs TYPE HART PID PC COUNT.
+ * A byte on descriptor 3 says that it is ready.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/pcs.h>
+#include <sys/select.h>
+#include <unistd.h>
+
+#define MOST  200000 /* records */
+#define READY 3
+
+static struct PSAMPLE samples[MOST];
+static size_t n;
+static int device;
+
+static void
+die(const char *what)
+{
+	fprintf(stderr, "collect: %s\n", what);
+	exit(1);
+}
+
+/* What the device has now. */
+static void
+take(void)
+{
+	struct LOGBUF b;
+
+	while (read(device, &b, sizeof(b)) == sizeof(b)) {
+		size_t unused = b.lb_buf_hdr.h_unused;
+		size_t bytes = sizeof(b) - sizeof(b.lb_buf_hdr) - unused;
+
+		if (b.lb_buf_hdr.h_numlost)
+			die("records are lost");
+		if (n + bytes / sizeof(samples[0]) > MOST)
+			die("too many records");
+		memcpy(samples + n, b.lb_data, bytes);
+		n += bytes / sizeof(samples[0]);
+	}
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct PSAMPLE));
+}
+
+static void
+print(void)
+{
+	size_t count;
+
+	qsort(samples, n, sizeof(samples[0]), compare);
+	for (size_t i = 0; i < n; i += count) {
+		const struct PSAMPLE *s = &samples[i];
+
+		count = 1;
+		while (i + count < n && compare(s, s + count) == 0)
+			count++;
+		if (s->type == KERNEL || s->type == USER || s->type == KERNELI)
+			printf("pcs %d %d %d %x %zu\n", s->type, s->sspace & 15,
+			       s->pid, s->pc, count);
+	}
+}
+
+int
+main(void)
+{
+	fd_set set;
+
+	device = open("/dev/pcs", O_RDONLY | O_NONBLOCK);
+	if (device < 0 || ioctl(device, BUF_INCR, MAX_BUFS - DEF_BUFNO) < 0 ||
+	    ioctl(device, PROF_ALL, 0) < 0)
+		die("pcs can't be used");
+	write(READY, "", 1);
+	close(READY);
+	do {
+		FD_ZERO(&set);
+		FD_SET(device, &set);
+		FD_SET(STDIN_FILENO, &set);
+		if (select(device + 1, &set, NULL, NULL, NULL) < 0)
+			die("select fails");
+		take();
+	} while (!FD_ISSET(STDIN_FILENO, &set));
+	if (ioctl(device, PCS_END, 0) < 0)
+		die("pcs doesn't end");
+	take();
+	print();
+	return 0;
+}

@@ -1,0 +1,305 @@
+/*
+ * The workloads. Each does one kind of thing, so that what goes wrong with it
+ * can be found. Lengths of loops have no factor 5 in common with the 25
+ * instructions after which the clock's steps of 100 ns and an instruction's
+ * 2^N ns meet again.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "workload.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Two instructions a round. */
+static inline __attribute__((always_inline)) void
+rounds(long n)
+{
+	asm volatile("1: addi %0, %0, -1; bnez %0, 1b" : "+r"(n));
+}
+
+/* --- split: user mode alone, shares known to be 5 : 3 : 2 --- */
+
+static __attribute__((noipa)) void
+split_half(void)
+{
+	rounds(503);
+}
+
+static __attribute__((noipa)) void
+split_three_tenths(void)
+{
+	rounds(302);
+}
+
+static __attribute__((noipa)) void
+split_fifth(void)
+{
+	rounds(201);
+}
+
+static void
+split(void)
+{
+	for (int i = 0; i < 1000; i++) {
+		split_half();
+		split_three_tenths();
+		split_fifth();
+	}
+}
+
+/* --- nullcall: the shortest system call --- */
+
+static void
+nullcall(void)
+{
+	for (int i = 0; i < 10000; i++)
+		getppid();
+}
+
+/* --- levels: code that masks all interrupts but the timer's --- */
+
+static void
+levels(void)
+{
+	static const char *const lines[] = {"spin 0 300", "spin 1 200",
+					    "spin 5 500"};
+	static int fd = -1;
+
+	if (fd < 0)
+		fd = open("/dev/ktest", O_WRONLY);
+	for (size_t i = 0; i < COUNT(lines); i++)
+		write(fd, lines[i], strlen(lines[i]));
+}
+
+/* --- console: handlers of a device's interrupts --- */
+
+static void
+console(void)
+{
+	static const char line[] = "how much wood would a woodchuck chuck\n";
+
+	for (int i = 0; i < 20; i++)
+		write(STDERR_FILENO, line, sizeof(line) - 1);
+}
+
+/* --- forkexec --- */
+
+static void
+forkexec(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		execl("/bin/workload", "workload", NULL);
+		_exit(127);
+	}
+	waitpid(pid, NULL, 0);
+}
+
+/* --- pingpong: two processes and two pipes --- */
+
+static int ping[2], pong[2];
+
+static void
+pingpong_echo(void)
+{
+	char c;
+
+	read(ping[0], &c, 1);
+	write(pong[1], &c, 1);
+}
+
+static void
+pingpong_start(unsigned int harts)
+{
+	(void)harts;
+	if (pipe(ping) < 0 || pipe(pong) < 0)
+		die("no pipe");
+	helper(pingpong_echo);
+}
+
+static void
+pingpong(void)
+{
+	char c = 'x';
+
+	for (int i = 0; i < 500; i++) {
+		write(ping[1], &c, 1);
+		read(pong[0], &c, 1);
+	}
+}
+
+/* --- faults: memory that is touched for the first time --- */
+
+static void
+faults(void)
+{
+	enum { PAGE = 4096, PAGES = 61 };
+	char *heap = sbrk(PAGES * PAGE);
+
+	if (heap == (char *)-1)
+		die("no memory");
+	for (int i = 0; i < PAGES; i++)
+		heap[i * PAGE] = 1;
+	sbrk(-PAGES * PAGE);
+}
+
+/* --- instep: busy just after each tick, asleep before the next --- */
+
+static __attribute__((noipa)) void
+instep_work(void)
+{
+	rounds(6001);
+}
+
+static void
+instep(void)
+{
+	struct timespec moment = {.tv_nsec = 1};
+
+	nanosleep(&moment, NULL);
+	instep_work();
+}
+
+/* --- threads: they share counters and a lock --- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned long shared;
+
+static __attribute__((noipa)) void
+threads_outside(void)
+{
+	rounds(401);
+}
+
+static __attribute__((noipa)) void
+threads_inside(void)
+{
+	for (int i = 0; i < 67; i++)
+		shared = shared * 3 + 1;
+}
+
+static void
+threads(void)
+{
+	for (int i = 0; i < 200; i++) {
+		threads_outside();
+		pthread_mutex_lock(&lock);
+		threads_inside();
+		pthread_mutex_unlock(&lock);
+	}
+}
+
+static void *
+threads_more(void *arg)
+{
+	for (;;)
+		threads();
+	return arg;
+}
+
+static void
+threads_start(unsigned int harts)
+{
+	pthread_t t;
+
+	for (unsigned int i = 0; i < 2 * harts; i++)
+		if (pthread_create(&t, NULL, threads_more, NULL) != 0)
+			die("no thread");
+}
+
+/* --- files: made, written, read, removed --- */
+
+static void
+files(void)
+{
+	static char data[6007];
+	char name[40];
+	int fd;
+
+	snprintf(name, sizeof(name), "/tmp/workload.%d", getpid());
+	fd = open(name, O_RDWR | O_CREAT, 0600);
+	for (int i = 0; i < 7; i++)
+		write(fd, data, sizeof(data));
+	lseek(fd, 0, SEEK_SET);
+	while (read(fd, data, sizeof(data)) > 0)
+		;
+	close(fd);
+	unlink(name);
+}
+
+/* --- signals: a handler in user mode, and the return from it --- */
+
+static volatile sig_atomic_t handled;
+
+static void
+signals_handler(int number)
+{
+	handled += number;
+}
+
+static void
+signals_start(unsigned int harts)
+{
+	(void)harts;
+	signal(SIGUSR1, signals_handler);
+}
+
+static void
+signals(void)
+{
+	for (int i = 0; i < 100; i++)
+		kill(getpid(), SIGUSR1);
+}
+
+/* --- text: real programs over a real text --- */
+
+static unsigned int text_harts;
+
+static void
+text_start(unsigned int harts)
+{
+	text_harts = harts;
+}
+
+static void
+text(void)
+{
+	static char *sort[] = {"/bin/sort", "-o", "/dev/null", "/extra/text",
+			       NULL};
+	static char *grep[] = {"/bin/grep", "-q", "[a-z]*ing .*zzz",
+			       "/extra/text", NULL};
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < text_harts; i++) {
+		program(sort);
+		program(grep);
+		n += 2;
+	}
+	while (n-- && wait(NULL) > 0)
+		;
+}
+
+const struct workload workloads[] = {
+    {"split", split, NULL, true},
+    {"nullcall", nullcall, NULL, true},
+    {"levels", levels, NULL, false},
+    {"console", console, NULL, false},
+    {"forkexec", forkexec, NULL, true},
+    {"pingpong", pingpong, pingpong_start, false},
+    {"faults", faults, NULL, true},
+    {"instep", instep, NULL, true},
+    {"threads", threads, threads_start, false},
+    {"files", files, NULL, true},
+    {"signals", signals, signals_start, true},
+    {"text", text, text_start, false},
+};
+const unsigned int nworkloads = COUNT(workloads);

@@ -1,0 +1,131 @@
+"""Where the kernel's code is, and which of its instructions change SIE."""
+
+from __future__ import annotations
+
+import bisect
+import struct
+from pathlib import Path
+from typing import Iterator, NamedTuple, Optional
+
+from elftools.elf.elffile import ELFFile
+
+SSTATUS = 0x100
+SIE = 2
+SYSTEM = 0x73
+SRET = 0x10200073
+WFI = 0x10500073
+# What writes a CSR, by funct3: with a register, and with a constant of 5 bits.
+WRITES, SETS, CLEARS = (1, 5), (2, 6), (3, 7)
+LOAD_RA_FROM_A1 = 0x03 | 1 << 7 | 3 << 12 | 11 << 15  # ld ra, OFFSET(a1)
+
+# Functions that a trap comes to that isn't the timer's, and work on the exit
+# that isn't profil's; those there are.
+NOT_TIMER = (
+    "trap_user", "trap_kernel", "trap_device", "plic_interrupt", "tlb_serve",
+    "thread_yield", "spin_lock", "mutex_lock",
+)
+
+
+class Function(NamedTuple):
+    start: int
+    end: int
+    name: str
+
+
+class Code:
+    """An executable's text and functions."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with open(path, "rb") as file:
+            elf = ELFFile(file)
+            (text,) = [s for s in elf.iter_segments("PT_LOAD") if s["p_flags"] & 1]
+            self.start: int = text["p_vaddr"]
+            self.text: bytes = text.data()
+            table = elf.get_section_by_name(".symtab")
+            symbols = list(table.iter_symbols())
+        self.symbols = {s.name: s["st_value"] for s in symbols}
+        found = {
+            s["st_value"]: Function(s["st_value"], s["st_value"] + s["st_size"], s.name)
+            for s in symbols
+            if s["st_info"]["type"] == "STT_FUNC"
+        }
+        self.functions = [found[start] for start in sorted(found)]
+        self._starts = [f.start for f in self.functions]
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+    def function(self, address: int) -> str:
+        """Whose instruction it is: the function before it."""
+        at = bisect.bisect_right(self._starts, address) - 1
+        return self.functions[at].name if at >= 0 else f"{address:#x}"
+
+    def instructions(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Address and code of each."""
+        at = start
+        while at < end:
+            (code,) = struct.unpack_from("<H", self.text, at - self.start)
+            size = 2
+            if code & 3 == 3:
+                (code,) = struct.unpack_from("<I", self.text, at - self.start)
+                size = 4
+            yield at, code
+            at += size
+
+
+class Change(NamedTuple):
+    """An instruction that sets or clears SIE, or may."""
+
+    address: int
+    sets: bool
+    certain: bool  # the bits are a constant
+
+
+def sie_change(address: int, code: int) -> Optional[Change]:
+    kind, source = code >> 12 & 7, code >> 15 & 31
+    if code & 0x7F != SYSTEM or code >> 20 != SSTATUS or kind in (0, 4):
+        return None
+    constant = kind >= 5
+    if kind in SETS + CLEARS and (source & SIE if constant else source) == 0:
+        return None
+    return Change(address, kind in SETS, constant and kind not in WRITES)
+
+
+def sie_changes(kernel: Code) -> Iterator[Change]:
+    for address, code in kernel.instructions(kernel.start, kernel.end):
+        change = sie_change(address, code)
+        if change:
+            yield change
+
+
+def landmarks(kernel: Code) -> Iterator[tuple[str, int]]:
+    """What counter.c has to know."""
+    symbol = kernel.symbols
+    yield "hold", symbol["sample_hold"]
+    yield "trap", symbol["trap_vector"]
+    yield "in_exit", symbol["exit_interrupted"]
+    yield "exit", symbol["exit_user"]
+    yield "exit_work", symbol["exit_work"]
+    yield "pay", symbol["profil_pay"]
+    yield "signal", symbol["signal_deliver"]
+    yield "sample", symbol["sample"]
+    yield "timer", symbol["clock_interrupt"]
+    yield "new_thread", symbol["thread_first"]
+    for name in NOT_TIMER:
+        if name in symbol:
+            yield "not_timer", symbol[name]
+    for address, code in kernel.instructions(kernel.start, kernel.end):
+        where = kernel.function(address)
+        if where == "context_switch" and code & 0xFFFFF == LOAD_RA_FROM_A1:
+            yield "switch", address
+        if code == WFI:
+            yield ("nap" if where == "clock_nap" else "sleep"), address
+        if code == SRET:
+            yield ("user_return" if where == "exit_user" else "kernel_return"), address
+    for change in sie_changes(kernel):
+        if change.sets:
+            yield "unmasked", change.address
+        elif change.certain:
+            yield "masked", change.address

@@ -1,0 +1,432 @@
+"""scripts/truth/run: are the profiles right? See docs/truth.md.
+
+Each workload runs once, with all profilers at work, while a plugin of QEMU's
+counts what is executed. Prints how far they are apart, a line for each
+profiler; --all names every function. Writes build/truth.json. Exits 1 if a
+goal isn't met.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import concurrent.futures
+import contextlib
+import json
+import math
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Iterator, NamedTuple
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+
+import frames  # noqa: E402
+import image  # noqa: E402
+from compare import Result, compare  # noqa: E402
+from landmarks import Code, landmarks  # noqa: E402
+from machine import Boot, Machine, SetupError, find_qemu  # noqa: E402
+
+GUEST = HERE / "guest"
+BUILD = image.BUILD / "truth"
+RESULT = image.BUILD / "truth.json"
+REGISTERS_SINCE = 9  # the QEMU whose plugins read registers
+TIMEOUT = 600.0
+SEED = 7
+P_LEAST = 1e-4
+KERNEL_HALF = 0xFFFFFFFF_00000000
+USER = "(user mode)"
+IDLE = "idle_wait"
+BUCKET = 8  # bytes of text for which kprof has a counter
+USER_RECORD = 2  # pcs's
+
+
+class Workload(NamedTuple):
+    """How one is run. Enough samples that 10,000 are left without the idle
+    ones; at shift N an instruction takes 2^N ns."""
+
+    hz: int = 2_000
+    shift: int = 5
+    samples: int = 12_000
+    alone: bool = True  # profil sees all of its program, on one hart
+    threads: bool = False  # and on several, too
+
+
+WORKLOADS = {
+    "split": Workload(),
+    "nullcall": Workload(),
+    "levels": Workload(),
+    "console": Workload(samples=40_000),
+    "forkexec": Workload(alone=False),
+    "pingpong": Workload(alone=False, samples=24_000),
+    "faults": Workload(),
+    "instep": Workload(hz=100, shift=8, samples=30_000),
+    "threads": Workload(threads=True),
+    "files": Workload(),
+    "signals": Workload(),
+    "text": Workload(alone=False),
+}
+
+
+class TruthError(Exception):
+    pass
+
+
+class Row(NamedTuple):
+    workload: str
+    harts: int
+    profiler: str
+    hz: int
+    jitter: bool
+    result: Result
+
+    def as_json(self) -> dict:
+        return {
+            "workload": self.workload, "harts": self.harts,
+            "profiler": self.profiler, "hz": self.hz, "jitter": self.jitter,
+            **self.result._asdict(),
+        }
+
+
+# --- Making ready ------------------------------------------------------------
+
+
+class Images:
+    """What is booted, and what is known of it."""
+
+    def __init__(self) -> None:
+        self.qemu = find_qemu()
+        said = subprocess.run([self.qemu, "--version"], capture_output=True, text=True)
+        self.qemu_version = int(re.search(r"version (\d+)", said.stdout)[1])
+        with image.build_lock():
+            image.make()
+            extra = image.overlay(GUEST)
+            base = image.initrd(None, extra)
+            self.kernel = (image.BUILD / "kernel.elf").read_bytes()
+            ours = image.overlay_path(GUEST).with_suffix(".d") / "bin"
+            self.programs = {
+                "kernel": Code(image.BUILD / "kernel.elf"),
+                "/bin/workload": Code(ours / "workload"),
+                "/bin/collect": Code(ours / "collect"),
+                "/bin/sort": Code(image.BUILD / "bin" / "sort"),
+                "/bin/grep": Code(image.BUILD / "bin" / "grep"),
+            }
+        text = b"".join(f.read_bytes() for f in sorted(image.ROOT.glob("docs/*.md")))
+        self.initrd = image.members(base) + image.members(
+            image.file_archive("extra/text", text)
+        )
+        BUILD.mkdir(exist_ok=True)
+        self.plugin = self._plugin()
+
+    def _plugin(self) -> Path:
+        if not shutil.which("cc"):
+            raise TruthError("no cc: scripts/setup installs it")
+        api = 2 if self.qemu_version >= REGISTERS_SINCE else 1
+        plugin = BUILD / f"counter-{api}.so"
+        command = ["cc", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra", f"-DAPI={api}"]
+        subprocess.run([*command, "-o", plugin, *sorted(HERE.glob("counter/*.c"))], check=True)
+        return plugin
+
+    def map(self, folder: Path) -> Path:
+        """The map that the plugin reads."""
+        lines = [f"result {folder}/counts"]
+        for i, (name, code) in enumerate(self.programs.items()):
+            text = folder / f"text-{i}"
+            text.write_bytes(code.text)
+            file = "-" if name == "kernel" else text
+            lines.append(f"program {code.start:x} {code.end:x} {file}")
+        lines += [f"{name} {at:x}" for name, at in landmarks(self.programs["kernel"])]
+        file = folder / "map"
+        file.write_text("\n".join(lines) + "\n")
+        return file
+
+
+# --- One run -----------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def scratch() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(dir=BUILD) as name:
+        yield Path(name)
+
+
+def run(images: Images, name: str, harts: int, jitter: bool) -> tuple[str, str]:
+    """What the profilers say, and what was executed."""
+    w = WORKLOADS[name]
+    words = f"{name} {w.hz} {'on' if jitter else 'off'} {SEED} {w.samples}"
+    command = f"prfld && workload {words}"
+    heard: dict[str, bytes] = collections.defaultdict(bytes)
+
+    def sink(channel: str, data: bytes) -> None:
+        heard[channel] += data
+
+    initrd = image.members(images.initrd) + image.file_archive(
+        "etc/command", command.encode()
+    )
+    machine = Machine(harts=harts, icount=w.shift, timeout=TIMEOUT)
+    with scratch() as folder, image.held(images.kernel, "kernel") as kernel, \
+            image.held(initrd, "initrd") as archive:
+        boot = Boot(machine, images.qemu, kernel, archive)
+        boot.command += ["-plugin", f"{images.plugin},map={images.map(folder)}"]
+        outcome = boot.run(sink)
+        if outcome.status:
+            said = heard[frames.STDERR] or boot.complaints
+            last = said.decode(errors="replace").strip().splitlines()[-1:]
+            raise TruthError(f"{name} on {harts}: {outcome.text or ''.join(last)}")
+        counts = folder / "counts"
+        if not counts.exists():
+            raise TruthError(f"{name} on {harts}: {boot.complaints.decode()}")
+        return heard[frames.STDOUT].decode(), counts.read_text()
+
+
+class Masked(NamedTuple):
+    """Instructions executed in one stretch with SIE=0."""
+
+    start: int
+    end: int
+    sampler: bool
+    longest: int
+    times: int
+
+
+class Truth:
+    """What was executed, by cell: a function of a program."""
+
+    def __init__(self, images: Images, text: str) -> None:
+        self.cells: collections.Counter = collections.Counter()
+        self.left_out: collections.Counter = collections.Counter()
+        self.buckets: collections.Counter = collections.Counter()  # the kernel's
+        self.charged: collections.Counter = collections.Counter()  # to user code
+        self.masked: list[Masked] = []
+        programs = list(images.programs.items())
+        for line in text.splitlines():
+            kind, *words = line.split()
+            if kind == "site":
+                program, code = programs[int(words[0])]
+                at, counted = int(words[1], 16), float(words[2])
+                left_out, charged = map(int, words[3:])
+                cell = (program, code.function(at))
+                self.cells[cell] += counted
+                if program == "kernel":
+                    bucket = at - (at - code.start) % BUCKET
+                    self.buckets[(program, code.function(bucket))] += counted
+                self.left_out[cell] += left_out
+                if program != "kernel":
+                    self.charged[cell] += charged
+            elif kind == "elsewhere":
+                self.cells[("elsewhere", "")] += float(words[0])
+            elif kind == "masked":
+                numbers = (int(words[0], 16), int(words[1], 16), words[2] == "1")
+                self.masked.append(Masked(*numbers, int(words[3]), int(words[4])))
+        for cells in (self.cells, self.buckets):
+            cells.pop(("kernel", IDLE), None)
+
+
+class Samples:
+    """What the profilers say, by cell."""
+
+    def __init__(self, images: Images, text: str) -> None:
+        self.programs = images.programs
+        self.cells = {name: collections.Counter() for name in ("pcs", "kprof", "prf", "profil")}
+        self.program_of: dict[int, str] = {}
+        lines = [line.split() for line in text.splitlines()]
+        for kind, *words in lines:
+            if kind == "pid":
+                self.program_of[int(words[0])] = words[1]
+        for kind, *words in lines:
+            getattr(self, "_" + kind)(*words)
+        for counter in self.cells.values():
+            counter.pop(("kernel", IDLE), None)
+
+    def _kernel(self, address: int) -> tuple[str, str]:
+        return "kernel", self.programs["kernel"].function(address)
+
+    def _pid(self, *_words: str) -> None:
+        pass
+
+    def _kprof(self, total: str, kernel: str) -> None:
+        self.cells["kprof"][USER] += int(total) - int(kernel)
+
+    def _kbucket(self, address: str, count: str) -> None:
+        self.cells["kprof"][self._kernel(int(address, 16))] += int(count)
+
+    def _prf(self, address: str, count: str) -> None:
+        self.cells["prf"][self._kernel(int(address, 16))] += int(count)
+
+    def _prfuser(self, count: str) -> None:
+        self.cells["prf"][USER] += int(count)
+
+    def _prfidle(self, _count: str) -> None:
+        pass
+
+    def _profil(self, address: str, count: str) -> None:
+        program = "/bin/workload"
+        cell = (program, self.programs[program].function(int(address, 16)))
+        self.cells["profil"][cell] += int(count)
+
+    def _pcs(self, kind: str, _hart: str, pid: str, pc: str, count: str) -> None:
+        address = int(pc, 16)
+        if int(kind) == USER_RECORD:
+            program = self.program_of.get(int(pid), "/bin/workload")
+            cell = (program, self.programs[program].function(address))
+        else:
+            cell = self._kernel(address | KERNEL_HALF)
+        self.cells["pcs"][cell] += int(count)
+
+
+def executed_as_seen(truth: Truth, profiler: str) -> collections.Counter:
+    """What was executed, in the cells that a profiler can tell apart."""
+    if profiler == "pcs":
+        return truth.cells
+    cells: collections.Counter = collections.Counter()
+    if profiler == "profil":
+        for cell, count in truth.charged.items():
+            if cell[0] == "/bin/workload":
+                cells[cell] += count
+        return cells
+    for cell, count in truth.cells.items():
+        if cell[0] != "kernel":
+            cells[USER] += count
+        elif profiler == "prf":
+            cells[cell] += count
+    return cells + truth.buckets if profiler == "kprof" else cells
+
+
+def leave_out(cells: collections.Counter, truth: Truth) -> collections.Counter:
+    """Without functions that mostly ran where nothing is compared."""
+    return collections.Counter({
+        cell: count for cell, count in cells.items()
+        if truth.left_out[cell] <= truth.cells[cell]
+    })
+
+
+def measure(images: Images, name: str, harts: int, jitter: bool) -> tuple[list[Row], Truth, list[str]]:
+    said, counts = run(images, name, harts, jitter)
+    truth, samples = Truth(images, counts), Samples(images, said)
+    w = WORKLOADS[name]
+    rows, details = [], []
+    for profiler, sampled in samples.cells.items():
+        if profiler == "profil" and not (w.threads or w.alone and harts == 1):
+            continue
+        executed = leave_out(executed_as_seen(truth, profiler), truth)
+        sampled = leave_out(sampled, truth)
+        if not sampled:
+            raise TruthError(f"{name} on {harts}: {profiler} has no samples")
+        result = compare(sampled, executed)
+        rows.append(Row(name, harts, profiler, w.hz, jitter, result))
+        details += detail(rows[-1], sampled, executed)
+    return rows, truth, details
+
+
+# --- Showing -----------------------------------------------------------------
+
+
+def detail(row: Row, sampled: collections.Counter, executed: collections.Counter) -> list[str]:
+    n, total = sum(sampled.values()), sum(executed.values())
+    lines = []
+    for cell in sorted(set(sampled) | set(executed), key=lambda c: -executed[c]):
+        expected = executed[cell] * n / total
+        if not sampled[cell] and expected < 1:
+            continue
+        label = cell if isinstance(cell, str) else ":".join(cell)
+        off = (sampled[cell] - expected) / math.sqrt(expected + 1e-9)
+        lines.append(
+            f"    {label:36} {sampled[cell] / n:8.4f} {executed[cell] / total:8.4f}"
+            f" {sampled[cell]:7} {expected:9.1f} {off:+6.2f}"
+        )
+    return [f"  {row.profiler}: sampled and true share, both in samples, sigmas", *lines]
+
+
+def show(row: Row) -> str:
+    r = row.result
+    return (
+        f"{row.workload:10} {row.harts:5} {row.profiler:8} {row.hz:6}"
+        f" {r.samples:8} {r.tv:8.5f} {r.ideal:8.5f} {r.tv / r.ideal:6.2f} {r.p:8.4f}"
+    )
+
+
+HEADING = (
+    f"{'workload':10} {'harts':>5} {'profiler':8} {'hz':>6}"
+    f" {'samples':>8} {'TV':>8} {'E':>8} {'TV/E':>6} {'p':>8}"
+)
+
+
+def masked_table(images: Images, truths: list[Truth]) -> dict[tuple[str, str, bool], int]:
+    """The longest stretch with SIE=0 between two places."""
+    kernel = images.programs["kernel"]
+    longest: dict[tuple[str, str, bool], int] = collections.Counter()
+    for truth in truths:
+        for m in truth.masked:
+            start = kernel.function(m.start) if m.start else "trap_vector"
+            key = (start, kernel.function(m.end), m.sampler)
+            longest[key] = max(longest[key], m.longest)
+    return longest
+
+
+def verdict(rows: list[Row]) -> list[str]:
+    """The goals that aren't met."""
+    bad = [
+        f"{r.workload} on {r.harts}: {r.profiler}: p = {r.result.p:.2g}"
+        for r in rows if r.result.p < P_LEAST
+    ]
+    # The profilers share one stream of samples: pcs, which tells most, stands
+    # for all.
+    ratios = [r.result.tv / r.result.ideal for r in rows if r.profiler == "pcs"]
+    if len(ratios) > 1:
+        mean, s = statistics.mean(ratios), statistics.stdev(ratios)
+        bound = 1 + 3 * s / math.sqrt(len(ratios))
+        print(f"mean of TV/E {mean:.3f}, at most {bound:.3f} by chance ({len(ratios)} runs)")
+        if mean > bound:
+            bad.append(f"mean of TV/E is {mean:.3f}, over {bound:.3f}")
+    return bad
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="truth", description=__doc__)
+    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", choices=[*WORKLOADS, []])
+    parser.add_argument("--harts", default=None, metavar="N,..")
+    parser.add_argument("--no-jitter", action="store_true")
+    parser.add_argument("--all", action="store_true")
+    options = parser.parse_args()
+    try:
+        images = Images()
+        several = images.qemu_version >= REGISTERS_SINCE
+        harts = [int(n) for n in (options.harts or ("1,2,4" if several else "1")).split(",")]
+        if not several and max(harts) > 1:
+            raise TruthError("on several harts only QEMU 9 and later can be counted; name one in $QEMU")
+        names = options.workloads or list(WORKLOADS)
+        rows, truths = [], []
+        print(HEADING)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            jobs = [(name, n) for n in harts for name in names]
+            for done, truth, details in pool.map(
+                lambda job: measure(images, *job, not options.no_jitter), jobs
+            ):
+                rows += done
+                truths.append(truth)
+                for row in done:
+                    print(show(row))
+                if options.all:
+                    print("\n".join(details))
+                sys.stdout.flush()
+    except (TruthError, SetupError, image.BuildError, OSError,
+            subprocess.CalledProcessError) as error:
+        print(f"truth: {error}", file=sys.stderr)
+        return 126
+    RESULT.write_text(json.dumps([row.as_json() for row in rows], indent=1) + "\n")
+    for (start, end, sampler), n in sorted(masked_table(images, truths).items()):
+        print(f"SIE=0: {n:4} instructions, {start} to {end}{', the sampler' if sampler else ''}")
+    bad = verdict(rows)
+    for line in bad:
+        print(f"truth: {line}", file=sys.stderr)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
