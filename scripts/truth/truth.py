@@ -63,7 +63,7 @@ WORKLOADS = {
     "nullcall": Workload(),
     "levels": Workload(),
     "console": Workload(samples=40_000),
-    "forkexec": Workload(alone=False),
+    "forkexec": Workload(alone=False, hz=500),
     "pingpong": Workload(alone=False, samples=24_000),
     "faults": Workload(),
     "instep": Workload(hz=100, shift=8, samples=30_000),

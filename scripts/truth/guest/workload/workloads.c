@@ -75,8 +75,11 @@ levels(void)
 
 	if (fd < 0)
 		fd = open("/dev/ktest", O_WRONLY);
-	for (size_t i = 0; i < COUNT(lines); i++)
-		write(fd, lines[i], strlen(lines[i]));
+	for (size_t i = 0; i < 10 * COUNT(lines); i++) {
+		const char *line = lines[i % COUNT(lines)];
+
+		write(fd, line, strlen(line));
+	}
 }
 
 /* --- console: handlers of a device's interrupts --- */
@@ -86,7 +89,7 @@ console(void)
 {
 	static const char line[] = "how much wood would a woodchuck chuck\n";
 
-	for (int i = 0; i < 20; i++)
+	for (int i = 0; i < 300; i++)
 		write(STDERR_FILENO, line, sizeof(line) - 1);
 }
 
@@ -95,13 +98,15 @@ console(void)
 static void
 forkexec(void)
 {
-	pid_t pid = fork();
+	for (int i = 0; i < 10; i++) {
+		pid_t pid = fork();
 
-	if (pid == 0) {
-		execl("/bin/workload", "workload", NULL);
-		_exit(127);
+		if (pid == 0) {
+			execl("/bin/workload", "workload", NULL);
+			_exit(127);
+		}
+		waitpid(pid, NULL, 0);
 	}
-	waitpid(pid, NULL, 0);
 }
 
 /* --- pingpong: two processes and two pipes --- */
@@ -143,13 +148,16 @@ static void
 faults(void)
 {
 	enum { PAGE = 4096, PAGES = 61 };
-	char *heap = sbrk(PAGES * PAGE);
 
-	if (heap == (char *)-1)
-		die("no memory");
-	for (int i = 0; i < PAGES; i++)
-		heap[i * PAGE] = 1;
-	sbrk(-PAGES * PAGE);
+	for (int i = 0; i < 50; i++) {
+		char *heap = sbrk(PAGES * PAGE);
+
+		if (heap == (char *)-1)
+			die("no memory");
+		for (int page = 0; page < PAGES; page++)
+			heap[page * PAGE] = 1;
+		sbrk(-PAGES * PAGE);
+	}
 }
 
 /* --- instep: busy just after each tick, asleep before the next --- */
@@ -165,8 +173,10 @@ instep(void)
 {
 	struct timespec moment = {.tv_nsec = 1};
 
-	nanosleep(&moment, NULL);
-	instep_work();
+	for (int i = 0; i < 20; i++) {
+		nanosleep(&moment, NULL);
+		instep_work();
+	}
 }
 
 /* --- threads: they share counters and a lock --- */
@@ -219,14 +229,11 @@ threads_start(unsigned int harts)
 /* --- files: made, written, read, removed --- */
 
 static void
-files(void)
+files_one(const char *name)
 {
 	static char data[6007];
-	char name[40];
-	int fd;
+	int fd = open(name, O_RDWR | O_CREAT, 0600);
 
-	snprintf(name, sizeof(name), "/tmp/workload.%d", getpid());
-	fd = open(name, O_RDWR | O_CREAT, 0600);
 	for (int i = 0; i < 7; i++)
 		write(fd, data, sizeof(data));
 	lseek(fd, 0, SEEK_SET);
@@ -234,6 +241,16 @@ files(void)
 		;
 	close(fd);
 	unlink(name);
+}
+
+static void
+files(void)
+{
+	char name[40];
+
+	snprintf(name, sizeof(name), "/tmp/workload.%d", getpid());
+	for (int i = 0; i < 20; i++)
+		files_one(name);
 }
 
 /* --- signals: a handler in user mode, and the return from it --- */
@@ -256,7 +273,7 @@ signals_start(unsigned int harts)
 static void
 signals(void)
 {
-	for (int i = 0; i < 100; i++)
+	for (int i = 0; i < 2000; i++)
 		kill(getpid(), SIGUSR1);
 }
 
