@@ -128,7 +128,7 @@ link_user = $(call say,LD,$@)mkdir -p $(@D) && $(CC) $(user_link) \
 # --- The kernel --------------------------------------------------------------
 
 kernel_src := $(wildcard boot/*.S boot/*.c kernel/*.c kernel/*.S \
-	kernel/*/*.c kernel/*/*.S)
+	kernel/*/*.c kernel/*/*.S debug/*.c)
 kernel_obj := $(kernel_src:%=$(BUILD)/%.o)
 kernel := $(BUILD)/kernel.elf
 
@@ -139,10 +139,13 @@ $(kernel): $(kernel_obj) linker.ld
 	$(call say,LD,$@)$(CC) $(kernel_link) $(ld_flags) $(kernel_obj) \
 		-lgcc $(put)
 
-$(BUILD)/boot/%.o $(BUILD)/kernel/%.o: flags = $(kernel_flags)
+$(BUILD)/boot/%.o $(BUILD)/kernel/%.o $(BUILD)/debug/%.o: \
+	flags = $(kernel_flags)
 $(BUILD)/boot/%.o: boot/% Makefile
 	$(compile)
 $(BUILD)/kernel/%.o: kernel/% Makefile
+	$(compile)
+$(BUILD)/debug/%.o: debug/% Makefile
 	$(compile)
 
 # --- User programs -----------------------------------------------------------
@@ -192,7 +195,7 @@ tar := tar --format=ustar --sort=name --mtime=@0 --owner=0 --group=0 \
 	--numeric-owner --mode=u=rwX,go=rX
 
 sources := $(sort $(wildcard Makefile linker.ld README.md docs/*.md \
-	$(foreach d,boot kernel kernel/* include include/* user user/* \
+	$(foreach d,boot debug debug/* kernel kernel/* include include/* user user/* \
 	user/cmd/* examples examples/*,$(addprefix $d/,*.c *.h *.S *.ld))))
 manuals := $(sort $(wildcard man/*.[1-9]))
 
@@ -281,7 +284,7 @@ test-viewers:
 
 # --- Looking after the sources -----------------------------------------------
 
-c_files = $(shell find boot kernel include user examples tests scripts \
+c_files = $(shell find boot debug kernel include user examples tests scripts \
 	-name '*.[ch]')
 shell_files = $(shell grep -slE '^\#! ?/bin/(ba)?sh' scripts/* \
 	scripts/*/* .ci/*)
@@ -317,7 +320,7 @@ check:
 		--std=c11 --enable=warning,portability --inline-suppr \
 		$(cppcheck_off:%=--suppress=%) -U__ASSEMBLER__ \
 		-Iinclude -Ikernel \
-		kernel user examples
+		kernel debug user examples
 	$(Q)$(call optional,shellcheck)shellcheck -x $(shell_files)
 	$(Q)$(call optional,mandoc)mandoc -T lint -W warning $(manuals)
 

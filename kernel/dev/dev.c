@@ -19,7 +19,7 @@ const struct device *const devices[] = {
     &pcstat_device,    /* pcstat.c: pcstat */
     &kprof_device,     /* kprof.c: kpctl, kpdata */
     &prf_device,       /* prf.c: prf, prf255, prf0, prf1.. */
-    &ktest_device,     /* ktest.c: ktest */
+    &ktest_device,     /* debug/ktest.c: ktest */
     &host_device,      /* ../fs/hostfs.c: no file here, but /host */
     NULL,
 };

@@ -12,11 +12,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../level.h"
-#include "../machine.h"
-#include "../print.h"
-#include "../thread.h"
-#include "dev.h"
+#include "dev/dev.h"
+#include "level.h"
+#include "machine.h"
+#include "print.h"
+#include "thread.h"
 
 #define SPIN_MAX    10000000 /* microseconds */
 #define BAD_ADDRESS 8
