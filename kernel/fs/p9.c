@@ -28,7 +28,6 @@
 enum { RLERROR = 7 };
 
 static struct mutex busy; /* guards all that follows; held over an exchange */
-static struct virtio *server;
 static _Alignas(PAGE_SIZE) uint8_t request[PAGE_SIZE], answer[PAGE_SIZE];
 
 static struct spinlock done_lock = SPINLOCK5("9p");
@@ -119,12 +118,12 @@ wait_for_answer(void)
 {
 	size_t written;
 
-	while (current->proc == NULL && !virtio_done(server, &written))
+	while (current->proc == NULL && !virtio_done(&written))
 		;
 	if (current->proc == NULL)
 		return written;
 	spin_lock(&done_lock);
-	while (!virtio_done(server, &written))
+	while (!virtio_done(&written))
 		wait_uninterruptible(&done, &done_lock);
 	spin_unlock(&done_lock);
 	return written;
@@ -154,7 +153,7 @@ exchange(enum p9_type type, size_t size, struct p9_data *data)
 	}
 	if (!reads)
 		piece[n++] = (struct virtio_piece){answer, PAGE_SIZE, true};
-	virtio_submit(server, piece, n);
+	virtio_submit(piece, n);
 	written = wait_for_answer();
 	most = reads ? COUNTED + data->size : PAGE_SIZE;
 	return written < most ? written : most;
@@ -213,8 +212,7 @@ p9_init(uint32_t root, uint64_t *root_path, size_t *io)
 	bool known;
 
 	mutex_init(&busy, "9p");
-	server = virtio_open(VIRTIO_ID_9P, interrupt);
-	if (server == NULL)
+	if (!virtio_open(VIRTIO_ID_9P, interrupt))
 		return false;
 	if (p9_call(P9_VERSION, NULL, reply, "dw", "ds", wanted, VERSION) < 0)
 		return false;
