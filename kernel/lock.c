@@ -125,11 +125,7 @@ wait_uninterruptible(struct waitq *q, struct spinlock *lk)
 void
 wake_all(struct waitq *q)
 {
-	struct list *l;
-
-	list_each (l, &q->waiters) {
-		struct waiter *w = container_of(l, struct waiter, link);
-
+	list_each (struct waiter, w, &q->waiters, link) {
 		if (w->poller != NULL)
 			poll_woken(w->poller);
 		else

@@ -22,7 +22,7 @@
 #define EXEC_BITS    (S_IXUSR | S_IXGRP | S_IXOTH)
 #define SCRIPT_LINE  256 /* longest "#!" line, with the newline */
 #define BLANKS       " \t"
-#define STRING_SLACK 32  /* bytes past the last string, as in user.ld */
+#define STRING_SLACK 32 /* bytes past the last string, as in user.ld */
 
 /*
  * The arguments on their way from one program to the next: the strings, one

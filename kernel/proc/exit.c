@@ -66,12 +66,10 @@ proc_tell_parent(struct proc *p, int status)
 static void
 become_zombie(struct proc *p)
 {
-	struct list *l, *next;
-
 	level_raise(LEVEL5_MASK);
 	spin_lock(&proc_tree_lock);
-	list_each_safe (l, next, &p->children)
-		give_to_init(container_of(l, struct proc, sibling));
+	list_each_safe (struct proc, child, &p->children, sibling)
+		give_to_init(child);
 	p->state = PROC_ZOMBIE;
 	proc_tell_parent(p, p->exit_status);
 	/* init waits for those whose parents don't care to. */
@@ -184,12 +182,8 @@ has_news(const struct proc *child, int options)
 static struct proc *
 find_child(pid_t pid, int options, bool *any)
 {
-	struct list *l;
-
 	*any = false;
-	list_each (l, &current->proc->children) {
-		struct proc *child = container_of(l, struct proc, sibling);
-
+	list_each (struct proc, child, &current->proc->children, sibling) {
 		if (!proc_meant(child, pid))
 			continue;
 		*any = true;
