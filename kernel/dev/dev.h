@@ -56,6 +56,7 @@ struct ctlword {
 /* A whole word as a number, decimal or 0x.., up to max; 0 or -EINVAL. */
 int ctl_number(const char *word, uint64_t max, uint64_t *out);
 ssize_t ctl_write(struct uio *u, const struct ctlword *words);
+int samples_make(char **argv); /* profclock's `sample`: debug/samples.c */
 
 /* A bootable machine needs these two before there are files. */
 void uart_init(void);
