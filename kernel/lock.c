@@ -156,7 +156,7 @@ mutex_swap(struct mutex *m, unsigned long from, unsigned long to)
 					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-bool
+static bool
 mutex_held(const struct mutex *m)
 {
 	return (m->owner & ~MUTEX_WANTED) == (unsigned long)current;

@@ -191,8 +191,7 @@ static const struct vnode_ops devfs_ops = {
     .free = devfs_free,
 };
 
-/* 0, or an errno: no memory, most likely. */
-int
+void
 devfs_init(void)
 {
 	/* The folder: the one file, number 0, of a device that does nothing. */
@@ -204,5 +203,5 @@ devfs_init(void)
 
 	boot_time = time_of_ns(time_realtime_ns());
 	vnode_init(&root.vnode, &devfs_ops, S_IFDIR);
-	return vfs_mount("/dev", &root.vnode);
+	vfs_mount("/dev", &root.vnode);
 }

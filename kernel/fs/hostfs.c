@@ -15,8 +15,6 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "../dev/dev.h"
-#include "../print.h"
 #include "hostfs.h"
 
 #define DEV_HOST 3 /* st_dev */
@@ -248,7 +246,7 @@ static const struct vnode_ops hostfs_ops = {
     .free = hostfs_free,
 };
 
-static void
+void
 hostfs_init(void)
 {
 	size_t io;
@@ -258,13 +256,5 @@ hostfs_init(void)
 	hostfile_init(io);
 	vnode_init(&root.vnode, &hostfs_ops, S_IFDIR);
 	root.parent = &root;
-	if (vfs_mount("/host", &root.vnode) < 0)
-		panic("no memory for /host");
+	vfs_mount("/host", &root.vnode);
 }
-
-static const struct devfile no_files[] = {{0}}; /* in /dev */
-
-const struct device host_device = {
-    .files = no_files,
-    .init = hostfs_init,
-};
