@@ -7,8 +7,9 @@
 #include <stddef.h>
 
 /*
- * %d %u %x %c %s %p %%, with l and z, as in printf, but no widths. kprintf
- * prints a whole call's text unbroken by another hart's.
+ * The formats are those of lib/format.h. kprintf prints a whole call's text
+ * unbroken by another hart's; ksnprintf gives the length of the whole text,
+ * and buf what fits, with a NUL.
  */
 void kprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void kvprintf(const char *fmt, va_list ap);
