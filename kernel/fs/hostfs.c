@@ -117,8 +117,6 @@ hostfs_free(struct vnode *v)
 {
 	struct hostnode *n = hostnode_of(v);
 
-	if (n->reading)
-		host_clunk(&n->reader);
 	host_clunk(n);
 	vnode_put(&n->parent->vnode);
 	kfree(n);

@@ -13,8 +13,7 @@ struct hostnode {
 	struct vnode vnode;      /* first: the vnode's address is the node's */
 	uint64_t path;           /* the server's number for the file */
 	struct hostnode *parent; /* referenced; the root's is itself */
-	bool reading;   /* vnode_read has an open file; see hostfile.c */
-	uint8_t reader; /* its address is that one's fid */
+	bool reading;            /* its own fid is open, for vnode_read */
 	char name[NAME_MAX_LEN + 1];
 };
 

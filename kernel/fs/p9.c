@@ -68,8 +68,8 @@ put(uint8_t *at, uint64_t value, char kind)
 	return at;
 }
 
-static uint64_t
-get(const uint8_t *at, char kind)
+uint64_t
+p9_number(const uint8_t *at, char kind)
 {
 	uint64_t value = 0;
 
@@ -167,16 +167,16 @@ parse(enum p9_type type, size_t size, struct p9_data *data, uint64_t *reply,
 	const uint8_t *at = answer + HEADER, *end = answer + size;
 	uint64_t wanted = type + 1u;
 
-	if (size < HEADER || get(answer, 'd') > size)
+	if (size < HEADER || p9_number(answer, 'd') > size)
 		return -EIO;
-	if (get(answer + 4, 'b') == RLERROR && size >= HEADER + 4)
-		return errno_of(get(at, 'd'));
-	if (get(answer + 4, 'b') != wanted)
+	if (p9_number(answer + 4, 'b') == RLERROR && size >= HEADER + 4)
+		return errno_of(p9_number(at, 'd'));
+	if (p9_number(answer + 4, 'b') != wanted)
 		return -EIO;
 	for (; *receive != '\0'; receive++) {
 		if (end - at < size_of(*receive))
 			return -EIO;
-		*reply++ = get(at, *receive);
+		*reply++ = p9_number(at, *receive);
 		at += size_of(*receive);
 	}
 	if (data == NULL || type == P9_WRITE)
