@@ -12,16 +12,8 @@
 
 #define L_O_APPEND 02000 /* Linux's number */
 
-size_t host_io;
-
-static struct mutex opening; /* guards every node's reading */
-
-void
-hostfile_init(size_t io)
-{
-	host_io = io;
-	mutex_init(&opening, "host");
-}
+/* Guards every node's reading. */
+static struct mutex opening = MUTEX("host", opening);
 
 /* What a file's private is. Its address is the fid of the open file. */
 struct hostopen {
@@ -83,7 +75,7 @@ data_get(struct p9_data *d, size_t size)
 {
 	unsigned int n = 0;
 
-	size = size < host_io ? size : host_io;
+	size = size < p9_io ? size : p9_io;
 	for (; n * PAGE_SIZE < size; n++) {
 		d->page[n] = page_alloc();
 		if (d->page[n] == NULL)
@@ -136,12 +128,9 @@ write_some(unsigned int fid, struct uio *u)
 
 	if (r < 0)
 		return r;
-	for (size_t at = 0; r >= 0 && at < room; at += PAGE_SIZE) {
-		size_t left = room - at;
-
-		r = uio_from(u, d.page[at / PAGE_SIZE],
-			     left < PAGE_SIZE ? left : PAGE_SIZE);
-	}
+	/* Whole pages, or all that u has left. */
+	for (size_t at = 0; r >= 0 && at < room; at += PAGE_SIZE)
+		r = uio_from(u, d.page[at / PAGE_SIZE], PAGE_SIZE);
 	if (r >= 0)
 		r = p9_call(P9_WRITE, &d, reply, "d", "dqd", fid,
 			    (unsigned long)before.offset, (unsigned int)room);

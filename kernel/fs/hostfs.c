@@ -201,7 +201,7 @@ hostfs_stat(struct vnode *v, struct stat *st)
 	st->st_mode = attr[ATTR_MODE];
 	st->st_nlink = attr[ATTR_NLINK];
 	st->st_size = attr[ATTR_SIZE];
-	st->st_blksize = host_io;
+	st->st_blksize = p9_io;
 	st->st_blocks = attr[ATTR_BLOCKS];
 	st->st_atim = time_in(attr + ATTR_ATIME);
 	st->st_mtim = time_in(attr + ATTR_MTIME);
@@ -247,11 +247,8 @@ static const struct vnode_ops hostfs_ops = {
 void
 hostfs_init(void)
 {
-	size_t io;
-
-	if (!p9_init(fid_of(&root), &root.path, &io))
+	if (!p9_init(fid_of(&root), &root.path))
 		return;
-	hostfile_init(io);
 	vnode_init(&root.vnode, &hostfs_ops, S_IFDIR);
 	root.parent = &root;
 	vfs_mount("/host", &root.vnode);

@@ -49,9 +49,7 @@ enum {
 
 #define QTDIR 0x80 /* in the type that a qid, the name of a file, has */
 
-/* hostfile.c; io: bytes that one read or write may carry. */
-extern size_t host_io;
-void hostfile_init(size_t io);
+/* hostfile.c */
 int hostfile_open(struct vnode *v, struct file *f);
 void hostfile_close(struct vnode *v, struct file *f);
 ssize_t hostfile_read(struct vnode *v, struct file *f, struct uio *u);

@@ -27,7 +27,10 @@
 
 enum { RLERROR = 7 };
 
-static struct mutex busy; /* guards all that follows; held over an exchange */
+size_t p9_io;
+
+/* Guards all that follows; held over an exchange. */
+static struct mutex busy = MUTEX("9p", busy);
 static _Alignas(PAGE_SIZE) uint8_t request[PAGE_SIZE], answer[PAGE_SIZE];
 
 static struct spinlock done_lock = SPINLOCK5("9p");
@@ -205,13 +208,12 @@ p9_call(enum p9_type type, struct p9_data *data, uint64_t *reply,
 }
 
 bool
-p9_init(uint32_t root, uint64_t *root_path, size_t *io)
+p9_init(uint32_t root, uint64_t *root_path)
 {
 	uint64_t reply[P9_REPLIES];
 	size_t wanted = P9_PAGES * PAGE_SIZE + OVERHEAD;
 	bool known;
 
-	mutex_init(&busy, "9p");
 	if (!virtio_open(VIRTIO_ID_9P, interrupt))
 		return false;
 	if (p9_call(P9_VERSION, NULL, reply, "dw", "ds", wanted, VERSION) < 0)
@@ -222,7 +224,7 @@ p9_init(uint32_t root, uint64_t *root_path, size_t *io)
 		kprintf("host: the file server doesn't speak " VERSION "\n");
 		return false;
 	}
-	*io = (reply[0] - OVERHEAD) / PAGE_SIZE * PAGE_SIZE;
+	p9_io = (reply[0] - OVERHEAD) / PAGE_SIZE * PAGE_SIZE;
 	if (p9_call(P9_ATTACH, NULL, reply, "bdq", "ddssd", root, P9_NOFID,
 		    "root", "", 0) < 0) {
 		kprintf("host: the file server lets nobody in\n");
