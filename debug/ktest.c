@@ -10,6 +10,7 @@
  *   deadlock                 take a spinlock that this hart holds
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "dev/dev.h"
@@ -76,7 +77,7 @@ run_panic(char **argv)
 	size_t n = 0;
 
 	while (*++argv && n < sizeof(text))
-		n += ksnprintf(text + n, sizeof(text) - n, " %s", *argv);
+		n += snprintf(text + n, sizeof(text) - n, " %s", *argv);
 	panic("as asked:%s", text);
 }
 

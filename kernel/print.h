@@ -6,15 +6,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/*
- * The formats are those of lib/format.h. kprintf prints a whole call's text
- * unbroken by another hart's; ksnprintf gives the length of the whole text,
- * and buf what fits, with a NUL.
- */
+/* As printf, with the formats of lib/printf.c. A call's text is unbroken by
+ * another hart's. */
 void kprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void kvprintf(const char *fmt, va_list ap);
-int ksnprintf(char *buf, size_t size, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
 
 /* Say why, where and how it came to this, stop every hart, power off. */
 void panic(const char *fmt, ...)

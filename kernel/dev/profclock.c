@@ -14,11 +14,11 @@
  * give is known in advance.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../clock.h"
 #include "../hart.h"
-#include "../print.h"
 #include "../sample.h"
 #include "dev.h"
 
@@ -33,10 +33,10 @@ profclock_read(struct file *, unsigned int, struct uio *u)
 
 	for (unsigned int i = 0; i < nharts; i++)
 		late += harts[i].late_samples;
-	n = ksnprintf(text, sizeof(text),
-		      "hz %u\njitter %s\nseed %lu\n%s\nlate %lu\n",
-		      profclock.hz, profclock.jitter ? "on" : "off",
-		      profclock.seed, sample_held() ? "hold" : "go", late);
+	n = snprintf(text, sizeof(text),
+		     "hz %u\njitter %s\nseed %lu\n%s\nlate %lu\n", profclock.hz,
+		     profclock.jitter ? "on" : "off", profclock.seed,
+		     sample_held() ? "hold" : "go", late);
 	return dev_read_buffer(u, text, n);
 }
 
