@@ -69,6 +69,8 @@ secondary_main(void)
 	hart_main();
 }
 
+/* Each step needs those before: the machine is known before it can be talked
+ * to, there is memory before files, and files before the first process. */
 void
 boot_main(unsigned long hartid)
 {

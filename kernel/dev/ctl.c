@@ -57,7 +57,8 @@ ctl_number(const char *word, uint64_t max, uint64_t *out)
 	return 0;
 }
 
-/* Find the first word in the table, and run it with the others. */
+/* Find the first word in the table, and run it with the others. What is wrong
+ * is said on the console, as an errno can't tell which word it was. */
 static int
 dispatch(int argc, char **argv, const struct ctlword *words)
 {

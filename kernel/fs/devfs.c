@@ -64,6 +64,7 @@ devfs_lookup(struct vnode *, const char *name, struct vnode **out)
 
 	if (n == NULL)
 		return -ENOMEM;
+	/* Until one has it, or has another reason why it isn't there. */
 	for (unsigned int i = 0; r == -ENOENT && devices[i] != NULL; i++) {
 		n->device = devices[i];
 		r = device_find(n->device, name, &n->file);

@@ -199,6 +199,7 @@ sys_fcntl(const unsigned long *arg)
 {
 	int fd = arg[0], cmd = arg[1], value = arg[2], r = 0;
 	struct file *f = fd_get(fd);
+	/* A byte of its own, so it needs no lock. */
 	bool *cloexec = &current->proc->fds->cloexec[fd];
 
 	if (f == NULL)
@@ -347,7 +348,7 @@ sys_pipe(const unsigned long *arg)
 		r = -EMFILE;
 	else
 		r = copy_out(arg[0], fd, sizeof fd);
-	if (r < 0) {
+	if (r < 0) { /* what is no descriptor isn't closed */
 		fd_close(fd[0], NULL);
 		fd_close(fd[1], NULL);
 	}

@@ -140,6 +140,8 @@ vfs_open(struct file *f, const char *path, int flags, mode_t mode)
 		vnode_put(v);
 		return r;
 	}
+	/* Last, as it can't be undone. If it fails, f is open all the same,
+	 * and closed by who has it. */
 	if (flags & O_TRUNC && (flags & O_ACCMODE) != O_RDONLY &&
 	    v->type == S_IFREG)
 		return vfs_truncate(v, 0);
@@ -211,6 +213,7 @@ rename_last(struct walk *from, struct walk *to)
 		return -EBUSY;
 	if (is_dots(from->name) || is_dots(to->name))
 		return -EINVAL;
+	/* A file system has one table for its directories. */
 	if (from->dir->ops != to->dir->ops)
 		return -EXDEV;
 	if (from->dir->ops->rename == NULL)
@@ -288,6 +291,7 @@ vfs_mount(const char *path, struct vnode *fs)
 		r = -ENOTDIR;
 	if (r < 0)
 		panic("can't mount %s: error %d", path, -r);
+	/* In this order: who finds the mount finds the way back too. */
 	fs->covered = v;
 	__atomic_store_n(&v->mounted, fs, __ATOMIC_RELEASE);
 }

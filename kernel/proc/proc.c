@@ -53,6 +53,7 @@ proc_meant(const struct proc *p, pid_t pid)
 	return pid == -1 || -p->pgrp == pid;
 }
 
+/* The next one that names nothing; there is one, see PROC_MAX. */
 static pid_t
 next_pid(void)
 {

@@ -50,7 +50,8 @@ sys_sysinfo(const unsigned long *arg)
 	return copy_out(arg[0], &info, size);
 }
 
-/* R, S, T or Z, and where. p's lock is held. */
+/* R, S, T or Z, and where: one thread that can run says so for all. p's lock
+ * is held. */
 static void
 describe_threads(const struct proc *p, struct psinfo *ps)
 {
@@ -113,6 +114,7 @@ sys_psinfo(const unsigned long *arg)
 	struct psinfo *ps;
 	int r;
 
+	/* No more memory than needed; some may still come or go. */
 	if (count > proc_count)
 		count = proc_count;
 	if (count == 0)
