@@ -33,7 +33,8 @@ spurns_children(const struct proc *p)
 	return act->sa_handler == SIG_IGN || act->sa_flags & SA_NOCLDWAIT;
 }
 
-/* Make p a child of init's. proc_tree_lock is held. */
+/* Make p a child of init's, which hears what the one before hadn't asked for.
+ * proc_tree_lock is held. */
 static void
 give_to_init(struct proc *p)
 {
@@ -41,10 +42,8 @@ give_to_init(struct proc *p)
 	p->parent = init_proc;
 	__atomic_store_n(&p->ppid, init_proc->pid, __ATOMIC_RELAXED);
 	list_append(&init_proc->children, &p->sibling);
-	if (p->status_new) {
-		signal_post(init_proc, SIGCHLD);
-		wake_all(&init_proc->child_wait);
-	}
+	if (p->status_new)
+		proc_tell_parent(p, p->status);
 }
 
 void
