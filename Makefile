@@ -286,8 +286,8 @@ test-viewers:
 
 # --- Looking after the sources -----------------------------------------------
 
-c_files = $(shell find boot debug kernel lib include user examples tests scripts \
-	-name '*.[ch]')
+c_files = $(shell find boot debug kernel lib include user examples tests \
+	scripts -name '*.[ch]')
 shell_files = $(shell grep -slE '^\#! ?/bin/(ba)?sh' scripts/* \
 	scripts/*/* .ci/*)
 
