@@ -128,7 +128,7 @@ link_user = $(call say,LD,$@)mkdir -p $(@D) && $(CC) $(user_link) \
 # --- The kernel --------------------------------------------------------------
 
 kernel_src := $(wildcard boot/*.S boot/*.c kernel/*.c kernel/*.S \
-	kernel/*/*.c kernel/*/*.S)
+	kernel/*/*.c kernel/*/*.S debug/*.c lib/*.c lib/*.S)
 kernel_obj := $(kernel_src:%=$(BUILD)/%.o)
 kernel := $(BUILD)/kernel.elf
 
@@ -139,18 +139,23 @@ $(kernel): $(kernel_obj) linker.ld
 	$(call say,LD,$@)$(CC) $(kernel_link) $(ld_flags) $(kernel_obj) \
 		-lgcc $(put)
 
-$(BUILD)/boot/%.o $(BUILD)/kernel/%.o: flags = $(kernel_flags)
+$(BUILD)/boot/%.o $(BUILD)/kernel/%.o $(BUILD)/debug/%.o $(BUILD)/lib/%.o: \
+	flags = $(kernel_flags)
 $(BUILD)/boot/%.o: boot/% Makefile
 	$(compile)
 $(BUILD)/kernel/%.o: kernel/% Makefile
+	$(compile)
+$(BUILD)/debug/%.o: debug/% Makefile
+	$(compile)
+$(BUILD)/lib/%.o: lib/% Makefile
 	$(compile)
 
 # --- User programs -----------------------------------------------------------
 
 # A program is one file of user/cmd, or one folder; all commands share
-# user/cmdlib. The user library takes memcpy and its kin from the kernel.
+# user/cmdlib. The user library has memcpy and its kin from lib, as the kernel.
 lib_obj := $(patsubst %,$(BUILD)/%.o,$(wildcard user/lib/*.[cS])) \
-	$(BUILD)/user/kernel/string.S.o
+	$(BUILD)/user/shared/string.S.o
 cmdlib_obj := $(patsubst %,$(BUILD)/%.o,$(wildcard user/cmdlib/*.c))
 cmdlib := $(if $(cmdlib_obj),$(BUILD)/user/cmdlib.a)
 # An archive, so that only who needs it has it: _mcount begins by itself.
@@ -165,7 +170,7 @@ programs := $(patsubst user/cmd/%.c,$(BUILD)/bin/%,$(cmd_files)) \
 $(BUILD)/user/%.o: flags = $(user_flags)
 $(BUILD)/user/%.o: user/% Makefile
 	$(compile)
-$(BUILD)/user/kernel/%.o: kernel/% Makefile
+$(BUILD)/user/shared/%.o: lib/% Makefile
 	$(compile)
 
 $(cmdlib): $(cmdlib_obj)
@@ -192,8 +197,8 @@ tar := tar --format=ustar --sort=name --mtime=@0 --owner=0 --group=0 \
 	--numeric-owner --mode=u=rwX,go=rX
 
 sources := $(sort $(wildcard Makefile linker.ld README.md docs/*.md \
-	$(foreach d,boot kernel kernel/* include include/* user user/* \
-	user/cmd/* examples examples/*,$(addprefix $d/,*.c *.h *.S *.ld))))
+	$(foreach d,boot debug debug/* kernel kernel/* lib include include/* \
+	user user/* user/cmd/* examples examples/*,$(addprefix $d/,*.c *.h *.S *.ld))))
 manuals := $(sort $(wildcard man/*.[1-9]))
 
 # A folder is filled and packed afresh, so that nothing stale stays in.
@@ -281,8 +286,8 @@ test-viewers:
 
 # --- Looking after the sources -----------------------------------------------
 
-c_files = $(shell find boot kernel include user examples tests scripts \
-	-name '*.[ch]')
+c_files = $(shell find boot debug kernel lib include user examples tests \
+	scripts -name '*.[ch]')
 shell_files = $(shell grep -slE '^\#! ?/bin/(ba)?sh' scripts/* \
 	scripts/*/* .ci/*)
 
@@ -317,7 +322,7 @@ check:
 		--std=c11 --enable=warning,portability --inline-suppr \
 		$(cppcheck_off:%=--suppress=%) -U__ASSEMBLER__ \
 		-Iinclude -Ikernel \
-		kernel user examples
+		kernel debug lib user examples
 	$(Q)$(call optional,shellcheck)shellcheck -x $(shell_files)
 	$(Q)$(call optional,mandoc)mandoc -T lint -W warning $(manuals)
 

@@ -21,11 +21,18 @@ struct list {
 #define container_of(ptr, type, member) \
 	((type *)((char *)(ptr)-offsetof(type, member)))
 
-#define list_each(l, head) for (l = (head)->next; l != (head); l = l->next)
+/* For each struct x of the given type whose member is on the list. */
+#define list_each(type, x, head, member)                         \
+	for (type *x = container_of((head)->next, type, member); \
+	     &x->member != (head);                               \
+	     x = container_of(x->member.next, type, member))
 
-/* Like list_each, for a body that may remove l; n holds what follows. */
-#define list_each_safe(l, n, head) \
-	for (l = (head)->next, n = l->next; l != (head); l = n, n = l->next)
+/* Like list_each, for a body that may remove x, but nothing else. */
+#define list_each_safe(type, x, head, member)                       \
+	for (type *x = container_of((head)->next, type, member),    \
+		  *n_ = container_of(x->member.next, type, member); \
+	     &x->member != (head);                                  \
+	     x = n_, n_ = container_of(n_->member.next, type, member))
 
 static inline void
 list_init(struct list *l)

@@ -125,11 +125,7 @@ wait_uninterruptible(struct waitq *q, struct spinlock *lk)
 void
 wake_all(struct waitq *q)
 {
-	struct list *l;
-
-	list_each (l, &q->waiters) {
-		struct waiter *w = container_of(l, struct waiter, link);
-
+	list_each (struct waiter, w, &q->waiters, link) {
 		if (w->poller != NULL)
 			poll_woken(w->poller);
 		else
@@ -160,7 +156,7 @@ mutex_swap(struct mutex *m, unsigned long from, unsigned long to)
 					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-bool
+static bool
 mutex_held(const struct mutex *m)
 {
 	return (m->owner & ~MUTEX_WANTED) == (unsigned long)current;

@@ -92,9 +92,13 @@ struct mutex {
 	struct waitq waiters;
 };
 
+#define MUTEX(n, m)                                                    \
+	{                                                              \
+		.lock = SPINLOCK1(n), .waiters = WAITQ_INIT(m.waiters) \
+	}
+
 void mutex_init(struct mutex *m, const char *name);
 void mutex_lock(struct mutex *m);
 void mutex_unlock(struct mutex *m);
-bool mutex_held(const struct mutex *m);
 
 #endif

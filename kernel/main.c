@@ -69,6 +69,8 @@ secondary_main(void)
 	hart_main();
 }
 
+/* Each step needs those before: the machine is known before it can be talked
+ * to, there is memory before files, and files before the first process. */
 void
 boot_main(unsigned long hartid)
 {
@@ -88,10 +90,10 @@ boot_main(unsigned long hartid)
 	page_init(va_to_pa(kernel_end), machine.memory_end,
 		  machine.initrd_start, machine.initrd_end);
 	aspace_init();
-	plic_init();
 	time_init();
 	vfs_init();
 	dev_init();
+	hostfs_init();
 	symbols_load();
 	proc_init();
 	start_harts();

@@ -10,6 +10,7 @@
  * what follows belongs to this: DLE P for a panic, DLE L for the time limit.
  */
 #include <stdint.h>
+#include <stdio.h>
 
 #include "dev/uart.h"
 #include "frames.h"
@@ -25,6 +26,8 @@
 #define DLE     '\x10'
 #define FRAMES  20  /* of a backtrace; a runaway recursion has more */
 #define STOP_MS 100 /* how long to wait for the other harts */
+
+#define TEXT_MAX (MESSAGE_MAX - 32) /* "panic in the panic: " goes before it */
 
 static struct hart *ending;  /* the hart that ends everything; atomic */
 static unsigned int stopped; /* harts that have; atomic */
@@ -150,49 +153,46 @@ print_whereabouts(void)
 		kprintf("no process\n");
 }
 
-/* Begin a panic; false if there is one on this hart already. */
-static bool
-begin_panic(void)
+/* The text is made before: if that goes wrong, it is a panic of its own. After
+ * a trap (or else where is NULL) the backtrace begins with where, and ra. */
+static void __attribute__((noreturn))
+end(const char *text, unsigned long fp, const unsigned long *where,
+    unsigned long ra)
 {
-	bool first = begin_end('P');
-
-	kprintf(first ? "panic: " : "panic in the panic: ");
-	return first;
+	if (begin_end('P')) {
+		kprintf("panic: %s\n", text);
+		print_whereabouts();
+		if (where)
+			print_trapped(*where, ra);
+		print_backtrace(fp);
+		print_harts();
+	} else {
+		kprintf("panic in the panic: %s\n", text);
+	}
+	machine_poweroff(STATUS_PANIC);
 }
 
 void
 panic(const char *fmt, ...)
 {
-	bool first = begin_panic();
+	char text[TEXT_MAX];
 	va_list ap;
 
 	va_start(ap, fmt);
-	kvprintf(fmt, ap);
-	kprintf("\n");
+	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	if (first) {
-		print_whereabouts();
-		print_backtrace((unsigned long)__builtin_frame_address(0));
-		print_harts();
-	}
-	machine_poweroff(STATUS_PANIC);
+	end(text, (unsigned long)__builtin_frame_address(0), NULL, 0);
 }
 
 void
 panic_trap(const char *what, unsigned long sepc, unsigned long scause,
 	   unsigned long stval, unsigned long fp, unsigned long ra)
 {
-	bool first = begin_panic();
+	char text[TEXT_MAX];
 
-	kprintf("%s, scause %lu sepc 0x%lx stval 0x%lx\n", what, scause, sepc,
-		stval);
-	if (first) {
-		print_whereabouts();
-		print_trapped(sepc, ra);
-		print_backtrace(fp);
-		print_harts();
-	}
-	machine_poweroff(STATUS_PANIC);
+	snprintf(text, sizeof text, "%s, scause %lu sepc 0x%lx stval 0x%lx",
+		 what, scause, sepc, stval);
+	end(text, fp, &sepc, ra);
 }
 
 void

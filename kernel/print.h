@@ -6,14 +6,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/*
- * %d %u %x %c %s %p %%, with l and z, as in printf, but no widths. kprintf
- * prints a whole call's text unbroken by another hart's.
- */
+#define MESSAGE_MAX 256 /* bytes, with a NUL; what is longer is cut */
+
+/* As printf, with the formats of lib/printf.c. A call's text is unbroken by
+ * another hart's. */
 void kprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void kvprintf(const char *fmt, va_list ap);
-int ksnprintf(char *buf, size_t size, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
 
 /* Say why, where and how it came to this, stop every hart, power off. */
 void panic(const char *fmt, ...)

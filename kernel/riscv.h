@@ -54,18 +54,7 @@
 
 #ifdef __ASSEMBLER__
 
-/*
- * Begin a function. Like the compiler's, it is aligned to 8 bytes, as much as
- * a bucket of kprof covers: so no two functions share a bucket.
- */
-/* clang-format off */
-.macro FUNCTION name
-	.balign	8
-	.globl	\name
-	.type	\name, @function
-\name:
-.endm
-/* clang-format on */
+#include "../lib/function.h"
 
 #else
 

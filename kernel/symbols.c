@@ -19,15 +19,6 @@
 /* The file's words, each with a NUL after it; an empty one ends them. */
 static char *words;
 
-/* Give each word its NUL. */
-static void
-split(char *text, size_t size)
-{
-	for (size_t i = 0; i < size; i++)
-		if (text[i] == ' ' || text[i] == '\n')
-			text[i] = '\0';
-}
-
 /* Without the file, or with one that makes no sense, there are no names. */
 void
 symbols_load(void)
@@ -40,7 +31,9 @@ symbols_load(void)
 	if (vnode_stat(v, &st) == 0 && st.st_size <= FILE_MAX)
 		words = kzalloc(st.st_size + 2);
 	if (words && vnode_read(v, words, st.st_size, 0) == st.st_size)
-		split(words, st.st_size);
+		for (char *p = words; p < words + st.st_size; p++)
+			if (*p == ' ' || *p == '\n')
+				*p = '\0';
 	vnode_put(v);
 }
 

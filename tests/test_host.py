@@ -72,6 +72,19 @@ def test_what_isnt_shared(guest: Guest, share: Path) -> None:
     assert result.out.split() == ["fifo", "socket"]
 
 
+def test_what_cant_be_run(guest: Guest, share: Path) -> None:
+    """It says so, and what can be still is, though the server knows of both."""
+    with socket.socket(socket.AF_UNIX) as s:
+        s.bind(os.path.relpath(share / "socket"))
+        (share / "socket").chmod(0o755)
+        result = guest(
+            "cd /host; cp /bin/echo .; chmod +x echo; ./socket; ./socket; ./echo runs",
+            share=str(share),
+        )
+    assert result.err == "sh: ./socket: No such device or address\n" * 2
+    assert result.out == "runs\n"
+
+
 def test_without_a_share(guest: Guest) -> None:
     result = guest("ls -a /host")
     assert result.out.split() == [".", ".."]

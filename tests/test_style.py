@@ -12,7 +12,8 @@ import image
 from harness import manual
 
 ROOT = image.ROOT
-C_FOLDERS = ("boot", "kernel", "include", "user", "examples", "tests", "labs")
+C_FOLDERS = ("boot", "debug", "kernel", "lib", "include", "user", "examples")
+C_FOLDERS += ("tests", "labs")
 C_FILES = sorted(f for d in C_FOLDERS for f in (ROOT / d).rglob("*.[ch]"))
 SHELL = [f for f in (ROOT / "scripts").iterdir() if f.is_file()]
 SHELL = sorted(f for f in SHELL if f.read_text().startswith("#!/bin/sh"))
@@ -65,7 +66,7 @@ def test_cppcheck_finds_nothing() -> None:
         *"cppcheck -q --error-exitcode=1 --std=c11 --inline-suppr".split(),
         *("--enable=warning,portability", "-Iinclude", "-Ikernel"),
         *(f"--suppress={finding}" for finding in CPPCHECK_MISTAKES),
-        *("kernel", "user", "examples"),
+        *("kernel", "debug", "lib", "user", "examples"),
     )
 
 

@@ -271,7 +271,7 @@ get_count(uintptr_t arg)
 	int count;
 
 	spin_lock(&console_lock);
-	count = line_count();
+	count = line_count(LINE_RING);
 	spin_unlock(&console_lock);
 	return copy_out(arg, &count, sizeof(count));
 }

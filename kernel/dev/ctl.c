@@ -6,30 +6,21 @@
 #include "dev.h"
 
 #define LINE_MAX 256 /* bytes of one write, with a NUL */
-
-static bool
-is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n';
-}
+#define BLANKS   " \t\n"
 
 /* Cut line into words, in place; their number, or -EINVAL: too many. */
 static int
 split(char *line, char **argv, int max)
 {
+	char *word, *rest;
 	int argc = 0;
 
-	for (;;) {
-		while (is_blank(*line))
-			*line++ = '\0';
-		if (!*line)
-			return argc;
+	for (; (word = strtok_r(line, BLANKS, &rest)) != NULL; line = NULL) {
 		if (argc == max)
 			return -EINVAL;
-		argv[argc++] = line;
-		while (*line && !is_blank(*line))
-			line++;
+		argv[argc++] = word;
 	}
+	return argc;
 }
 
 static int
@@ -66,7 +57,8 @@ ctl_number(const char *word, uint64_t max, uint64_t *out)
 	return 0;
 }
 
-/* Find the first word in the table, and run it with the others. */
+/* Find the first word in the table, and run it with the others. What is wrong
+ * is said on the console, as an errno can't tell which word it was. */
 static int
 dispatch(int argc, char **argv, const struct ctlword *words)
 {

@@ -2,7 +2,6 @@
 #include "dev.h"
 
 extern const struct device console_device;
-extern const struct device host_device;
 extern const struct device kprof_device;
 extern const struct device ktest_device;
 extern const struct device null_device;
@@ -19,8 +18,7 @@ const struct device *const devices[] = {
     &pcstat_device,    /* pcstat.c: pcstat */
     &kprof_device,     /* kprof.c: kpctl, kpdata */
     &prf_device,       /* prf.c: prf, prf255, prf0, prf1.. */
-    &ktest_device,     /* ktest.c: ktest */
-    &host_device,      /* ../fs/hostfs.c: no file here, but /host */
+    &ktest_device,     /* debug/ktest.c: ktest */
     NULL,
 };
 

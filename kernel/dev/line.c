@@ -221,32 +221,28 @@ is_newline(size_t i)
 	return line_flag(ICANON) && line.ring[i % LINE_RING] == '\n';
 }
 
-/* A ^D right after max bytes is taken with them: else it would be an end of
- * file of its own to the next read. */
 size_t
-line_take(char *buf, size_t max)
-{
-	size_t n = 0;
-
-	while (line.read != line.ready && (n < max || is_eof(line.read))) {
-		size_t i = line.read++;
-
-		if (is_eof(i))
-			break;
-		buf[n++] = line.ring[i % LINE_RING];
-		if (is_newline(i))
-			break;
-	}
-	return n;
-}
-
-size_t
-line_count(void)
+line_count(size_t max)
 {
 	size_t i = line.read;
 
-	while (i != line.ready && !is_eof(i))
+	while (i != line.ready && i - line.read < max && !is_eof(i))
 		if (is_newline(i++))
 			break;
 	return i - line.read;
+}
+
+/* A ^D right after these bytes is taken with them: else it would be an end of
+ * file of its own to the next read. After a newline it is one. */
+size_t
+line_take(char *buf, size_t max)
+{
+	size_t n = line_count(max);
+
+	for (size_t i = 0; i < n; i++)
+		buf[i] = line.ring[line.read++ % LINE_RING];
+	if (line.read != line.ready && is_eof(line.read) &&
+	    (n == 0 || !is_newline(line.read - 1)))
+		line.read++;
+	return n;
 }

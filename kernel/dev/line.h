@@ -43,7 +43,7 @@ void line_flush(void);
 /* Take up to max bytes off the ring, but not past the end of a line in
  * canonical mode. There are never more than LINE_RING. */
 size_t line_take(char *buf, size_t max);
-/* The bytes that one read would give now. */
-size_t line_count(void);
+/* How many bytes that would be now. */
+size_t line_count(size_t max);
 
 #endif

@@ -3,7 +3,8 @@
  * readers: a name and its values on each line. First what the manual calls the
  * pseudo-registers, then buffers, then the account of <sys/pcs.h>.
  */
-#include "../print.h"
+#include <stdio.h>
+
 #include "dev.h"
 #include "pcslog.h"
 
@@ -14,9 +15,8 @@ struct text {
 	size_t n;
 };
 
-#define say(t, ...)                                                 \
-	((t)->n += ksnprintf((t)->buf + (t)->n, TEXT_SIZE - (t)->n, \
-			     __VA_ARGS__))
+#define say(t, ...) \
+	((t)->n += snprintf((t)->buf + (t)->n, TEXT_SIZE - (t)->n, __VA_ARGS__))
 
 static const struct {
 	int cmd;

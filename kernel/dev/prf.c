@@ -11,6 +11,7 @@
  * while the table is off and no hart is in the sampler any more.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prf.h>
 
@@ -190,7 +191,7 @@ prf_init(void)
 
 	mutex_init(&lock, "prf");
 	for (unsigned int i = 0; i < nharts; i++) {
-		ksnprintf(names[i], sizeof(names[i]), "prf%u", i);
+		snprintf(names[i], sizeof(names[i]), "prf%u", i);
 		files[2 + i] = (struct devfile){names[i], i, 0600};
 	}
 }
@@ -205,7 +206,7 @@ prf_missing(const char *name)
 	if (strncmp(name, "prf", 3) != 0 ||
 	    ctl_number(name + 3, PRF_ALL, &minor) != 0)
 		return -ENOENT;
-	ksnprintf(proper, sizeof(proper), "prf%lu", minor);
+	snprintf(proper, sizeof(proper), "prf%lu", minor);
 	return strcmp(name, proper) == 0 ? -ENXIO : -ENOENT;
 }
 

@@ -97,25 +97,19 @@ send_polled(char c)
 	*reg(THR) = c;
 }
 
+/* Once a panic has broken in, the lock is left as it is: a hart that has been
+ * stopped may hold it. */
 void
-uart_print_begin(void)
+uart_print(const char *text)
 {
 	if (!__atomic_load_n(&broken_in, __ATOMIC_ACQUIRE))
 		spin_lock(&uart_lock);
 	drain();
-}
-
-void
-uart_print(char c)
-{
-	if (c == '\n')
-		send_polled('\r');
-	send_polled(c);
-}
-
-void
-uart_print_end(void)
-{
+	for (; *text != '\0'; text++) {
+		if (*text == '\n')
+			send_polled('\r');
+		send_polled(*text);
+	}
 	if (!__atomic_load_n(&broken_in, __ATOMIC_ACQUIRE))
 		spin_unlock(&uart_lock);
 }
@@ -129,12 +123,9 @@ uart_break_in(void)
 void
 uart_flush(void)
 {
-	if (!machine.uart)
-		return;
-	uart_print_begin();
-	while (!(*reg(LSR) & LSR_ALL_SENT))
+	uart_print("");
+	while (machine.uart && !(*reg(LSR) & LSR_ALL_SENT))
 		;
-	uart_print_end();
 }
 
 size_t

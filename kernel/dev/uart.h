@@ -8,11 +8,9 @@
 
 #include <stddef.h>
 
-/* Kernel messages: polled, in any context, before uart_init too. What the
+/* A kernel message: polled, in any context, before uart_init too. What the
  * console has in the transmit ring goes first, so that it stays unbroken. */
-void uart_print_begin(void);
-void uart_print(char c);
-void uart_print_end(void);
+void uart_print(const char *text);
 
 /* From now on, print without taking the lock: its holder may be stopped. */
 void uart_break_in(void);

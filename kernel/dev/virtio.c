@@ -5,7 +5,8 @@
  * A request is a chain of descriptors, each a piece of memory. The driver puts
  * the chain's first number on the ring of available ones and notifies the
  * device; that works, puts it on the ring of used ones, and interrupts. With
- * one request at a time the chain always begins with descriptor 0.
+ * one request at a time the chain always begins with descriptor 0. Tally has a
+ * use for one such device, which is the only one here.
  */
 #include "virtio.h"
 
@@ -32,7 +33,6 @@ enum {
 	QUEUE_DESC = 0x080, /* these three are of 64 bits, low word first */
 	QUEUE_DRIVER = 0x090,
 	QUEUE_DEVICE = 0x0a0,
-	CONFIG = 0x100,
 };
 
 #define MAGIC_VALUE 0x74726976 /* "virt" */
@@ -55,8 +55,8 @@ struct desc {
 	uint16_t next;
 };
 
-struct queue {
-	struct desc desc[VIRTIO_PIECES];
+static struct {
+	_Alignas(16) struct desc desc[VIRTIO_PIECES];
 	struct {
 		uint16_t flags, idx; /* idx: of the next entry, modulo 2^16 */
 		uint16_t ring[VIRTIO_PIECES];
@@ -69,117 +69,101 @@ struct queue {
 		} ring[VIRTIO_PIECES];
 		uint16_t avail_event;
 	} used;
-};
+} queue;
 
-struct virtio {
-	volatile uint8_t *regs;
-	void (*interrupt)(void);
-	uint16_t seen; /* used entries that virtio_done has given */
-	_Alignas(16) struct queue queue;
-};
-
-static struct virtio device; /* the only one that Tally uses */
+static volatile uint8_t *regs;
+static void (*request_done)(void);
+static uint16_t seen; /* used entries that virtio_done has given */
 
 static volatile uint32_t *
-reg(const struct virtio *d, unsigned int offset)
+reg(unsigned int offset)
 {
-	return (volatile uint32_t *)(d->regs + offset);
+	return (volatile uint32_t *)(regs + offset);
 }
 
 static void
-set_address(struct virtio *d, unsigned int offset, const void *p)
+set_address(unsigned int offset, const void *p)
 {
 	uint64_t pa = va_to_pa(p);
 
-	*reg(d, offset) = pa;
-	*reg(d, offset + 4) = pa >> 32;
+	*reg(offset) = pa;
+	*reg(offset + 4) = pa >> 32;
 }
 
 static void
 virtio_interrupt(void)
 {
-	*reg(&device, INTERRUPT_ACK) = *reg(&device, INTERRUPT_STATUS);
-	device.interrupt();
+	*reg(INTERRUPT_ACK) = *reg(INTERRUPT_STATUS);
+	request_done();
 }
 
 /* The order of these steps is the specification's. */
 static bool
-start(struct virtio *d)
+start(void)
 {
-	*reg(d, STATUS) = 0; /* reset */
-	*reg(d, STATUS) = STATUS_ACKNOWLEDGE | STATUS_DRIVER;
+	*reg(STATUS) = 0; /* reset */
+	*reg(STATUS) = STATUS_ACKNOWLEDGE | STATUS_DRIVER;
 	for (unsigned int i = 0; i < 2; i++) {
-		*reg(d, DRIVER_FEATURES_SEL) = i;
-		*reg(d, DRIVER_FEATURES) = FEATURE_VERSION_1 >> 32 * i;
+		*reg(DRIVER_FEATURES_SEL) = i;
+		*reg(DRIVER_FEATURES) = FEATURE_VERSION_1 >> 32 * i;
 	}
-	*reg(d, STATUS) |= STATUS_FEATURES_OK;
-	*reg(d, QUEUE_SEL) = 0;
-	if (!(*reg(d, STATUS) & STATUS_FEATURES_OK) ||
-	    *reg(d, QUEUE_NUM_MAX) < VIRTIO_PIECES)
+	*reg(STATUS) |= STATUS_FEATURES_OK;
+	*reg(QUEUE_SEL) = 0;
+	if (!(*reg(STATUS) & STATUS_FEATURES_OK) ||
+	    *reg(QUEUE_NUM_MAX) < VIRTIO_PIECES)
 		return false;
-	*reg(d, QUEUE_NUM) = VIRTIO_PIECES;
-	set_address(d, QUEUE_DESC, d->queue.desc);
-	set_address(d, QUEUE_DRIVER, &d->queue.avail);
-	set_address(d, QUEUE_DEVICE, &d->queue.used);
-	*reg(d, QUEUE_READY) = 1;
-	*reg(d, STATUS) |= STATUS_DRIVER_OK;
+	*reg(QUEUE_NUM) = VIRTIO_PIECES;
+	set_address(QUEUE_DESC, queue.desc);
+	set_address(QUEUE_DRIVER, &queue.avail);
+	set_address(QUEUE_DEVICE, &queue.used);
+	*reg(QUEUE_READY) = 1;
+	*reg(STATUS) |= STATUS_DRIVER_OK;
 	return true;
 }
 
-struct virtio *
+bool
 virtio_open(uint32_t id, void (*interrupt)(void))
 {
 	for (unsigned int i = 0; i < machine.nvirtio; i++) {
-		device.regs = pa_to_va(machine.virtio[i].address);
-		if (*reg(&device, MAGIC) != MAGIC_VALUE ||
-		    *reg(&device, DEVICE_ID) != id)
+		regs = pa_to_va(machine.virtio[i].address);
+		if (*reg(MAGIC) != MAGIC_VALUE || *reg(DEVICE_ID) != id)
 			continue;
-		if (*reg(&device, VERSION) != MODERN || !start(&device)) {
+		if (*reg(VERSION) != MODERN || !start()) {
 			kprintf("virtio device %u is of an old kind\n", id);
 			continue;
 		}
-		device.interrupt = interrupt;
+		request_done = interrupt;
 		plic_register(machine.virtio[i].irq, virtio_interrupt);
-		return &device;
+		return true;
 	}
-	return NULL;
-}
-
-volatile void *
-virtio_config(struct virtio *d)
-{
-	return d->regs + CONFIG;
+	return false;
 }
 
 void
-virtio_submit(struct virtio *d, const struct virtio_piece *piece,
-	      unsigned int n)
+virtio_submit(const struct virtio_piece *piece, unsigned int n)
 {
-	struct queue *q = &d->queue;
-
 	for (unsigned int i = 0; i < n; i++)
-		q->desc[i] = (struct desc){
+		queue.desc[i] = (struct desc){
 		    .address = va_to_pa(piece[i].base),
 		    .size = piece[i].size,
 		    .flags = (i + 1 < n ? DESC_NEXT : 0) |
 			     (piece[i].device_writes ? DESC_WRITE : 0),
 		    .next = i + 1,
 		};
-	q->avail.ring[q->avail.idx % VIRTIO_PIECES] = 0;
+	queue.avail.ring[queue.avail.idx % VIRTIO_PIECES] = 0;
 	/* The device may look as soon as it sees idx. */
-	__atomic_store_n(&q->avail.idx, q->avail.idx + 1, __ATOMIC_RELEASE);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&queue.avail.idx, queue.avail.idx + 1,
+			 __ATOMIC_RELEASE);
+	/* And it is notified only when it can see all of this. */
 	asm volatile("fence iorw, iorw" ::: "memory");
-	*reg(d, QUEUE_NOTIFY) = 0;
+	*reg(QUEUE_NOTIFY) = 0;
 }
 
 bool
-virtio_done(struct virtio *d, size_t *written)
+virtio_done(size_t *written)
 {
-	struct queue *q = &d->queue;
-
-	if (__atomic_load_n(&q->used.idx, __ATOMIC_ACQUIRE) == d->seen)
+	if (__atomic_load_n(&queue.used.idx, __ATOMIC_ACQUIRE) == seen)
 		return false;
-	*written = q->used.ring[d->seen++ % VIRTIO_PIECES].written;
+	*written = queue.used.ring[seen++ % VIRTIO_PIECES].written;
 	return true;
 }

@@ -1,4 +1,4 @@
-/* Virtio devices of the MMIO kind, modern (version 2), with one queue. */
+/* One virtio device of the MMIO kind, modern (version 2), with one queue. */
 #ifndef KERNEL_VIRTIO_H
 #define KERNEL_VIRTIO_H
 
@@ -18,15 +18,12 @@ struct virtio_piece {
 #define VIRTIO_PIECES 32 /* of one request */
 
 /* Bring up the first device of this kind; interrupt is called when a request
- * is done, at level 5. NULL: there is none, or none that works. At boot. */
-struct virtio *virtio_open(uint32_t id, void (*interrupt)(void));
-/* The device's own registers. */
-volatile void *virtio_config(struct virtio *d);
+ * is done, at level 5. False: there is none, or none that works. At boot. */
+bool virtio_open(uint32_t id, void (*interrupt)(void));
 
 /* Hand over a request. There is one at a time, and it is the device's until
  * virtio_done has given true, with how many bytes it wrote. */
-void virtio_submit(struct virtio *d, const struct virtio_piece *piece,
-		   unsigned int n);
-bool virtio_done(struct virtio *d, size_t *written);
+void virtio_submit(const struct virtio_piece *piece, unsigned int n);
+bool virtio_done(size_t *written);
 
 #endif

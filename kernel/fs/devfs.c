@@ -64,6 +64,7 @@ devfs_lookup(struct vnode *, const char *name, struct vnode **out)
 
 	if (n == NULL)
 		return -ENOMEM;
+	/* Until one has it, or has another reason why it isn't there. */
 	for (unsigned int i = 0; r == -ENOENT && devices[i] != NULL; i++) {
 		n->device = devices[i];
 		r = device_find(n->device, name, &n->file);
@@ -191,8 +192,7 @@ static const struct vnode_ops devfs_ops = {
     .free = devfs_free,
 };
 
-/* 0, or an errno: no memory, most likely. */
-int
+void
 devfs_init(void)
 {
 	/* The folder: the one file, number 0, of a device that does nothing. */
@@ -204,5 +204,5 @@ devfs_init(void)
 
 	boot_time = time_of_ns(time_realtime_ns());
 	vnode_init(&root.vnode, &devfs_ops, S_IFDIR);
-	return vfs_mount("/dev", &root.vnode);
+	vfs_mount("/dev", &root.vnode);
 }

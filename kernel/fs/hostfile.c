@@ -12,16 +12,8 @@
 
 #define L_O_APPEND 02000 /* Linux's number */
 
-size_t host_io;
-
-static struct mutex opening; /* guards every node's reading */
-
-void
-hostfile_init(size_t io)
-{
-	host_io = io;
-	mutex_init(&opening, "host");
-}
+/* Guards every node's reading. */
+static struct mutex opening = MUTEX("host", opening);
 
 /* What a file's private is. Its address is the fid of the open file. */
 struct hostopen {
@@ -46,20 +38,18 @@ hostfile_open(struct vnode *v, struct file *f)
 		r = -ENXIO; /* a pipe or a device of the host's is not ours */
 	if (r == 0)
 		r = host_clone(n, o);
-	if (r < 0) {
-		kfree(o);
-		return r;
+	if (r == 0) {
+		if (f->flags & O_APPEND)
+			flags |= L_O_APPEND;
+		r = p9_call(P9_LOPEN, NULL, NULL, "", "dd", fid_of(o), flags);
+		if (r < 0)
+			host_clunk(o);
 	}
-	if (f->flags & O_APPEND)
-		flags |= L_O_APPEND;
-	r = p9_call(P9_LOPEN, NULL, NULL, "", "dd", fid_of(o), flags);
-	if (r < 0) {
-		host_clunk(o);
+	if (r < 0)
 		kfree(o);
-		return r;
-	}
-	f->private = o;
-	return 0;
+	else
+		f->private = o;
+	return r;
 }
 
 void
@@ -85,7 +75,7 @@ data_get(struct p9_data *d, size_t size)
 {
 	unsigned int n = 0;
 
-	size = size < host_io ? size : host_io;
+	size = size < p9_io ? size : p9_io;
 	for (; n * PAGE_SIZE < size; n++) {
 		d->page[n] = page_alloc();
 		if (d->page[n] == NULL)
@@ -138,12 +128,9 @@ write_some(unsigned int fid, struct uio *u)
 
 	if (r < 0)
 		return r;
-	for (size_t at = 0; r >= 0 && at < room; at += PAGE_SIZE) {
-		size_t left = room - at;
-
-		r = uio_from(u, d.page[at / PAGE_SIZE],
-			     left < PAGE_SIZE ? left : PAGE_SIZE);
-	}
+	/* Whole pages, or all that u has left. */
+	for (size_t at = 0; r >= 0 && at < room; at += PAGE_SIZE)
+		r = uio_from(u, d.page[at / PAGE_SIZE], PAGE_SIZE);
 	if (r >= 0)
 		r = p9_call(P9_WRITE, &d, reply, "d", "dqd", fid,
 			    (unsigned long)before.offset, (unsigned int)room);
@@ -175,20 +162,18 @@ transfer(unsigned int fid, struct uio *u,
 	return total;
 }
 
-/* For vnode_read's reads the node has an open file of its own. */
+/* Let vnode_read's reads go by the node's own fid. The server clones no fid
+ * that is open; but a program's node, which this is, no one opens as well. */
 static int
 reader_open(struct hostnode *n)
 {
 	int r = 0;
 
 	mutex_lock(&opening);
-	if (!n->reading) {
-		r = host_clone(n, &n->reader);
-		if (r == 0)
-			r = p9_call(P9_LOPEN, NULL, NULL, "", "dd",
-				    fid_of(&n->reader), O_RDONLY);
-		n->reading = r == 0;
-	}
+	if (!n->reading)
+		r = p9_call(P9_LOPEN, NULL, NULL, "", "dd", fid_of(n),
+			    O_RDONLY);
+	n->reading = r == 0;
 	mutex_unlock(&opening);
 	return r;
 }
@@ -201,8 +186,7 @@ hostfile_read(struct vnode *v, struct file *f, struct uio *u)
 
 	if (r < 0)
 		return r;
-	return transfer(fid_of(f != NULL ? f->private : &n->reader), u,
-			read_some);
+	return transfer(fid_of(f != NULL ? f->private : n), u, read_some);
 }
 
 ssize_t
@@ -256,16 +240,6 @@ fill(struct hostopen *o)
 	return r;
 }
 
-/* The numbers in an entry, which may lie anywhere. */
-static uint64_t
-number(const uint8_t *p, unsigned int size)
-{
-	uint64_t value = 0;
-
-	memcpy(&value, p, size);
-	return value;
-}
-
 /*
  * The next entry: a qid (type, version, path), the cookie of what follows, a
  * type, a name with its length. 1, 0 at the end, or an errno.
@@ -283,14 +257,14 @@ next_entry(struct hostopen *o, struct dirent *de)
 	e = o->entries + o->at;
 	if (o->size - o->at < fixed)
 		return -EIO;
-	length = number(e + fixed - 2, 2);
+	length = p9_number(e + fixed - 2, 'w');
 	if (length > NAME_MAX_LEN || length > o->size - o->at - fixed)
 		return -EIO;
-	de->d_ino = number(e + 5, 8);
+	de->d_ino = p9_number(e + 5, 'q');
 	de->d_type = e[0] & QTDIR ? DT_DIR : DT_REG;
 	memcpy(de->d_name, e + fixed, length);
 	de->d_name[length] = '\0';
-	o->next = number(e + 13, 8);
+	o->next = p9_number(e + 13, 'q');
 	o->at += fixed + length;
 	o->position++;
 	return 1;

@@ -15,8 +15,6 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "../dev/dev.h"
-#include "../print.h"
 #include "hostfs.h"
 
 #define DEV_HOST 3 /* st_dev */
@@ -119,8 +117,6 @@ hostfs_free(struct vnode *v)
 {
 	struct hostnode *n = hostnode_of(v);
 
-	if (n->reading)
-		host_clunk(&n->reader);
 	host_clunk(n);
 	vnode_put(&n->parent->vnode);
 	kfree(n);
@@ -205,7 +201,7 @@ hostfs_stat(struct vnode *v, struct stat *st)
 	st->st_mode = attr[ATTR_MODE];
 	st->st_nlink = attr[ATTR_NLINK];
 	st->st_size = attr[ATTR_SIZE];
-	st->st_blksize = host_io;
+	st->st_blksize = p9_io;
 	st->st_blocks = attr[ATTR_BLOCKS];
 	st->st_atim = time_in(attr + ATTR_ATIME);
 	st->st_mtim = time_in(attr + ATTR_MTIME);
@@ -248,23 +244,12 @@ static const struct vnode_ops hostfs_ops = {
     .free = hostfs_free,
 };
 
-static void
+void
 hostfs_init(void)
 {
-	size_t io;
-
-	if (!p9_init(fid_of(&root), &root.path, &io))
+	if (!p9_init(fid_of(&root), &root.path))
 		return;
-	hostfile_init(io);
 	vnode_init(&root.vnode, &hostfs_ops, S_IFDIR);
 	root.parent = &root;
-	if (vfs_mount("/host", &root.vnode) < 0)
-		panic("no memory for /host");
+	vfs_mount("/host", &root.vnode);
 }
-
-static const struct devfile no_files[] = {{0}}; /* in /dev */
-
-const struct device host_device = {
-    .files = no_files,
-    .init = hostfs_init,
-};

@@ -13,8 +13,7 @@ struct hostnode {
 	struct vnode vnode;      /* first: the vnode's address is the node's */
 	uint64_t path;           /* the server's number for the file */
 	struct hostnode *parent; /* referenced; the root's is itself */
-	bool reading;   /* vnode_read has an open file; see hostfile.c */
-	uint8_t reader; /* its address is that one's fid */
+	bool reading;            /* its own fid is open, for vnode_read */
 	char name[NAME_MAX_LEN + 1];
 };
 
@@ -50,9 +49,7 @@ enum {
 
 #define QTDIR 0x80 /* in the type that a qid, the name of a file, has */
 
-/* hostfile.c; io: bytes that one read or write may carry. */
-extern size_t host_io;
-void hostfile_init(size_t io);
+/* hostfile.c */
 int hostfile_open(struct vnode *v, struct file *f);
 void hostfile_close(struct vnode *v, struct file *f);
 ssize_t hostfile_read(struct vnode *v, struct file *f, struct uio *u);

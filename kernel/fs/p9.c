@@ -27,8 +27,10 @@
 
 enum { RLERROR = 7 };
 
-static struct mutex busy; /* guards all that follows; held over an exchange */
-static struct virtio *server;
+size_t p9_io;
+
+/* Guards all that follows; held over an exchange. */
+static struct mutex busy = MUTEX("9p", busy);
 static _Alignas(PAGE_SIZE) uint8_t request[PAGE_SIZE], answer[PAGE_SIZE];
 
 static struct spinlock done_lock = SPINLOCK5("9p");
@@ -69,8 +71,8 @@ put(uint8_t *at, uint64_t value, char kind)
 	return at;
 }
 
-static uint64_t
-get(const uint8_t *at, char kind)
+uint64_t
+p9_number(const uint8_t *at, char kind)
 {
 	uint64_t value = 0;
 
@@ -119,12 +121,12 @@ wait_for_answer(void)
 {
 	size_t written;
 
-	while (current->proc == NULL && !virtio_done(server, &written))
+	while (current->proc == NULL && !virtio_done(&written))
 		;
 	if (current->proc == NULL)
 		return written;
 	spin_lock(&done_lock);
-	while (!virtio_done(server, &written))
+	while (!virtio_done(&written))
 		wait_uninterruptible(&done, &done_lock);
 	spin_unlock(&done_lock);
 	return written;
@@ -154,7 +156,7 @@ exchange(enum p9_type type, size_t size, struct p9_data *data)
 	}
 	if (!reads)
 		piece[n++] = (struct virtio_piece){answer, PAGE_SIZE, true};
-	virtio_submit(server, piece, n);
+	virtio_submit(piece, n);
 	written = wait_for_answer();
 	most = reads ? COUNTED + data->size : PAGE_SIZE;
 	return written < most ? written : most;
@@ -168,16 +170,16 @@ parse(enum p9_type type, size_t size, struct p9_data *data, uint64_t *reply,
 	const uint8_t *at = answer + HEADER, *end = answer + size;
 	uint64_t wanted = type + 1u;
 
-	if (size < HEADER || get(answer, 'd') > size)
+	if (size < HEADER || p9_number(answer, 'd') > size)
 		return -EIO;
-	if (get(answer + 4, 'b') == RLERROR && size >= HEADER + 4)
-		return errno_of(get(at, 'd'));
-	if (get(answer + 4, 'b') != wanted)
+	if (p9_number(answer + 4, 'b') == RLERROR && size >= HEADER + 4)
+		return errno_of(p9_number(at, 'd'));
+	if (p9_number(answer + 4, 'b') != wanted)
 		return -EIO;
 	for (; *receive != '\0'; receive++) {
 		if (end - at < size_of(*receive))
 			return -EIO;
-		*reply++ = get(at, *receive);
+		*reply++ = p9_number(at, *receive);
 		at += size_of(*receive);
 	}
 	if (data == NULL || type == P9_WRITE)
@@ -206,15 +208,13 @@ p9_call(enum p9_type type, struct p9_data *data, uint64_t *reply,
 }
 
 bool
-p9_init(uint32_t root, uint64_t *root_path, size_t *io)
+p9_init(uint32_t root, uint64_t *root_path)
 {
 	uint64_t reply[P9_REPLIES];
 	size_t wanted = P9_PAGES * PAGE_SIZE + OVERHEAD;
 	bool known;
 
-	mutex_init(&busy, "9p");
-	server = virtio_open(VIRTIO_ID_9P, interrupt);
-	if (server == NULL)
+	if (!virtio_open(VIRTIO_ID_9P, interrupt))
 		return false;
 	if (p9_call(P9_VERSION, NULL, reply, "dw", "ds", wanted, VERSION) < 0)
 		return false;
@@ -224,7 +224,7 @@ p9_init(uint32_t root, uint64_t *root_path, size_t *io)
 		kprintf("host: the file server doesn't speak " VERSION "\n");
 		return false;
 	}
-	*io = (reply[0] - OVERHEAD) / PAGE_SIZE * PAGE_SIZE;
+	p9_io = (reply[0] - OVERHEAD) / PAGE_SIZE * PAGE_SIZE;
 	if (p9_call(P9_ATTACH, NULL, reply, "bdq", "ddssd", root, P9_NOFID,
 		    "root", "", 0) < 0) {
 		kprintf("host: the file server lets nobody in\n");

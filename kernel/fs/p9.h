@@ -48,8 +48,13 @@ struct p9_data {
 int p9_call(enum p9_type type, struct p9_data *data, uint64_t *reply,
 	    const char *receive, const char *send, ...);
 
+/* The number of a kind (b, w, d or q) at a place in what a read brought. */
+uint64_t p9_number(const uint8_t *at, char kind);
+
 /* Find the server, at boot; root is the fid that stands for its root. False:
- * there is none. *io: bytes that data may have, a multiple of a page. */
-bool p9_init(uint32_t root, uint64_t *root_path, size_t *io);
+ * there is none. */
+bool p9_init(uint32_t root, uint64_t *root_path);
+/* Bytes that data may have, a multiple of a page. */
+extern size_t p9_io;
 
 #endif

@@ -282,14 +282,9 @@ ramfs_rename(struct vnode *from, const char *name, struct vnode *to,
 static struct ramnode *
 child_at(struct ramnode *d, off_t cookie)
 {
-	struct list *l;
-
-	list_each (l, &d->children) {
-		struct ramnode *n = container_of(l, struct ramnode, sibling);
-
+	list_each (struct ramnode, n, &d->children, sibling)
 		if (n->cookie >= cookie)
 			return n;
-	}
 	return NULL;
 }
 

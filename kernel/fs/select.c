@@ -42,8 +42,8 @@ struct poller {
 	struct waitq wait; /* the thread */
 
 	/* The thread's own. */
-	unsigned int nplaces, max;
-	struct place place[];
+	unsigned int nplaces;
+	struct place place[FD_MAX * POLL_QUEUES];
 };
 
 void
@@ -53,7 +53,7 @@ poll_wait(struct poller *p, struct waitq *q, struct spinlock *lk)
 
 	if (p == NULL)
 		return;
-	assert(p->nplaces < p->max);
+	assert(p->nplaces < FD_MAX * POLL_QUEUES);
 	place = &p->place[p->nplaces++];
 	*place = (struct place){.waiter.poller = p, .lock = lk};
 	list_append(&q->waiters, &place->waiter.link);
@@ -70,21 +70,14 @@ poll_woken(struct poller *p)
 	spin_unlock(&p->lock);
 }
 
-/* One for n files. */
-static struct poller *
-poller_create(unsigned int n)
+/* Its places, of which there are many, are written as they are taken. */
+static void
+poller_init(struct poller *p)
 {
-	unsigned int max = n * POLL_QUEUES;
-	struct poller *p = kmalloc(sizeof *p + max * sizeof p->place[0]);
-
-	if (p == NULL)
-		return NULL;
-	p->max = max;
 	p->lock = (struct spinlock)SPINLOCK5("poller");
 	p->woken = false;
 	waitq_init(&p->wait);
 	p->nplaces = 0;
-	return p;
 }
 
 /* Leave all queues. */
@@ -136,24 +129,21 @@ scan(struct question *q, struct poller *p)
 }
 
 /* Ask until a file has something to tell or deadline has passed (0: has long).
- * Gives how many have, -EINTR, or -ENOMEM. */
+ * Gives how many have, or -EINTR. */
 static int
 scan_until(struct question *q, unsigned long deadline)
 {
 	int count = scan(q, NULL), r = 0;
-	struct poller *p;
+	struct poller p;
 
 	if (count > 0 || deadline == 0)
 		return count;
-	p = poller_create(q->n);
-	if (p == NULL)
-		return -ENOMEM;
-	while ((count = scan(q, p)) == 0 && r == 0) {
-		r = poller_sleep(p, deadline);
-		poller_leave(p);
+	poller_init(&p);
+	while ((count = scan(q, &p)) == 0 && r == 0) {
+		r = poller_sleep(&p, deadline);
+		poller_leave(&p);
 	}
-	poller_leave(p);
-	kfree(p);
+	poller_leave(&p);
 	return count == 0 && r == -ERESTART ? -EINTR : count;
 }
 

@@ -58,32 +58,35 @@ at_offset(struct file *f, struct uio *u, transfer_op op)
 }
 
 /*
- * Read or write at u's offset, if positioned, or else at the file's. Inlined:
- * what a call is, it needn't find out.
+ * read, write, and with an offset of their own pread and pwrite. Inlined: what
+ * a call is, it needn't find out.
  */
 static inline __attribute__((always_inline)) long
-transfer(int fd, struct uio *u, bool write, bool positioned)
+transfer(const unsigned long *arg, bool write, bool positioned)
 {
-	struct file *f = fd_get(fd);
+	struct file *f = fd_get(arg[0]);
+	struct uio u = {.base = arg[1], .left = arg[2]};
 	transfer_op op;
 	long r;
 
 	if (f == NULL)
 		return -EBADF;
 	op = write ? f->vnode->ops->write : f->vnode->ops->read;
-	u->append = write && !positioned && f->flags & O_APPEND;
+	u.append = write && !positioned && f->flags & O_APPEND;
+	if (positioned)
+		u.offset = arg[3];
 	if (!(write ? writable(f) : readable(f)))
 		r = -EBADF;
 	else if (positioned && f->vnode->stream)
 		r = -ESPIPE;
 	else if (!write && f->vnode->type == S_IFDIR)
 		r = -EISDIR;
-	else if (u->offset < 0 || u->left > LONG_MAX)
+	else if (u.offset < 0 || u.left > LONG_MAX)
 		r = -EINVAL;
 	else if (positioned)
-		r = op(f->vnode, f, u);
+		r = op(f->vnode, f, &u);
 	else
-		r = at_offset(f, u, op);
+		r = at_offset(f, &u, op);
 	file_put(f);
 	return r;
 }
@@ -91,33 +94,25 @@ transfer(int fd, struct uio *u, bool write, bool positioned)
 long
 sys_read(const unsigned long *arg)
 {
-	struct uio u = {.base = arg[1], .left = arg[2]};
-
-	return transfer(arg[0], &u, false, false);
+	return transfer(arg, false, false);
 }
 
 long
 sys_write(const unsigned long *arg)
 {
-	struct uio u = {.base = arg[1], .left = arg[2]};
-
-	return transfer(arg[0], &u, true, false);
+	return transfer(arg, true, false);
 }
 
 long
 sys_pread(const unsigned long *arg)
 {
-	struct uio u = {.base = arg[1], .left = arg[2], .offset = arg[3]};
-
-	return transfer(arg[0], &u, false, true);
+	return transfer(arg, false, true);
 }
 
 long
 sys_pwrite(const unsigned long *arg)
 {
-	struct uio u = {.base = arg[1], .left = arg[2], .offset = arg[3]};
-
-	return transfer(arg[0], &u, true, true);
+	return transfer(arg, true, true);
 }
 
 /* The size of a file, or an error. */
@@ -190,17 +185,13 @@ sys_dup2(const unsigned long *arg)
 	return fd_dup2(f, new);
 }
 
-#define SETTABLE (O_APPEND | O_NONBLOCK)
-
+/* The other flags are as open has set them, for good. */
 static void
 set_flags(struct file *f, int flags)
 {
-	int old = f->flags;
+	const int settable = O_APPEND | O_NONBLOCK;
 
-	while (!__atomic_compare_exchange_n(
-	    &f->flags, &old, (old & ~SETTABLE) | (flags & SETTABLE), false,
-	    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		;
+	f->flags = (f->flags & ~settable) | (flags & settable);
 }
 
 long
@@ -208,6 +199,7 @@ sys_fcntl(const unsigned long *arg)
 {
 	int fd = arg[0], cmd = arg[1], value = arg[2], r = 0;
 	struct file *f = fd_get(fd);
+	/* A byte of its own, so it needs no lock. */
 	bool *cloexec = &current->proc->fds->cloexec[fd];
 
 	if (f == NULL)
@@ -356,7 +348,7 @@ sys_pipe(const unsigned long *arg)
 		r = -EMFILE;
 	else
 		r = copy_out(arg[0], fd, sizeof fd);
-	if (r < 0) {
+	if (r < 0) { /* what is no descriptor isn't closed */
 		fd_close(fd[0], NULL);
 		fd_close(fd[1], NULL);
 	}

@@ -118,7 +118,7 @@ sys_chdir(const unsigned long *arg)
 	old = p->cwd;
 	p->cwd = v;
 	spin_unlock(&p->lock);
-	vnode_put(old);
+	vnode_put(old); /* without the lock: its file system may sleep */
 	return 0;
 }
 

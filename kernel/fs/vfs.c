@@ -140,6 +140,8 @@ vfs_open(struct file *f, const char *path, int flags, mode_t mode)
 		vnode_put(v);
 		return r;
 	}
+	/* Last, as it can't be undone. If it fails, f is open all the same,
+	 * and closed by who has it. */
 	if (flags & O_TRUNC && (flags & O_ACCMODE) != O_RDONLY &&
 	    v->type == S_IFREG)
 		return vfs_truncate(v, 0);
@@ -211,6 +213,7 @@ rename_last(struct walk *from, struct walk *to)
 		return -EBUSY;
 	if (is_dots(from->name) || is_dots(to->name))
 		return -EINVAL;
+	/* A file system has one table for its directories. */
 	if (from->dir->ops != to->dir->ops)
 		return -EXDEV;
 	if (from->dir->ops->rename == NULL)
@@ -276,7 +279,7 @@ vfs_dots(struct vnode *dir, off_t *cookie, struct dirent *de)
 	return 1;
 }
 
-int
+void
 vfs_mount(const char *path, struct vnode *fs)
 {
 	struct vnode *v;
@@ -284,29 +287,24 @@ vfs_mount(const char *path, struct vnode *fs)
 
 	if (r == 0 || r == -EEXIST)
 		r = vfs_lookup(path, &v);
+	if (r == 0 && v->type != S_IFDIR)
+		r = -ENOTDIR;
 	if (r < 0)
-		return r;
-	if (v->type != S_IFDIR) {
-		vnode_put(v);
-		return -ENOTDIR;
-	}
+		panic("can't mount %s: error %d", path, -r);
+	/* In this order: who finds the mount finds the way back too. */
 	fs->covered = v;
 	__atomic_store_n(&v->mounted, fs, __ATOMIC_RELEASE);
-	return 0;
 }
 
 void
 vfs_init(void)
 {
 	size_t size = machine.initrd_end - machine.initrd_start;
-	int r;
 
 	vfs_root = ramfs_root();
 	if (vfs_root == NULL)
 		panic("no memory for the root directory");
 	ustar_unpack(pa_to_va(machine.initrd_start), size);
 	page_add(machine.initrd_start, machine.initrd_end);
-	r = devfs_init();
-	if (r < 0)
-		panic("no /dev: error %d", -r);
+	devfs_init();
 }

@@ -116,7 +116,7 @@ struct vnode {
 
 struct file {
 	unsigned int refs;   /* atomic: descriptors, and calls in progress */
-	int flags;           /* O_ACCMODE, O_APPEND, O_NONBLOCK; atomic */
+	int flags;           /* O_ACCMODE, O_APPEND, O_NONBLOCK */
 	struct vnode *vnode; /* NULL: not opened yet (fs/fd.c) */
 	void *private;       /* the vnode's open */
 	struct mutex lock;   /* guards offset */
@@ -147,8 +147,8 @@ int vfs_dots(struct vnode *dir, off_t *cookie, struct dirent *de);
 /* The path of a directory, as it is called now, into buf; its length. */
 ssize_t vfs_path(struct vnode *dir, char buf[PATH_MAX_LEN]);
 /* Mount the file system whose root is fs on a directory of /'s, which is made
- * if need be. At boot only: it is there for good. */
-int vfs_mount(const char *path, struct vnode *fs);
+ * if need be. At boot only: it is there for good, or there is a panic. */
+void vfs_mount(const char *path, struct vnode *fs);
 
 struct file *file_alloc(void); /* refs 1, all else zero; NULL: no memory */
 /* Give f, as file_alloc gave it, to v; takes over a reference on success. */
@@ -187,6 +187,7 @@ int pipe_create(struct file *end[2]);
 
 struct vnode *ramfs_root(void); /* of a new, empty one; NULL: no memory */
 void ustar_unpack(const void *archive, size_t size); /* into / */
-int devfs_init(void);                                /* mount /dev */
+void devfs_init(void);                               /* mount /dev */
+void hostfs_init(void); /* mount /host, if the machine has one */
 
 #endif

@@ -6,7 +6,7 @@
  * ranges named by ACCESS_END is first taken for what it usually is, a page to
  * be filled in or copied; if that fails, the trap goes on at `fault`.
  */
-#include "../bulk.h"
+#include "../../lib/bulk.h"
 #include "../layout.h"
 #include "../riscv.h"
 

@@ -21,7 +21,8 @@
 #define STACK_ALIGN  16
 #define EXEC_BITS    (S_IXUSR | S_IXGRP | S_IXOTH)
 #define SCRIPT_LINE  256 /* longest "#!" line, with the newline */
-#define STRING_SLACK 32  /* bytes past the last string, as in user.ld */
+#define BLANKS       " \t"
+#define STRING_SLACK 32 /* bytes past the last string, as in user.ld */
 
 /*
  * The arguments on their way from one program to the next: the strings, one
@@ -198,24 +199,6 @@ open_program(const char *path, struct vnode **out)
 	return r;
 }
 
-/* Cut the next word off a line; NULL: there is none. */
-static char *
-next_word(char **line)
-{
-	char *word = *line, *end;
-
-	while (*word == ' ' || *word == '\t')
-		word++;
-	if (*word == '\0')
-		return NULL;
-	end = word;
-	while (*end != ' ' && *end != '\t' && *end != '\0')
-		end++;
-	*line = *end != '\0' ? end + 1 : end;
-	*end = '\0';
-	return word;
-}
-
 /*
  * If *program is a script, replace it by its interpreter, whose arguments begin
  * with "interpreter [argument] path". An interpreter that is a script itself
@@ -225,7 +208,7 @@ static int
 resolve_script(struct vnode **program, const char *path, struct args *a)
 {
 	char head[SCRIPT_LINE];
-	char *line = head + 2, *end, *interpreter, *argument;
+	char *end, *interpreter, *argument, *rest;
 	ssize_t n = vnode_read(*program, head, sizeof head, 0);
 	struct vnode *script = *program;
 	int r;
@@ -236,10 +219,10 @@ resolve_script(struct vnode **program, const char *path, struct args *a)
 	if (end == NULL)
 		return -ENOEXEC;
 	*end = '\0';
-	interpreter = next_word(&line);
+	interpreter = strtok_r(head + 2, BLANKS, &rest);
 	if (interpreter == NULL)
 		return -ENOEXEC;
-	argument = next_word(&line);
+	argument = strtok_r(NULL, BLANKS, &rest);
 	args_add(a, interpreter);
 	if (argument != NULL)
 		args_add(a, argument);

@@ -33,7 +33,8 @@ spurns_children(const struct proc *p)
 	return act->sa_handler == SIG_IGN || act->sa_flags & SA_NOCLDWAIT;
 }
 
-/* Make p a child of init's. proc_tree_lock is held. */
+/* Make p a child of init's, which hears what the one before hadn't asked for.
+ * proc_tree_lock is held. */
 static void
 give_to_init(struct proc *p)
 {
@@ -41,10 +42,8 @@ give_to_init(struct proc *p)
 	p->parent = init_proc;
 	__atomic_store_n(&p->ppid, init_proc->pid, __ATOMIC_RELAXED);
 	list_append(&init_proc->children, &p->sibling);
-	if (p->status_new) {
-		signal_post(init_proc, SIGCHLD);
-		wake_all(&init_proc->child_wait);
-	}
+	if (p->status_new)
+		proc_tell_parent(p, p->status);
 }
 
 void
@@ -66,12 +65,10 @@ proc_tell_parent(struct proc *p, int status)
 static void
 become_zombie(struct proc *p)
 {
-	struct list *l, *next;
-
 	level_raise(LEVEL5_MASK);
 	spin_lock(&proc_tree_lock);
-	list_each_safe (l, next, &p->children)
-		give_to_init(container_of(l, struct proc, sibling));
+	list_each_safe (struct proc, child, &p->children, sibling)
+		give_to_init(child);
 	p->state = PROC_ZOMBIE;
 	proc_tell_parent(p, p->exit_status);
 	/* init waits for those whose parents don't care to. */
@@ -184,12 +181,8 @@ has_news(const struct proc *child, int options)
 static struct proc *
 find_child(pid_t pid, int options, bool *any)
 {
-	struct list *l;
-
 	*any = false;
-	list_each (l, &current->proc->children) {
-		struct proc *child = container_of(l, struct proc, sibling);
-
+	list_each (struct proc, child, &current->proc->children, sibling) {
 		if (!proc_meant(child, pid))
 			continue;
 		*any = true;

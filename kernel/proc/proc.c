@@ -28,24 +28,17 @@ unsigned int proc_count;
 struct proc *
 proc_find(pid_t pid)
 {
-	struct list *l;
-
-	list_each (l, &proc_list) {
-		struct proc *p = container_of(l, struct proc, all_link);
-
+	list_each (struct proc, p, &proc_list, all_link)
 		if (p->pid == pid)
 			return p;
-	}
 	return NULL;
 }
 
 bool
 proc_group_exists(pid_t pgrp)
 {
-	struct list *l;
-
-	list_each (l, &proc_list)
-		if (container_of(l, struct proc, all_link)->pgrp == pgrp)
+	list_each (struct proc, p, &proc_list, all_link)
+		if (p->pgrp == pgrp)
 			return true;
 	return false;
 }
@@ -60,6 +53,7 @@ proc_meant(const struct proc *p, pid_t pid)
 	return pid == -1 || -p->pgrp == pid;
 }
 
+/* The next one that names nothing; there is one, see PROC_MAX. */
 static pid_t
 next_pid(void)
 {
@@ -74,8 +68,6 @@ next_pid(void)
 int
 proc_enter(struct proc *p, struct proc *parent)
 {
-	struct list *l;
-
 	spin_lock(&proc_tree_lock);
 	if (proc_count == PROC_MAX) {
 		spin_unlock(&proc_tree_lock);
@@ -83,8 +75,8 @@ proc_enter(struct proc *p, struct proc *parent)
 	}
 	proc_count++;
 	p->pid = next_pid();
-	list_each (l, &p->threads)
-		container_of(l, struct thread, proc_link)->tid = p->pid;
+	list_each (struct thread, t, &p->threads, proc_link)
+		t->tid = p->pid;
 	list_append(&proc_list, &p->all_link);
 	p->pgrp = p->pid;
 	if (parent != NULL) {
@@ -141,12 +133,8 @@ proc_alloc(void)
 void
 proc_free(struct proc *p)
 {
-	struct list *l, *next;
-
-	list_each_safe (l, next, &p->threads) {
-		list_remove(l);
-		thread_free(container_of(l, struct thread, proc_link));
-	}
+	list_each_safe (struct thread, t, &p->threads, proc_link)
+		thread_free(t);
 	profil_off(p);
 	if (p->as != NULL)
 		aspace_free(p->as);

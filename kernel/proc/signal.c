@@ -41,11 +41,7 @@ ignored(const struct proc *p, int sig)
 void
 signal_tell(struct proc *p, int sig)
 {
-	struct list *l;
-
-	list_each (l, &p->threads) {
-		struct thread *t = container_of(l, struct thread, proc_link);
-
+	list_each (struct thread, t, &p->threads, proc_link) {
 		if (t->sigmask & sigmask(sig))
 			continue;
 		thread_notify(t, WORK_SIGNAL);
@@ -97,15 +93,11 @@ bool
 signal_send_group(pid_t pgrp, int sig)
 {
 	bool taken = false;
-	struct list *l;
 
 	spin_lock(&proc_tree_lock);
-	list_each (l, &proc_list) {
-		struct proc *p = container_of(l, struct proc, all_link);
-
+	list_each (struct proc, p, &proc_list, all_link)
 		if (p->pgrp == pgrp)
 			taken |= signal_post(p, sig);
-	}
 	spin_unlock(&proc_tree_lock);
 	return taken;
 }
@@ -316,14 +308,11 @@ sys_kill(const unsigned long *arg)
 {
 	pid_t pid = arg[0];
 	int sig = arg[1], r = -ESRCH;
-	struct list *l;
 
 	if (sig != 0 && !valid(sig))
 		return -EINVAL;
 	spin_lock(&proc_tree_lock);
-	list_each (l, &proc_list) {
-		struct proc *p = container_of(l, struct proc, all_link);
-
+	list_each (struct proc, p, &proc_list, all_link) {
 		/* All that -1 means is all but these two. */
 		if (pid == -1 && (p == init_proc || p == current->proc))
 			continue;

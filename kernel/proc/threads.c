@@ -26,20 +26,17 @@
 void
 threads_reap(struct proc *p)
 {
-	struct list *l, *next, done;
+	struct list done = LIST_INIT(done);
 
-	list_init(&done);
 	spin_lock(&p->lock);
-	list_each_safe (l, next, &p->gone) {
-		if (!thread_has_ended(
-			container_of(l, struct thread, proc_link)))
-			continue;
-		list_remove(l);
-		list_append(&done, l);
-	}
+	list_each_safe (struct thread, t, &p->gone, proc_link)
+		if (thread_has_ended(t)) {
+			list_remove(&t->proc_link);
+			list_append(&done, &t->proc_link);
+		}
 	spin_unlock(&p->lock);
-	list_each_safe (l, next, &done)
-		thread_free(container_of(l, struct thread, proc_link));
+	list_each_safe (struct thread, t, &done, proc_link)
+		thread_free(t);
 }
 
 int
@@ -164,18 +161,15 @@ static int
 futex_wake(uintptr_t word, int count)
 {
 	struct proc *p = current->proc;
-	struct list *l, *next;
 	int n = 0;
 
 	spin_lock(&p->lock);
-	list_each_safe (l, next, &p->sleepers) {
-		struct sleeper *s = container_of(l, struct sleeper, link);
-
+	list_each_safe (struct sleeper, s, &p->sleepers, link) {
 		if (n == count)
 			break;
 		if (s->word != word)
 			continue;
-		list_remove(l);
+		list_remove(&s->link);
 		s->woken = true;
 		wake_all(&s->wait);
 		n++;

@@ -36,7 +36,7 @@ place(struct timer *t, uint64_t deadline)
 	list_remove(&t->link);
 	t->deadline = deadline;
 	if (deadline != WAIT_FOREVER) {
-		list_each (l, &timers)
+		for (l = timers.next; l != &timers; l = l->next)
 			if (timer_of(l)->deadline > deadline)
 				break;
 		list_append(l, &t->link); /* before l */

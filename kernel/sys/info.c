@@ -50,17 +50,14 @@ sys_sysinfo(const unsigned long *arg)
 	return copy_out(arg[0], &info, size);
 }
 
-/* R, S, T or Z, and where. p's lock is held. */
+/* R, S, T or Z, and where: one thread that can run says so for all. p's lock
+ * is held. */
 static void
 describe_threads(const struct proc *p, struct psinfo *ps)
 {
-	struct list *l;
-
 	ps->state = 'S';
 	ps->threads = p->nthreads;
-	list_each (l, &p->threads) {
-		struct thread *t = container_of(l, struct thread, proc_link);
-
+	list_each (struct thread, t, &p->threads, proc_link) {
 		ps->hart = t->hart->id;
 		if (t->state == THREAD_RUNNABLE) {
 			ps->state = 'R';
@@ -98,14 +95,12 @@ describe(struct proc *p, struct psinfo *ps)
 static size_t
 describe_all(struct psinfo *ps, size_t count)
 {
-	struct list *l;
 	size_t n = 0;
 
 	spin_lock(&proc_tree_lock);
-	list_each (l, &proc_list) {
+	list_each (struct proc, p, &proc_list, all_link) {
 		if (n < count)
-			describe(container_of(l, struct proc, all_link),
-				 &ps[n]);
+			describe(p, &ps[n]);
 		n++;
 	}
 	spin_unlock(&proc_tree_lock);
@@ -119,6 +114,7 @@ sys_psinfo(const unsigned long *arg)
 	struct psinfo *ps;
 	int r;
 
+	/* No more memory than needed; some may still come or go. */
 	if (count > proc_count)
 		count = proc_count;
 	if (count == 0)

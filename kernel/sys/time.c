@@ -26,6 +26,7 @@ counts_to_ns(uint64_t counts)
 	return sec * NS_PER_SEC + rest * NS_PER_SEC / machine.timebase;
 }
 
+/* Without a clock that knows better, it is 1970 at boot. */
 void
 time_init(void)
 {

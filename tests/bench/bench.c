@@ -21,7 +21,7 @@
 
 #define BATCHES   7
 #define PAGE      4096
-#define HEAP      (256 * 1024)
+#define HEAP      (66 * PAGE) /* six times what a hart's cache of pages moves */
 #define FILE_SIZE 65536
 #define PIPE_SIZE (1024 * 1024)
 #define MORE      (256 * PAGE) /* that a forking process has touched */

@@ -1,6 +1,6 @@
 /*
- * String functions, as the C library has them. The ones that move bulk data
- * are in string.S.
+ * String functions, for the kernel, which is linked without the C library;
+ * they do as that has them. The ones that move bulk data are in string.S.
  */
 #include <string.h>
 
@@ -88,4 +88,22 @@ strlcpy(char *dst, const char *src, size_t size)
 		dst[n] = '\0';
 	}
 	return len;
+}
+
+char *
+strtok_r(char *s, const char *separators, char **rest)
+{
+	char *word;
+
+	if (s == NULL)
+		s = *rest;
+	while (*s != '\0' && strchr(separators, *s) != NULL)
+		s++;
+	word = s;
+	while (*s != '\0' && strchr(separators, *s) == NULL)
+		s++;
+	if (*s != '\0')
+		*s++ = '\0';
+	*rest = s;
+	return *word != '\0' ? word : NULL;
 }

@@ -1,6 +1,9 @@
-/* memcpy, memmove, memset: the string functions that move bulk data. */
+/*
+ * memcpy, memmove, memset: the string functions that move bulk data, for the
+ * kernel and for programs. The C library's own go byte by byte.
+ */
 #include "bulk.h"
-#include "riscv.h"
+#include "function.h"
 
 	.text
 

@@ -10,13 +10,14 @@
  *   deadlock                 take a spinlock that this hart holds
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "../level.h"
-#include "../machine.h"
-#include "../print.h"
-#include "../thread.h"
-#include "dev.h"
+#include "dev/dev.h"
+#include "level.h"
+#include "machine.h"
+#include "print.h"
+#include "thread.h"
 
 #define SPIN_MAX    10000000 /* microseconds */
 #define BAD_ADDRESS 8
@@ -76,7 +77,7 @@ run_panic(char **argv)
 	size_t n = 0;
 
 	while (*++argv && n < sizeof(text))
-		n += ksnprintf(text + n, sizeof(text) - n, " %s", *argv);
+		n += snprintf(text + n, sizeof(text) - n, " %s", *argv);
 	panic("as asked:%s", text);
 }
 

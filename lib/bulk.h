@@ -1,11 +1,11 @@
 /*
  * Copying in bulk, as an assembly macro: string.S makes memcpy of it,
- * mm/uaccess.S the same for user memory.
+ * kernel/mm/uaccess.S the same for user memory.
  *
  * Words where possible, eight of them a round; bytes at the ends.
  */
-#ifndef KERNEL_BULK_H
-#define KERNEL_BULK_H
+#ifndef LIB_BULK_H
+#define LIB_BULK_H
 
 #define ROUND 64 /* bytes in eight words */
 
