@@ -70,7 +70,7 @@ random_next(uint64_t *state)
 	return *state * 0x2545f4914f6cdd1d;
 }
 
-/* By how much intervals with jitter vary, in timer counts: 8192 us, halved until
+/* By how much intervals with jitter vary, in timer counts: 8192 us, halved till
  * that is no more than half the period and 100 us. */
 static uint64_t
 variation_of(unsigned int hz)
