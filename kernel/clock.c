@@ -23,10 +23,11 @@
 
 #define NAP_US      10
 #define TURN_ROUNDS 6
+#define WITH_TICK   UINT64_MAX /* as next_sample: it's no deadline of its own */
 
 struct profclock profclock = {.hz = HZ, .seed = 1};
 
-static uint64_t limit; /* rdtime() at which to power off; 0: none */
+static uint64_t limit = UINT64_MAX; /* rdtime() at which to power off */
 
 static void
 set_timer(uint64_t when)
@@ -37,21 +38,26 @@ set_timer(uint64_t when)
 		sbi_set_timer(when);
 }
 
-/*
- * One period of a clock of hz, in timer counts. The division's remainder is
- * carried from period to period, so that in the long run none is lost.
- */
-static uint64_t
-period(unsigned int hz, uint32_t *carry)
+static struct rate
+rate_of(unsigned int hz)
 {
-	uint64_t counts = machine.timebase / hz;
+	return (struct rate){
+	    .counts = machine.timebase / hz,
+	    .rest = machine.timebase % hz,
+	    .hz = hz,
+	};
+}
 
-	*carry += machine.timebase % hz;
-	if (*carry >= hz) {
-		*carry -= hz;
-		counts++;
-	}
-	return counts;
+/* One period, in timer counts. The rest is carried from period to period, so
+ * that in the long run none is lost. */
+static uint64_t
+period(struct rate *r)
+{
+	r->carry += r->rest;
+	if (r->carry < r->hz)
+		return r->counts;
+	r->carry -= r->hz;
+	return r->counts + 1;
 }
 
 /* xorshift64*: fast, and good enough to spread samples. */
@@ -64,44 +70,51 @@ random_next(uint64_t *state)
 	return *state * 0x2545f4914f6cdd1d;
 }
 
-/*
- * What jitter adds to a period: mean 0, uniform in -variation/2 + 1 ..
- * variation/2 - 1. The variation is 8192 us, halved until it is no more than
- * half the period and 100 us: at 100 Hz, intervals of 7953 to 12047 us.
- */
-static int64_t
-jitter(uint64_t *state)
+/* By how much intervals with jitter vary, in timer counts: 8192 us, halved till
+ * that is no more than half the period and 100 us. */
+static uint64_t
+variation_of(unsigned int hz)
 {
-	uint64_t period_us = 1000000 / profclock.hz;
-	uint64_t variation = 8192;
+	uint64_t us = 8192;
+
+	while (us > 1000000 / hz / 2 + 100)
+		us /= 2;
+	return us * machine.timebase / 1000000;
+}
+
+/* What jitter adds to a period: mean 0, uniform in -variation/2 + 1 ..
+ * variation/2 - 1. At 100 Hz intervals are of 7953 to 12047 us. */
+static int64_t
+jitter(struct hart *h)
+{
 	uint64_t r;
 
-	while (variation > period_us / 2 + 100)
-		variation /= 2;
-	variation = variation * machine.timebase / 1000000;
-	if (variation < 2)
-		return 0;
 	do /* the multiplication's high half: uniform in 0..variation-1 */
-		r = (unsigned __int128)random_next(state) * variation >> 64;
+		r = (unsigned __int128)random_next(&h->random) * h->variation >>
+		    64;
 	while (r == 0);
-	return (int64_t)r - (int64_t)(variation / 2);
+	return (int64_t)r - (int64_t)(h->variation / 2);
 }
 
 static uint64_t
 sample_interval(struct hart *h)
 {
-	uint64_t counts = period(profclock.hz, &h->sample_carry);
+	uint64_t counts = period(&h->sample_rate);
 
-	return profclock.jitter ? counts + jitter(&h->random) : counts;
+	return h->variation < 2 ? counts : counts + jitter(h);
 }
 
-/* Start the sampling clock with the settings as they are now: with a tick. */
-static void
+/* Start the sampling clock with the settings as they are now: with a tick. Out
+ * of line, as pass_turn is: each interrupt would save registers for them. */
+static __attribute__((noinline)) void
 sample_restart(struct hart *h)
 {
 	h->profclock_seen = profclock.generation;
 	h->next_sample = h->next_tick;
-	h->sample_carry = 0;
+	if (profclock.hz == HZ && !profclock.jitter)
+		h->next_sample = WITH_TICK;
+	h->sample_rate = rate_of(profclock.hz);
+	h->variation = profclock.jitter ? variation_of(profclock.hz) : 0;
 	h->random = (profclock.seed + h->id) * 0x9e3779b97f4a7c15 | 1;
 }
 
@@ -153,20 +166,24 @@ void
 clock_init_hart(void)
 {
 	struct hart *h = this_hart();
-	uint64_t counts = machine.timebase / HZ;
 	uint64_t now = rdtime();
 
-	h->next_tick = now - now % counts + counts;
+	h->tick_rate = rate_of(HZ);
+	h->next_tick = now - now % h->tick_rate.counts + h->tick_rate.counts;
 	sample_restart(h);
 	arm(h);
 }
 
-/* The deadline an interval after one that has come, or if that has passed too
- * several. */
-static uint64_t
-next_deadline(uint64_t deadline, uint64_t interval, uint64_t now)
+/* From a deadline that has come to the next, an interval later; true: that has
+ * passed too, and as many more as it takes are left out. */
+static bool
+advance(uint64_t *deadline, uint64_t interval, uint64_t now)
 {
-	return deadline + interval * ((now - deadline) / interval + 1);
+	*deadline += interval;
+	if (now < *deadline)
+		return false;
+	*deadline += interval * ((now - *deadline) / interval + 1);
+	return true;
 }
 
 /* Turns are counted by deadlines that all harts have at once: samples if they
@@ -214,7 +231,7 @@ turn_of(uint64_t number)
  * (A software interrupt that comes from elsewhere meanwhile may be cleared: it
  * asks for no more than what every interrupt does before it returns.)
  */
-static void
+static __attribute__((noinline)) void
 pass_turn(const struct hart *h)
 {
 	static uint64_t taken; /* the last turn whose hart went on */
@@ -234,44 +251,32 @@ pass_turn(const struct hart *h)
 	csr_write(sie, sie);
 }
 
-/* Do what is due by now: a sample of where, and one more tick to be owed. */
-static void
-take_due(struct hart *h, const struct sample *where, uint64_t now)
-{
-	if (now >= h->next_sample) {
-		uint64_t interval = sample_interval(h);
-
-		sample(where, true);
-		h->late_samples += now >= h->next_sample + interval;
-		h->next_sample = next_deadline(h->next_sample, interval, now);
-	}
-	if (now >= h->next_tick) {
-		h->owed++;
-		h->next_tick = next_deadline(h->next_tick,
-					     period(HZ, &h->tick_carry), now);
-	}
-	if (h->profclock_seen != profclock.generation)
-		sample_restart(h);
-}
-
-/*
- * A deadline that comes while this runs is this interrupt's too. That is no
- * rare case under -icount: setting a timer makes QEMU go on with another hart,
- * and a whole period may pass before the next instruction here. It is no time
- * of the handler's, and must not be charged to it.
- */
 void
 clock_interrupt(const struct sample *where)
 {
 	struct hart *h = this_hart();
+	uint64_t now = rdtime();
+	bool due = false, late = false; /* a sample */
 
 	h->last_pc = where->pc;
-	do {
-		take_due(h, where, rdtime());
-		arm(h);
-		if (nharts > 1 && current != h->idle)
-			pass_turn(h);
-	} while (rdtime() >= next_due(h));
+	if (now >= h->next_tick) {
+		late = advance(&h->next_tick, period(&h->tick_rate), now);
+		due = h->next_sample == WITH_TICK;
+		h->owed++;
+	}
+	if (now >= h->next_sample) {
+		late = advance(&h->next_sample, sample_interval(h), now);
+		due = true;
+	}
+	if (due) {
+		h->late_samples += late;
+		sample(where, true);
+	}
+	if (h->profclock_seen != profclock.generation)
+		sample_restart(h);
+	arm(h);
+	if (nharts > 1 && current != h->idle)
+		pass_turn(h);
 }
 
 /* The ticks that are owed; user: the first interrupted user mode. */
@@ -279,7 +284,7 @@ void
 clock_tick(bool user)
 {
 	struct hart *h = this_hart();
-	unsigned int n = __atomic_exchange_n(&h->owed, 0, __ATOMIC_RELAXED);
+	unsigned long n = __atomic_exchange_n(&h->owed, 0, __ATOMIC_RELAXED);
 	uint64_t now = rdtime();
 	struct proc *p = current->proc;
 
@@ -287,10 +292,12 @@ clock_tick(bool user)
 	if (p)
 		__atomic_add_fetch(user ? &p->utime : &p->stime, n,
 				   __ATOMIC_RELAXED);
-	timer_tick(now);
-	sample_tick();
+	if (now >= __atomic_load_n(&timer_soonest, __ATOMIC_RELAXED))
+		timer_tick(now);
+	if (sample_left)
+		sample_tick();
 	sched_tick(n);
-	if (limit && now >= limit)
+	if (now >= limit)
 		limit_reached();
 }
 

@@ -12,22 +12,32 @@
 
 struct thread;
 
+/*
+ * How often a clock comes: hz times a second. That is a deadline every counts +
+ * rest/hz timer counts; carry is what the fractions have come to, in 1/hz.
+ */
+struct rate {
+	uint64_t counts;
+	uint32_t rest, hz, carry;
+};
+
 struct hart {
 	unsigned int id;     /* logical: 0, 1, 2.. in the device tree's order */
 	unsigned int hartid; /* the hardware's, which SBI and the PLIC want */
 	struct thread *idle;
 
-	unsigned int owed;     /* ticks whose work is still to be done */
+	unsigned long owed;    /* ticks whose work is still to be done */
 	unsigned int depth;    /* interrupt handlers in progress */
 	unsigned long last_pc; /* what the last sample interrupted; any hart */
 
 	/* The clock's deadlines (clock.c), in timer counts. */
 	uint64_t next_tick;
 	uint64_t next_sample;
-	uint32_t tick_carry,
-	    sample_carry;            /* fractions of a count, see clock.c */
+	struct rate tick_rate;
+	struct rate sample_rate;
 	uint64_t late_samples;       /* whose deadline had passed; any hart */
 	uint64_t random;             /* state of the jitter's generator */
+	uint64_t variation;          /* what jitter may add; 0: it's off */
 	unsigned int profclock_seen; /* the generation it follows */
 	uint64_t ticks;              /* since boot; any hart */
 	unsigned int sampling;       /* odd while the sampler runs; any hart */

@@ -15,19 +15,20 @@ enum sample_mode {
 	SAMPLE_IDLE,    /* in the idle thread, outside any handler */
 };
 
+struct ktrapframe;
 struct thread;
 
 struct sample {
 	unsigned long pc;
 	enum sample_mode mode;
-	uint8_t ipl;  /* the interrupted code's level: 0, 1, 5 or 7 */
-	uint8_t hart; /* logical number */
-	pid_t pid;    /* of the interrupted process; 0: the kernel's own */
+	unsigned int ipl;  /* the interrupted code's level: 0, 1, 5 or 7 */
+	unsigned int hart; /* logical number */
+	pid_t pid;         /* of the interrupted process; 0: the kernel's own */
 	pid_t pgrp;
-	/* For call stacks; NULL: it is none of the clock's. fp and ra are the
-	 * kernel's when that was interrupted, 0 if they aren't known. */
+	/* For call stacks; thread is NULL if it is none of the clock's, kf if
+	 * of user mode or the exit stub. */
 	const struct thread *thread;
-	unsigned long fp, ra;
+	const struct ktrapframe *kf;
 };
 
 /*
@@ -36,18 +37,20 @@ struct sample {
  * no user memory.
  */
 struct profiler {
-	volatile int armed; /* count is called only while this is set */
+	volatile int armed; /* count is called only while this isn't 0 */
 	void (*count)(const struct sample *s);
-	void (*tick)(void); /* at ticks: what count leaves to do, such as
-			     * waking somebody. Level 5. NULL: nothing */
+	void (*tick)(void); /* at a tick after sample_left was set: what count
+			     * leaves to do. Level 5. NULL: nothing */
 };
 
 /* Hand s to every armed profiler: a real sample, unless they are held, or a
  * made-up one. Any hart, SIE=0. */
 void sample(const struct sample *s, bool real);
 
-/* At a tick of this hart, level 5: what the samples before left to do. */
+/* At a tick, level 5: what samples left to do, such as waking somebody. They
+ * set sample_left; any hart. */
 void sample_tick(void);
+extern volatile bool sample_left;
 
 /*
  * Wait until every hart that is in the sampler now has left it. It may have

@@ -16,18 +16,18 @@ static long (*const table[])(const unsigned long *arg) = {
  * can have it made again; it runs in any case before user mode does.
  */
 void
-syscall(struct trapframe *tf)
+syscall(void)
 {
-	unsigned long number = tf->a7;
+	unsigned long number = current->tf.a7;
 	long result = -ENOSYS;
 
-	tf->sepc += ECALL_SIZE;
+	current->tf.sepc += ECALL_SIZE;
 	if (number < TABLE_SIZE && table[number])
-		result = table[number](&tf->a0);
+		result = table[number](&current->tf.a0);
 	if (result == -ERESTART) {
 		current->restart = true;
 		thread_notify(current, WORK_SIGNAL);
 	} else {
-		tf->a0 = result;
+		current->tf.a0 = result;
 	}
 }

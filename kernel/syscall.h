@@ -27,9 +27,7 @@ enum {
 #include <sys/syscalls.h>
 #undef SYSCALL
 
-struct trapframe;
-
 /* From trap.S: an ecall from user mode, enabled, level 0. */
-void syscall(struct trapframe *tf);
+void syscall(void);
 
 #endif

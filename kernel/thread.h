@@ -64,9 +64,9 @@ struct thread {
 	struct list run_link;    /* in the run queue, under sched_lock */
 	unsigned int slice;      /* ticks left before others have a turn */
 
-	/* Ticks that profil is still to charge, atomics: proc/profil.c. */
-	unsigned int profil_user;   /* in user mode, at profil_pc */
-	unsigned int profil_kernel; /* in the kernel */
+	/* Ticks that profil is still to charge: proc/profil.c. */
+	unsigned int profil_ticks; /* where it is in user mode; atomic */
+	unsigned int profil_made;  /* made up, by itself, at profil_pc */
 	unsigned long profil_pc;
 
 	/* Signals: see proc/signal.c. */

@@ -65,7 +65,6 @@ FUNCTION trap_vector
 	SAVE_USER
 	ld	t0, T_SCRATCH(tp)
 	sd	t0, T_SP(tp)
-	mv	a0, tp
 	call	trap_user
 
 /*

@@ -84,8 +84,9 @@ cause_of(unsigned long scause)
 
 /* An exception other than a system call in user mode. */
 static void
-user_exception(struct trapframe *tf)
+user_exception(void)
 {
+	struct trapframe *tf = &current->tf;
 	const struct cause *cause = cause_of(tf->scause);
 
 	if (tf->sstatus & SSTATUS_SPP)
@@ -103,12 +104,12 @@ user_exception(struct trapframe *tf)
  * set when the exit stub itself went wrong.
  */
 void
-trap_user(struct trapframe *tf)
+trap_user(void)
 {
-	if (tf->scause == CAUSE_ECALL)
-		syscall(tf);
+	if (current->tf.scause == CAUSE_ECALL)
+		syscall();
 	else
-		user_exception(tf);
+		user_exception();
 }
 
 /* Where to go on after a failed access to user memory at pc; 0: nowhere. */
@@ -166,24 +167,23 @@ in_idle(unsigned long pc)
 
 /* What an interrupt interrupted, for the sampler. */
 static struct sample
-interrupted(bool user, unsigned long pc, unsigned long sie,
+interrupted(const struct hart *h, bool user, unsigned long pc,
 	    const struct ktrapframe *kf)
 {
 	struct sample s = {
 	    .pc = pc,
-	    .ipl = level_of(sie),
-	    .hart = this_hart()->id,
+	    .ipl = kf ? level_of(kf->sie) : 0,
+	    .hart = h->id,
 	    .pid = current->proc ? current->proc->pid : 0,
 	    .pgrp = current->proc ? current->proc->pgrp : 0,
 	    .mode = SAMPLE_KERNEL,
 	    .thread = current,
-	    .fp = kf ? kf->s0 : 0,
-	    .ra = kf ? kf->ra : 0,
+	    .kf = kf,
 	};
 
 	if (user)
 		s.mode = SAMPLE_USER;
-	else if (this_hart()->depth)
+	else if (h->depth)
 		s.mode = SAMPLE_KERNELI;
 	else if (in_idle(pc))
 		s.mode = SAMPLE_IDLE;
@@ -195,36 +195,37 @@ interrupted(bool user, unsigned long pc, unsigned long sie,
  * depth tells it that it has interrupted a handler.
  */
 static void
-handler_begin(void)
+handler_begin(struct hart *h)
 {
 	csr_clear(sie, LEVEL5_MASK);
-	this_hart()->depth++;
+	h->depth++;
 	csr_set(sstatus, SSTATUS_SIE);
 }
 
 static void
-handler_end(void)
+handler_end(struct hart *h)
 {
 	csr_clear(sstatus, SSTATUS_SIE);
-	this_hart()->depth--;
+	h->depth--;
 }
 
 /*
  * The timer, whatever else the interrupt is about: the sample is taken,
  * whatever was interrupted. One that fell due since the trap is still one of
- * where: under -icount all other harts may have had their turns in between,
- * and no handler has begun. A tick's other work waits for the level to be
- * lowered if that was raised.
+ * where, for no handler has begun. That is no rare case under -icount: setting
+ * the timer makes QEMU go on with another hart, and a whole period may pass
+ * before the next instruction here. A tick's other work waits for the level to
+ * be lowered if that was raised.
  */
 static void
-timer_interrupt(const struct sample *where)
+timer_interrupt(struct hart *h, const struct sample *where)
 {
 	while (csr_read(sip) & SIE_TIMER)
 		clock_interrupt(where);
-	if (this_hart()->owed && where->ipl == 0) {
-		handler_begin();
+	if (h->owed && where->ipl == 0) {
+		handler_begin(h);
 		clock_tick(where->mode == SAMPLE_USER);
-		handler_end();
+		handler_end(h);
 	}
 }
 
@@ -237,8 +238,8 @@ timer_interrupt(const struct sample *where)
 static void
 before_level0(void)
 {
-	csr_clear(sie, LEVEL5_MASK);
 	while (this_hart()->owed || current->work & WORK_RESCHED) {
+		csr_clear(sie, LEVEL5_MASK);
 		csr_set(sstatus, SSTATUS_SIE);
 		level_pending();
 		csr_clear(sstatus, SSTATUS_SIE);
@@ -254,11 +255,11 @@ void
 trap_interrupt(unsigned long cause, bool user, unsigned long pc,
 	       struct ktrapframe *kf)
 {
-	unsigned long sie = kf ? kf->sie : LEVEL_ALL;
-	struct sample where = interrupted(user, pc, sie, kf);
+	struct hart *h = this_hart();
+	struct sample where = interrupted(h, user, pc, kf);
 
 	panic_stop_if_asked();
-	timer_interrupt(&where);
+	timer_interrupt(h, &where);
 	switch (cause) {
 	case CAUSE_TIMER:
 		break;
@@ -266,17 +267,18 @@ trap_interrupt(unsigned long cause, bool user, unsigned long pc,
 		csr_clear(sip, SIE_SOFT);
 		break;
 	case CAUSE_EXTERNAL:
-		handler_begin();
+		handler_begin(h);
 		plic_interrupt();
-		handler_end();
+		handler_end(h);
 		break;
 	default:
 		panic("interrupt of unknown cause %lx", cause);
 	}
-	tlb_serve();
-	if (kf && in_idle(pc)) /* the idle loop starts again from its test */
+	if (h->flush_asked != h->flush_done)
+		tlb_serve();
+	if (kf && where.mode == SAMPLE_IDLE) /* starts again from its test */
 		kf->sepc = (unsigned long)idle_wait;
 	if (where.ipl == 0)
 		before_level0();
-	csr_write(sie, sie);
+	csr_write(sie, kf ? kf->sie : LEVEL_ALL);
 }

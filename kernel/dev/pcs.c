@@ -6,7 +6,7 @@
  * /dev/pcstat says how that goes, to anybody.
  *
  * Samples go to the log (pcslog.c). The sampler can't wake a reader: the next
- * tick of any hart sees that a full buffer waits.
+ * tick of any hart does when a buffer has become full.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,10 +27,7 @@ static size_t position;      /* ..how far the first full buffer is read */
 static void
 pcs_tick(void)
 {
-	if (!__atomic_load_n(&log_news, __ATOMIC_RELAXED))
-		return;
 	spin_lock(&lock);
-	__atomic_store_n(&log_news, false, __ATOMIC_RELAXED);
 	wake_all(&readers);
 	spin_unlock(&lock);
 }

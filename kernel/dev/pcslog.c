@@ -19,12 +19,12 @@
 #define MERGE_CLOCKS 100 /* of a hart, from merged records to the next */
 #define SHORT_LIMIT  32767
 #define SPINS        200 /* looks at the lock before each is a nap apart */
-#define LOW_BITS     0xf
 
 #define RECORD_SIZE sizeof(struct PSAMPLE) /* of both kinds */
 
 _Static_assert(sizeof(struct MSAMPLE) == RECORD_SIZE, "record");
 _Static_assert(sizeof(struct LOGBUF) == BSIZE, "LOGBUF");
+_Static_assert(HART_MAX <= 16, "sspace has four bits for a hart");
 
 /* The types of the records for a sample: of one hit, and of many. */
 static const struct {
@@ -38,7 +38,6 @@ static const struct {
 
 static unsigned int locked; /* an atomic; guards what follows */
 struct DEVPC devpc;
-bool log_news;
 static struct pcs_stat account;
 static struct buf bufs[MAX_BUFS];
 static unsigned int nbufs; /* of them, those assigned to the device */
@@ -47,26 +46,48 @@ static struct {
 	uint64_t count[MKERNELI + 1];
 } merged[HART_MAX];
 
+/* Out of line, as the other rare halves are: each sample would save registers
+ * for them. */
+static __attribute__((noinline)) void
+acquire_slowly(void)
+{
+	for (unsigned int n = 0;
+	     __atomic_exchange_n(&locked, 1, __ATOMIC_ACQUIRE); n++)
+		if (n >= SPINS)
+			clock_nap();
+}
+
 /*
- * Whoever waits for it is on another hart than its holder, who is done soon.
- * Not a spinlock: those only raise the level, and the sampler would come.
+ * With SIE=0. Whoever waits for it is on another hart than its holder, who is
+ * done soon. Not a spinlock: those only raise the level, and the sampler would
+ * come.
  */
+static void
+acquire(void)
+{
+	if (__atomic_exchange_n(&locked, 1, __ATOMIC_ACQUIRE))
+		acquire_slowly();
+}
+
+static void
+release(void)
+{
+	__atomic_store_n(&locked, 0, __ATOMIC_RELEASE);
+}
+
 unsigned long
 log_lock(void)
 {
 	unsigned long sstatus = csr_read_clear(sstatus, SSTATUS_SIE);
 
-	for (unsigned int n = 0;
-	     __atomic_exchange_n(&locked, 1, __ATOMIC_ACQUIRE); n++)
-		if (n >= SPINS)
-			clock_nap();
+	acquire();
 	return sstatus;
 }
 
 void
 log_unlock(unsigned long sstatus)
 {
-	__atomic_store_n(&locked, 0, __ATOMIC_RELEASE);
+	release();
 	csr_set(sstatus, sstatus & SSTATUS_SIE);
 }
 
@@ -98,9 +119,23 @@ hand_over(struct samp_cntl *c)
 	c->cursbuf->b_log.lb_buf_hdr = c->sbuf_hdr;
 	c->sbuf_hdr.h_numlost = 0;
 	put(&c->rq, c->cursbuf);
-	log_news = true;
+	sample_left = true;
 	c->cursbuf = NULL;
 	c->flag = NOT_FILLING;
+}
+
+/* The next buffer's beginning, NULL: none is free. */
+static __attribute__((noinline)) void *
+next_room(struct samp_cntl *c)
+{
+	if (c->cursbuf)
+		hand_over(c);
+	c->cursbuf = take(&c->fq);
+	if (!c->cursbuf)
+		return NULL;
+	c->currptr = (caddr_t)c->cursbuf->b_log.lb_data;
+	c->flag = FILLING;
+	return c->currptr;
 }
 
 /* Where a record of so many bytes goes; NULL: no buffer is free. What doesn't
@@ -110,16 +145,9 @@ room(size_t size)
 {
 	struct samp_cntl *c = &devpc.d_smple;
 
-	if (c->cursbuf && c->currptr + size > c->cursbuf->b_log.lb_wasted)
-		hand_over(c);
-	if (!c->cursbuf) {
-		c->cursbuf = take(&c->fq);
-		if (!c->cursbuf)
-			return NULL;
-		c->currptr = (caddr_t)c->cursbuf->b_log.lb_data;
-		c->flag = FILLING;
-	}
-	return c->currptr;
+	if (c->cursbuf && c->currptr + size <= c->cursbuf->b_log.lb_wasted)
+		return c->currptr;
+	return next_room(c);
 }
 
 /* It's there, and is of so many hits. */
@@ -166,48 +194,49 @@ listed(pid_t pid)
 static bool
 wanted(const struct sample *s)
 {
-	unsigned int kinds = PROF_ALL;
+	unsigned int kinds = devpc.d_flag;
 
 	if (s->mode == SAMPLE_IDLE)
 		return false;
+	if (kinds & PROF_ALL & PROF_MASK)
+		return true;
 	if (s->mode != SAMPLE_USER)
-		kinds |= PROF_KERNEL;
-	else if (listed(s->pid))
-		kinds |= PROF_LIST;
-	if (s->mode == SAMPLE_USER && s->pgrp == devpc.d_group)
-		kinds |= PROF_GROUP;
-	return devpc.d_flag & kinds & PROF_MASK;
+		return kinds & PROF_KERNEL & PROF_MASK;
+	return (kinds & PROF_LIST & PROF_MASK && listed(s->pid)) ||
+	       (kinds & PROF_GROUP & PROF_MASK && s->pgrp == devpc.d_group);
 }
 
-/* What an asked-for sample becomes, with the calls that led to it if those were
- * asked for, too. */
-static void
-record(const struct sample *s)
+/* What an asked-for sample becomes, with so many bytes behind it for the calls
+ * that led to it: until the lock is given back nobody reads it. NULL: lost. */
+static inline struct PSAMPLE *
+record(const struct sample *s, size_t size)
 {
 	short *numlost = &devpc.d_smple.sbuf_hdr.h_numlost;
-	_Alignas(8) char stack[STACK_BYTES(STACK_MAX)];
-	size_t size = 0;
-	struct PSAMPLE *p;
+	struct PSAMPLE *p = room(RECORD_SIZE + size);
 
-	if (devpc.d_flag & PROF_STACK & PROF_MASK)
-		size = log_stack(s, (struct STKSAMPLE *)stack);
-	p = room(RECORD_SIZE + size);
 	if (p == NULL) {
 		account.lost++;
-		if (*numlost < SHORT_LIMIT)
-			(*numlost)++;
-		return;
+		*numlost += *numlost < SHORT_LIMIT;
+		return NULL;
 	}
-	*p = (struct PSAMPLE){
-	    .type = types[s->mode].one,
-	    .sspace = s->ipl << 4 | (s->hart & LOW_BITS),
-	    .pid = s->pid,
-	    .pc = s->pc,
-	};
-	if (size != 0)
-		memcpy(p + 1, stack, size);
+	p->type = types[s->mode].one;
+	p->sspace = s->ipl << 4 | s->hart;
+	p->pid = s->pid;
+	p->pc = s->pc;
 	append(RECORD_SIZE + size, 1);
 	account.recorded++;
+	return p;
+}
+
+static __attribute__((noinline)) void
+record_calls(const struct sample *s)
+{
+	_Alignas(8) char stack[STACK_BYTES(STACK_MAX)];
+	size_t size = log_stack(s, (struct STKSAMPLE *)stack);
+	struct PSAMPLE *p = record(s, size);
+
+	if (p != NULL)
+		memcpy(p + 1, stack, size);
 }
 
 static void
@@ -242,18 +271,19 @@ record_merged(unsigned int hart)
 void
 log_count(const struct sample *s)
 {
-	unsigned long sstatus = log_lock();
-
+	acquire();
 	account.seen++;
-	if (wanted(s))
-		record(s);
-	else
+	if (!wanted(s))
 		merge(s);
+	else if (devpc.d_flag & PROF_STACK & PROF_MASK)
+		record_calls(s);
+	else
+		record(s, 0);
 	if (++merged[s->hart].clocks == MERGE_CLOCKS) {
 		merged[s->hart].clocks = 0;
 		record_merged(s->hart);
 	}
-	log_unlock(sstatus);
+	release();
 }
 
 void

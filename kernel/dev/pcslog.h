@@ -22,7 +22,6 @@ unsigned long log_lock(void); /* gives what log_unlock wants */
 void log_unlock(unsigned long sstatus);
 
 extern struct DEVPC devpc;
-extern bool log_news; /* a buffer has become full since this was cleared */
 
 void log_count(const struct sample *s); /* pcs's count: see sample.h */
 /* stack.c: make the STACK record of a sample, with room for STACK_MAX; its size

@@ -34,13 +34,13 @@ in_text(unsigned long pc)
 }
 
 static void
-add_kernel(struct chain *c, const struct sample *s)
+add_kernel(struct chain *c, const struct ktrapframe *kf)
 {
 	unsigned long pc[STACK_MAX];
-	unsigned int n = kernel_frames(s->fp, pc, STACK_MAX);
+	unsigned int n = kernel_frames(kf->s0, pc, STACK_MAX);
 
-	if (in_text(s->ra) && (n == 0 || pc[0] != s->ra))
-		add(c, s->ra);
+	if (in_text(kf->ra) && (n == 0 || pc[0] != kf->ra))
+		add(c, kf->ra);
 	for (unsigned int i = 0; i < n; i++)
 		add(c, pc[i]);
 }
@@ -78,8 +78,8 @@ add_user(struct chain *c, unsigned long fp, unsigned long ra)
 static bool
 entering(const struct sample *s)
 {
-	return s->mode != SAMPLE_USER && s->pc >= (unsigned long)trap_vector &&
-	       s->pc < (unsigned long)exit_user && !in_text(s->ra);
+	return s->kf != NULL && s->pc >= (unsigned long)trap_vector &&
+	       s->pc < (unsigned long)exit_user && !in_text(s->kf->ra);
 }
 
 size_t
@@ -89,15 +89,15 @@ log_stack(const struct sample *s, struct STKSAMPLE *record)
 
 	if (s->thread == NULL)
 		return 0; /* a made-up sample */
-	if (s->mode != SAMPLE_USER)
-		add_kernel(&c, s);
+	if (s->kf != NULL)
+		add_kernel(&c, s->kf);
 	record->type = STACK;
 	record->nkernel = c.n;
 	if (s->thread->proc != NULL) {
 		if (s->mode != SAMPLE_USER)
 			add(&c, s->thread->tf.sepc);
 		if (entering(s))
-			add_user(&c, s->fp, s->ra);
+			add_user(&c, s->kf->s0, s->kf->ra);
 		else
 			add_user(&c, s->thread->tf.s0, s->thread->tf.ra);
 	}

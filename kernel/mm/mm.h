@@ -123,6 +123,9 @@ int aspace_fault(struct aspace *as, uintptr_t va, int prot);
 int copy_in(void *dst, uintptr_t user_src, size_t n);
 int copy_out(uintptr_t user_dst, const void *src, size_t n);
 ssize_t copy_in_str(char *dst, uintptr_t user_src, size_t size);
+/* Add n to a 16-bit counter, up to limit: its value then, or -EFAULT; also if
+ * its address is odd. */
+int count_user(uintptr_t counter, unsigned int n, unsigned int limit);
 /* For the sampler: two words, if they are present; or -EFAULT. */
 int peek(unsigned long dst[2], uintptr_t user_src);
 

@@ -82,6 +82,28 @@ FUNCTION copy_in_str
 	ret
 
 /*
+ * int count_user(uintptr_t counter, unsigned int n, unsigned int limit)
+ *
+ * A counter that is at limit already isn't touched.
+ */
+FUNCTION count_user
+	andi	t0, a0, 1
+	bnez	t0, bad
+	li	t0, USER_TOP - 2
+	bgtu	a0, t0, bad
+	ACCESS_BEGIN
+	lhu	t1, 0(a0)
+	bgeu	t1, a2, 2f
+	sub	a2, a2, t1
+	bleu	a1, a2, 1f
+	mv	a1, a2
+1:	add	t1, t1, a1
+	sh	t1, 0(a0)
+2:	ACCESS_END
+	mv	a0, t1
+	ret
+
+/*
  * int peek(unsigned long dst[2], uintptr_t user_src), for the sampler: two
  * words that are present, or -EFAULT. No fault is served, nothing is waited
  * for.

@@ -191,6 +191,8 @@ void timer_init(struct timer *t, void (*ring)(void *arg), void *arg);
 /* Let t be due at deadline, in timer counts (WAIT_FOREVER: never), and then at
  * each interval from there (0: once). */
 void timer_set(struct timer *t, uint64_t deadline, uint64_t interval);
+/* The soonest deadline; a tick that finds it passed calls timer_tick. */
+extern uint64_t timer_soonest;
 void timer_tick(uint64_t now);
 
 /* sys/time.c */

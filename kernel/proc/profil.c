@@ -5,8 +5,8 @@
  *
  * The sampler can't touch user memory. It notes that the interrupted thread
  * owes a tick; on its way back to user mode the thread charges what it owes,
- * where counters may be faulted in or copied. A tick in user mode is charged
- * at the pc that it interrupted, one in the kernel at the pc returned to.
+ * where counters may be faulted in or copied. A tick is charged at the pc that
+ * it returns to: that is where it was interrupted if that was in user mode.
  *
  * What a call asked for, struct profil, never changes: another call makes
  * another one. So a fork can share it, and can't fail for it.
@@ -21,14 +21,26 @@
 /* Which call turned it on. */
 enum form { AIX_BUFFER, AIX_RANGES, SOLARIS, PCSAMPLE };
 
+/* A pc from low on, and so many, has counter (offset * scale >> 16) + up, in
+ * bytes, rounded down, if there are so many. */
+struct range {
+	uintptr_t low, size;
+	uintptr_t counters; /* the user's address */
+	unsigned long ncounters;
+	unsigned long scale, up;
+};
+
 struct profil {
 	unsigned int refs; /* atomic: processes */
 	enum form form;
 	uintptr_t samples; /* PCSAMPLE: the user's array, and its length */
 	unsigned long nsamples;
+	unsigned int limit; /* of counters */
 	unsigned int n;
-	struct prof range[]; /* n of them, p_scale without -1 */
+	struct range range[]; /* n of them */
 };
+
+#define RANGE_MAX (1UL << 32) /* more than user mode has addresses */
 
 /* Any hart, SIE=0. A made-up sample may be of another process. */
 static void
@@ -36,24 +48,29 @@ profil_count(const struct sample *s)
 {
 	struct thread *t = current;
 	struct proc *p = t->proc;
+	bool made = s->thread == NULL;
 
-	if (p == NULL || p->pid != s->pid || s->mode == SAMPLE_IDLE ||
-	    __atomic_load_n(&p->profil, __ATOMIC_RELAXED) == NULL)
+	if (p == NULL || __atomic_load_n(&p->profil, __ATOMIC_RELAXED) == NULL)
 		return;
-	if (s->mode == SAMPLE_USER) {
+	if (made && (p->pid != s->pid || s->mode == SAMPLE_IDLE))
+		return;
+	if (made && s->mode == SAMPLE_USER) {
 		t->profil_pc = s->pc;
-		__atomic_add_fetch(&t->profil_user, 1, __ATOMIC_RELAXED);
+		t->profil_made++;
 	} else {
-		__atomic_add_fetch(&t->profil_kernel, 1, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&t->profil_ticks, 1, __ATOMIC_RELAXED);
 	}
 	__atomic_or_fetch(&t->work, WORK_PROFIL, __ATOMIC_RELAXED);
 }
 
-/* Always armed: whether there is anything to do, the process knows. */
-struct profiler profil_profiler = {
-    .armed = 1,
-    .count = profil_count,
-};
+/* armed is how many processes have one. */
+struct profiler profil_profiler = {.count = profil_count};
+
+static void
+arm(int processes)
+{
+	__atomic_add_fetch(&profil_profiler.armed, processes, __ATOMIC_RELAXED);
+}
 
 static void
 profil_put(struct profil *f)
@@ -70,6 +87,7 @@ profil_set(struct proc *p, struct profil *f)
 	struct profil *old = p->profil;
 
 	__atomic_store_n(&p->profil, f, __ATOMIC_RELAXED);
+	arm((f != NULL) - (old != NULL));
 	profil_put(old);
 }
 
@@ -79,8 +97,10 @@ profil_fork(struct proc *child, struct proc *parent)
 	mutex_lock(&parent->profil_lock);
 	child->profil = parent->profil;
 	child->profil_stored = parent->profil_stored;
-	if (child->profil != NULL)
+	if (child->profil != NULL) {
 		__atomic_add_fetch(&child->profil->refs, 1, __ATOMIC_RELAXED);
+		arm(1);
+	}
 	mutex_unlock(&parent->profil_lock);
 }
 
@@ -105,7 +125,7 @@ profil_off(struct proc *p)
 }
 
 /* Store pc n times; a full array, or one that can't be written, ends it. */
-static void
+static __attribute__((noinline)) void
 store(struct proc *p, const struct profil *f, uintptr_t pc, unsigned int n)
 {
 	bool good = f->samples % sizeof(pc) == 0;
@@ -119,63 +139,30 @@ store(struct proc *p, const struct profil *f, uintptr_t pc, unsigned int n)
 		profil_set(p, NULL);
 }
 
-/* The user's address of the counter for pc; 0: there is none. */
-static uintptr_t
-counter_of(const struct prof *r, enum form form, uintptr_t pc)
-{
-	unsigned __int128 slot;
-
-	slot = ((unsigned __int128)(pc - r->p_low) * r->p_scale) >> 16;
-	if (form != SOLARIS) /* 2 is for one counter in all */
-		slot = r->p_scale == 2 ? 0 : slot + 1;
-	slot /= sizeof(HISTCOUNTER);
-	if (slot >= (unsigned int)r->p_bufsize / sizeof(HISTCOUNTER))
-		return 0;
-	return (uintptr_t)(r->p_buff + slot);
-}
-
-/* Add n to the counter at a user address, up to limit. Its value then, or
- * -EFAULT. */
-static int
-counter_add(uintptr_t counter, unsigned int n, unsigned int limit)
-{
-	HISTCOUNTER value;
-
-	if (counter % sizeof(value) != 0 ||
-	    copy_in(&value, counter, sizeof(value)) < 0)
-		return -EFAULT;
-	if (value >= limit)
-		return value;
-	value = n < limit - value ? value + n : limit;
-	return copy_out(counter, &value, sizeof(value)) < 0 ? -EFAULT : value;
-}
-
 /* Charge n ticks at pc. The lock is held. Of ranges that overlap the first
  * counts. */
-static void
+static inline void
 charge(struct proc *p, uintptr_t pc, unsigned int n)
 {
 	const struct profil *f = p->profil;
-	const struct prof *r;
-	uintptr_t counter;
+	const struct range *r;
+	unsigned long slot;
 	int value;
 
-	if (f == NULL)
+	if (f == NULL || n == 0)
 		return;
 	if (f->form == PCSAMPLE)
 		return store(p, f, pc, n);
-	for (r = f->range; r < f->range + f->n; r++)
-		if (r->p_low <= pc && pc < r->p_high)
-			break;
-	if (r == f->range + f->n || r->p_scale <= 1)
+	for (r = f->range; pc - r->low >= r->size; r++)
+		if (r == &f->range[f->n - 1])
+			return;
+	slot = (((pc - r->low) * r->scale >> 16) + r->up) / sizeof(HISTCOUNTER);
+	if (slot >= r->ncounters)
 		return;
-	counter = counter_of(r, f->form, pc);
-	if (counter == 0)
-		return;
-	value = counter_add(counter, n,
-			    f->form == SOLARIS ? SHRT_MAX : USHRT_MAX);
-	if (f->form == SOLARIS && (value < 0 || value >= SHRT_MAX))
-		profil_set(p, NULL);
+	value = count_user(r->counters + slot * sizeof(HISTCOUNTER), n,
+			   f->limit);
+	if ((unsigned int)value >= f->limit && f->form == SOLARIS)
+		profil_set(p, NULL); /* -EFAULT, too */
 }
 
 void
@@ -183,15 +170,15 @@ profil_pay(void)
 {
 	struct thread *t = current;
 	struct proc *p = t->proc;
-	unsigned int user, kernel;
+	unsigned int made = t->profil_made;
 
-	user = __atomic_exchange_n(&t->profil_user, 0, __ATOMIC_RELAXED);
-	kernel = __atomic_exchange_n(&t->profil_kernel, 0, __ATOMIC_RELAXED);
 	mutex_lock(&p->profil_lock);
-	if (user != 0)
-		charge(p, t->profil_pc, user);
-	if (kernel != 0)
-		charge(p, t->tf.sepc, kernel);
+	if (made != 0) {
+		t->profil_made = 0;
+		charge(p, t->profil_pc, made);
+	}
+	charge(p, t->tf.sepc,
+	       __atomic_exchange_n(&t->profil_ticks, 0, __ATOMIC_RELAXED));
 	mutex_unlock(&p->profil_lock);
 }
 
@@ -204,6 +191,7 @@ profil_new(enum form form, unsigned int n)
 	if (f != NULL) {
 		f->refs = 1;
 		f->form = form;
+		f->limit = form == SOLARIS ? SHRT_MAX : USHRT_MAX;
 		f->n = n;
 	}
 	return f;
@@ -219,6 +207,23 @@ range_of(const unsigned long *arg, uintptr_t low, unsigned int scale)
 	    .p_buff = (HISTCOUNTER *)arg[0],
 	    .p_bufsize = arg[1],
 	    .p_scale = scale,
+	};
+}
+
+/* With scale 0 or 1 it counts nothing; AIX's 2 is for one counter in all. */
+static struct range
+range_make(const struct prof *r, enum form form, unsigned int scale)
+{
+	uintptr_t size = r->p_low < r->p_high ? r->p_high - r->p_low : 0;
+	unsigned int bytes = scale > 1 ? r->p_bufsize : 0;
+
+	return (struct range){
+	    .low = r->p_low,
+	    .size = size < RANGE_MAX ? size : RANGE_MAX,
+	    .counters = (uintptr_t)r->p_buff,
+	    .ncounters = bytes / sizeof(HISTCOUNTER),
+	    .scale = form != SOLARIS && scale == 2 ? 0 : scale,
+	    .up = form != SOLARIS,
 	};
 }
 
@@ -268,20 +273,24 @@ ranges_count(uintptr_t array)
 	return -EFAULT;
 }
 
-/* Are the ranges in order, and their buffers good? Compute scales. */
+/* Make f's ranges of a user's array, or of the only one. Are they in order, and
+ * their buffers good? */
 static int
-ranges_check(struct profil *f)
+ranges_make(struct profil *f, uintptr_t array, struct prof r)
 {
-	uintptr_t end = (uintptr_t)f->range[0].p_buff;
+	uintptr_t high = 0, end = 0; /* of the one before */
 
-	for (struct prof *r = f->range; r < f->range + f->n; r++) {
-		if (r > f->range && r->p_high <= r[-1].p_high)
-			return -EINVAL;
-		if ((uintptr_t)r->p_buff != end ||
-		    buffer_pin(end, r->p_bufsize) < 0)
+	for (unsigned int i = 0; i < f->n; i++, array += sizeof(r)) {
+		if (f->form == AIX_RANGES && copy_in(&r, array, sizeof(r)) < 0)
 			return -EFAULT;
-		end += (unsigned int)r->p_bufsize;
-		r->p_scale = range_scale(r);
+		if (i > 0 && r.p_high <= high)
+			return -EINVAL;
+		if ((i > 0 && (uintptr_t)r.p_buff != end) ||
+		    buffer_pin((uintptr_t)r.p_buff, r.p_bufsize) < 0)
+			return -EFAULT;
+		high = r.p_high;
+		end = (uintptr_t)r.p_buff + (unsigned int)r.p_bufsize;
+		f->range[i] = range_make(&r, f->form, range_scale(&r));
 	}
 	return 0;
 }
@@ -297,8 +306,8 @@ aix_profil(struct proc *p, const unsigned long *arg)
 	enum form form = ranges ? AIX_RANGES : AIX_BUFFER;
 	unsigned int scale = arg[3] & USHRT_MAX;
 	int n = ranges ? ranges_count(arg[0]) : scale > 1; /* 0: off */
-	int r = -EFAULT;
 	struct profil *f;
+	int r;
 
 	if (n == 0 && p->profil != NULL && p->profil->form == form)
 		profil_set(p, NULL);
@@ -307,9 +316,7 @@ aix_profil(struct proc *p, const unsigned long *arg)
 	f = profil_new(form, n);
 	if (f == NULL)
 		return -EFAULT;
-	f->range[0] = range_of(arg, arg[2], scale);
-	if (!ranges || copy_in(f->range, arg[0], n * sizeof(f->range[0])) == 0)
-		r = ranges_check(f);
+	r = ranges_make(f, arg[0], range_of(arg, arg[2], scale));
 	if (r < 0) {
 		kfree(f);
 	} else {
@@ -337,12 +344,14 @@ sys_profil(const unsigned long *arg)
 {
 	unsigned int offset = arg[2], scale = arg[3];
 	struct profil *f = NULL;
+	struct prof r;
 
 	if (scale > 1) {
 		f = profil_new(SOLARIS, 1);
 		if (f == NULL)
 			return -ENOMEM;
-		f->range[0] = range_of(arg, offset, scale);
+		r = range_of(arg, offset, scale);
+		f->range[0] = range_make(&r, SOLARIS, scale);
 	}
 	replace(current->proc, f);
 	return 0;

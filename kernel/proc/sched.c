@@ -156,7 +156,7 @@ thread_has_ended(struct thread *t)
 void
 sched_tick(unsigned int ticks)
 {
-	if (current == this_hart()->idle || list_empty(&runq))
+	if (list_empty(&runq) || current == this_hart()->idle)
 		return;
 	current->slice -= ticks < current->slice ? ticks : current->slice;
 	if (!current->slice)

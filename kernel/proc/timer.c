@@ -11,7 +11,7 @@
 /* Level 5; guards the list, and changes of deadlines and intervals. */
 static struct spinlock timer_lock = SPINLOCK5("timers");
 static struct list timers = LIST_INIT(timers);
-static uint64_t soonest = WAIT_FOREVER; /* read without the lock */
+uint64_t timer_soonest = WAIT_FOREVER; /* read without the lock */
 
 static struct timer *
 timer_of(struct list *l)
@@ -41,7 +41,7 @@ place(struct timer *t, uint64_t deadline)
 				break;
 		list_append(l, &t->link); /* before l */
 	}
-	__atomic_store_n(&soonest,
+	__atomic_store_n(&timer_soonest,
 			 list_empty(&timers) ? WAIT_FOREVER
 					     : timer_of(timers.next)->deadline,
 			 __ATOMIC_RELAXED);
@@ -72,8 +72,6 @@ ring(struct timer *t, uint64_t now)
 void
 timer_tick(uint64_t now)
 {
-	if (now < __atomic_load_n(&soonest, __ATOMIC_RELAXED))
-		return;
 	spin_lock(&timer_lock);
 	while (!list_empty(&timers) && timer_of(timers.next)->deadline <= now)
 		ring(timer_of(timers.next), now);
