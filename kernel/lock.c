@@ -9,13 +9,21 @@
 
 #define SPINS 200 /* looks at a lock before each is a nap apart */
 
-/* Take lk, without a word about the level. */
-static void
-acquire(struct spinlock *lk, void *pc)
+/* lk is taken, at pc; sie is what to go back to. */
+static inline void
+taken(struct spinlock *lk, unsigned long sie, void *pc)
 {
-	struct hart *h = this_hart();
+	lk->hart = this_hart();
+	lk->pc = pc;
+	lk->saved = sie;
+}
 
-	if (lk->hart == h)
+/* Someone has lk: wait for it. Out of line, or each taking of a lock would save
+ * registers for this. */
+static __attribute__((noinline)) void
+acquire_slowly(struct spinlock *lk, unsigned long sie, void *pc)
+{
+	if (lk->hart == this_hart())
 		panic("deadlock: %s, taken at %p, wanted again at %p", lk->name,
 		      lk->pc, pc);
 	while (__atomic_exchange_n(&lk->held, 1, __ATOMIC_ACQUIRE))
@@ -23,8 +31,17 @@ acquire(struct spinlock *lk, void *pc)
 		     __atomic_load_n(&lk->held, __ATOMIC_RELAXED); n++)
 			if (n >= SPINS)
 				clock_nap();
-	lk->hart = h;
-	lk->pc = pc;
+	taken(lk, sie, pc);
+}
+
+/* Take lk; the level is raised. */
+static inline void
+acquire(struct spinlock *lk, unsigned long sie, void *pc)
+{
+	if (__atomic_exchange_n(&lk->held, 1, __ATOMIC_ACQUIRE))
+		acquire_slowly(lk, sie, pc);
+	else
+		taken(lk, sie, pc);
 }
 
 static void
@@ -39,8 +56,7 @@ spin_lock(struct spinlock *lk)
 {
 	unsigned long sie = level_raise(lk->mask);
 
-	acquire(lk, __builtin_return_address(0));
-	lk->saved = sie;
+	acquire(lk, sie, __builtin_return_address(0));
 }
 
 void
@@ -93,8 +109,7 @@ wait_common(struct waitq *q, struct spinlock *lk, int state,
 		sched();
 	}
 	spin_unlock(&sched_lock);
-	acquire(lk, __builtin_return_address(0));
-	lk->saved = sie;
+	acquire(lk, sie, __builtin_return_address(0));
 	list_remove(&w.link);
 	if (deadline != WAIT_FOREVER)
 		timer_set(&limit, WAIT_FOREVER, 0);
@@ -121,19 +136,22 @@ wait_uninterruptible(struct waitq *q, struct spinlock *lk)
 	wait_common(q, lk, THREAD_SLEEPING_HARD, WAIT_FOREVER);
 }
 
-/* A poller may not sleep yet: it is told, and looks before it does. */
+/* A thread leaves the queue, so that no one wakes it again before it runs. A
+ * poller may not sleep yet: it is told, and looks before it does. */
 void
 wake_all(struct waitq *q)
 {
-	struct list *l;
+	struct list *l, *next;
 
-	list_each (l, &q->waiters) {
+	list_each_safe (l, next, &q->waiters) {
 		struct waiter *w = container_of(l, struct waiter, link);
 
-		if (w->poller != NULL)
+		if (w->poller != NULL) {
 			poll_woken(w->poller);
-		else
+		} else {
+			list_remove(l);
 			thread_wake(w->thread, false);
+		}
 	}
 }
 
