@@ -73,12 +73,6 @@ file_open(struct file *f, struct vnode *v, int flags)
 }
 
 void
-file_ref(struct file *f)
-{
-	__atomic_fetch_add(&f->refs, 1, __ATOMIC_RELAXED);
-}
-
-void
 file_put(struct file *f)
 {
 	if (__atomic_sub_fetch(&f->refs, 1, __ATOMIC_ACQ_REL) != 0)

@@ -30,7 +30,7 @@ sys_close(const unsigned long *arg)
 typedef ssize_t (*transfer_op)(struct vnode *, struct file *, struct uio *);
 
 /*
- * Call op at the file's offset, and move that on. Regular files keep others
+ * Call op at the offset of a file that has one, and move that on. Regular files keep others
  * from the offset meanwhile. A device may block for long, and someone who
  * waits for its file's lock couldn't be interrupted: there, the offset is
  * added to afterwards.
@@ -52,7 +52,7 @@ at_offset(struct file *f, struct uio *u, transfer_op op)
 	}
 	u->offset = __atomic_load_n(&f->offset, __ATOMIC_RELAXED);
 	n = op(v, f, u);
-	if (n > 0 && !v->stream)
+	if (n > 0)
 		__atomic_fetch_add(&f->offset, n, __ATOMIC_RELAXED);
 	return n;
 }
@@ -80,7 +80,7 @@ transfer(int fd, struct uio *u, bool write, bool positioned)
 		r = -EISDIR;
 	else if (u->offset < 0 || u->left > LONG_MAX)
 		r = -EINVAL;
-	else if (positioned)
+	else if (positioned || f->vnode->stream)
 		r = op(f->vnode, f, u);
 	else
 		r = at_offset(f, u, op);

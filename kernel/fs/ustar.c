@@ -5,13 +5,13 @@
  * contents, padded. Headers hold text; numbers are octal. Blocks of zeroes end
  * an archive; another may follow in the same memory (QEMU's -initrd takes one
  * file, so the scripts append theirs to it): its files replace those before.
+ * Files keep their contents in the archive, so its memory is never given back.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #include "../print.h"
-#include "vfs.h"
+#include "ramfs.h"
 
 #define BLOCK 512
 
@@ -49,11 +49,15 @@ octal(const char *s, size_t size)
 static uint64_t
 checksum(const struct header *h)
 {
-	const unsigned char *p = (const unsigned char *)h;
-	uint64_t sum = 0;
+	const uint64_t *p = (const uint64_t *)h;
+	const uint64_t every_other = 0x00ff00ff00ff00ff;
+	uint64_t sums = 0, sum = 0;
 
-	for (size_t i = 0; i < BLOCK; i++)
-		sum += p[i];
+	/* Four sums at once: none can reach 1 << 16. */
+	for (size_t i = 0; i < BLOCK / sizeof *p; i++)
+		sums += (p[i] & every_other) + (p[i] >> 8 & every_other);
+	for (; sums != 0; sums >>= 16)
+		sum += sums & 0xffff;
 	for (size_t i = 0; i < sizeof h->checksum; i++)
 		sum += ' ' - (unsigned char)h->checksum[i];
 	return sum;
@@ -87,46 +91,41 @@ make_parents(char *path)
 	for (char *p = path + 1; *p != '\0'; p++)
 		if (*p == '/') {
 			*p = '\0';
-			vfs_mkdir(path, 0755);
+			vfs_create(path, S_IFDIR | 0755, NULL);
 			*p = '/';
 		}
 }
 
 static int
-write_file(const char *path, mode_t mode, const void *data, size_t size)
+make_file(const char *path, mode_t mode, const char *contents, size_t size)
 {
-	struct uio u = {
-	    .base = (uintptr_t)data,
-	    .left = size,
-	    .kernel = true,
-	};
-	struct file *f = file_alloc();
-	ssize_t n;
+	struct vnode *v;
+	int r = vfs_create(path, S_IFREG | mode, &v);
 
-	if (f == NULL)
-		return -ENOMEM;
-	/* An earlier archive's, which had its own mode. */
-	vfs_remove(path, S_IFREG);
-	n = vfs_open(f, path, O_WRONLY | O_CREAT | O_EXCL, mode);
-	if (n == 0)
-		n = f->vnode->ops->write(f->vnode, f, &u);
-	file_put(f);
-	return n < 0 || (size_t)n == size ? n : -ENOSPC;
+	if (r == -EEXIST) {
+		/* An earlier archive's, which had its own mode. */
+		vfs_remove(path, S_IFREG);
+		r = vfs_create(path, S_IFREG | mode, &v);
+	}
+	if (r == 0) {
+		r = ramfile_start(v, contents, size);
+		vnode_put(v);
+	}
+	return r;
 }
 
 static int
-unpack_one(const struct header *h, char *path, size_t size)
+unpack_one(const struct header *h, const char *path, size_t size)
 {
 	mode_t mode = octal(h->mode, sizeof h->mode) & 07777;
 	int r;
 
-	make_parents(path);
 	switch (h->type) {
 	case TYPE_FILE:
 	case TYPE_FILE_OLD:
-		return write_file(path, mode, h + 1, size);
+		return make_file(path, mode, (const char *)(h + 1), size);
 	case TYPE_DIR:
-		r = vfs_mkdir(path, mode);
+		r = vfs_create(path, S_IFDIR | mode, NULL);
 		return r == -EEXIST ? 0 : r;
 	default:
 		return -ENOTSUP;
@@ -172,6 +171,10 @@ ustar_unpack(const void *archive, size_t size)
 		i += (n + BLOCK - 1) / BLOCK;
 		path_of(h, path);
 		r = unpack_one(h, path, n);
+		if (r == -ENOENT) {
+			make_parents(path);
+			r = unpack_one(h, path, n);
+		}
 		if (r < 0)
 			kprintf("ustar: %s: error %d\n", path, -r);
 	}

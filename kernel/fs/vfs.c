@@ -21,12 +21,6 @@ vnode_init(struct vnode *v, const struct vnode_ops *ops, mode_t type)
 }
 
 void
-vnode_ref(struct vnode *v)
-{
-	__atomic_fetch_add(&v->refs, 1, __ATOMIC_RELAXED);
-}
-
-void
 vnode_put(struct vnode *v)
 {
 	if (__atomic_sub_fetch(&v->refs, 1, __ATOMIC_ACQ_REL) == 0)
@@ -147,7 +141,7 @@ vfs_open(struct file *f, const char *path, int flags, mode_t mode)
 }
 
 int
-vfs_mkdir(const char *path, mode_t mode)
+vfs_create(const char *path, mode_t mode, struct vnode **out)
 {
 	struct walk w;
 	int r = walk(path, &w);
@@ -156,7 +150,7 @@ vfs_mkdir(const char *path, mode_t mode)
 		return r;
 	r = -EEXIST;
 	if (w.name[0] != '\0' && !is_dots(w.name))
-		r = create_last(&w, S_IFDIR | (mode & 07777), NULL);
+		r = create_last(&w, mode, out);
 	vnode_put(w.dir);
 	return r;
 }
@@ -280,7 +274,7 @@ int
 vfs_mount(const char *path, struct vnode *fs)
 {
 	struct vnode *v;
-	int r = vfs_mkdir(path, 0755);
+	int r = vfs_create(path, S_IFDIR | 0755, NULL);
 
 	if (r == 0 || r == -EEXIST)
 		r = vfs_lookup(path, &v);
@@ -305,7 +299,6 @@ vfs_init(void)
 	if (vfs_root == NULL)
 		panic("no memory for the root directory");
 	ustar_unpack(pa_to_va(machine.initrd_start), size);
-	page_add(machine.initrd_start, machine.initrd_end);
 	r = devfs_init();
 	if (r < 0)
 		panic("no /dev: error %d", -r);

@@ -114,6 +114,12 @@ struct vnode {
 	struct vnode *covered; /* of such a root: where it is mounted; final */
 };
 
+static inline void
+vnode_ref(struct vnode *v)
+{
+	__atomic_fetch_add(&v->refs, 1, __ATOMIC_RELAXED);
+}
+
 struct file {
 	unsigned int refs;   /* atomic: descriptors, and calls in progress */
 	int flags;           /* O_ACCMODE, O_APPEND, O_NONBLOCK; atomic */
@@ -123,9 +129,14 @@ struct file {
 	off_t offset;
 };
 
+static inline void
+file_ref(struct file *f)
+{
+	__atomic_fetch_add(&f->refs, 1, __ATOMIC_RELAXED);
+}
+
 void vfs_init(void); /* mount / and /dev, unpack the initrd */
 void vnode_init(struct vnode *v, const struct vnode_ops *ops, mode_t type);
-void vnode_ref(struct vnode *v);
 void vnode_put(struct vnode *v);
 /* A regular file into kernel memory, at an offset: for exec, symbols.c. */
 ssize_t vnode_read(struct vnode *v, void *buf, size_t n, off_t offset);
@@ -136,7 +147,8 @@ int vfs_lookup(const char *path, struct vnode **out);
 /* Open path as open(2) does: O_CREAT, O_EXCL, O_TRUNC, O_DIRECTORY.. f is as
  * file_alloc gave it. */
 int vfs_open(struct file *f, const char *path, int flags, mode_t mode);
-int vfs_mkdir(const char *path, mode_t mode);
+/* A new file or directory, as mode's type says; out may be NULL. */
+int vfs_create(const char *path, mode_t mode, struct vnode **out);
 /* type: as remove has it. */
 int vfs_remove(const char *path, mode_t type);
 int vfs_rename(const char *old, const char *new);
@@ -153,7 +165,6 @@ int vfs_mount(const char *path, struct vnode *fs);
 struct file *file_alloc(void); /* refs 1, all else zero; NULL: no memory */
 /* Give f, as file_alloc gave it, to v; takes over a reference on success. */
 int file_open(struct file *f, struct vnode *v, int flags);
-void file_ref(struct file *f);
 void file_put(struct file *f);
 unsigned int file_poll(struct file *f, struct poller *p);
 
@@ -186,7 +197,8 @@ int fd_dup2(struct file *f, int fd); /* fd, or -EBUSY */
 int pipe_create(struct file *end[2]);
 
 struct vnode *ramfs_root(void); /* of a new, empty one; NULL: no memory */
-void ustar_unpack(const void *archive, size_t size); /* into / */
-int devfs_init(void);                                /* mount /dev */
+/* Into /. Its files keep their contents there. */
+void ustar_unpack(const void *archive, size_t size);
+int devfs_init(void); /* mount /dev */
 
 #endif
