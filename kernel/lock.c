@@ -38,10 +38,14 @@ acquire_slowly(struct spinlock *lk, unsigned long sie, void *pc)
 static inline void
 acquire(struct spinlock *lk, unsigned long sie, void *pc)
 {
-	if (__atomic_exchange_n(&lk->held, 1, __ATOMIC_ACQUIRE))
+	if (__atomic_exchange_n(&lk->held, 1, __ATOMIC_ACQUIRE)) {
 		acquire_slowly(lk, sie, pc);
-	else
+		/* Were the call the last thing done here, gcc would make the
+		 * stack frame before the test, for all to pay. */
+		asm volatile("");
+	} else {
 		taken(lk, sie, pc);
+	}
 }
 
 static void

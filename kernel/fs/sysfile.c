@@ -78,7 +78,7 @@ transfer(int fd, struct uio *u, bool write, bool positioned)
 		r = -ESPIPE;
 	else if (!write && f->vnode->type == S_IFDIR)
 		r = -EISDIR;
-	else if (u->offset < 0 || u->left > LONG_MAX)
+	else if ((positioned && u->offset < 0) || u->left > LONG_MAX)
 		r = -EINVAL;
 	else if (positioned || f->vnode->stream)
 		r = op(f->vnode, f, u);
