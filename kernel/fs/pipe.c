@@ -97,10 +97,11 @@ available(const struct pipe *p, int side)
 INLINED ssize_t
 copy(struct pipe *p, int side, size_t n, struct uio *u)
 {
-	size_t start = p->end[side].pos, at = start, end = start + n;
+	size_t start = p->end[side].pos, at = start;
+	size_t end = start + (n < u->left ? n : u->left);
 	ssize_t r = 0;
 
-	while (r >= 0 && at != end && u->left > 0) {
+	while (r >= 0 && at != end) {
 		char *page = page_at(p, at);
 		size_t rest = PAGE_SIZE - at % PAGE_SIZE;
 
@@ -189,10 +190,10 @@ pipe_write(struct vnode *v, struct file *f, struct uio *u)
 
 	if (size > PIPE_BUF)
 		want = f->flags & O_NONBLOCK ? 1 : PIPE_BUF;
-	while (u->left > 0 && n >= 0) {
+	while (want > 0 && n >= 0) {
+		n = move(pipe_of(v), WRITER, f, u, want);
 		if (want > u->left)
 			want = u->left;
-		n = move(pipe_of(v), WRITER, f, u, want);
 	}
 	if (n == -EPIPE)
 		signal_send(current->proc, SIGPIPE);
