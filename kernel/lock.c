@@ -21,7 +21,7 @@ taken(struct spinlock *lk, unsigned long sie, void *pc)
 /* Someone has lk: wait for it. Out of line, or each taking of a lock would save
  * registers for this. */
 static __attribute__((noinline)) void
-acquire_slowly(struct spinlock *lk, unsigned long sie, void *pc)
+spin_slowly(struct spinlock *lk, unsigned long sie, void *pc)
 {
 	if (lk->hart == this_hart())
 		panic("deadlock: %s, taken at %p, wanted again at %p", lk->name,
@@ -32,20 +32,6 @@ acquire_slowly(struct spinlock *lk, unsigned long sie, void *pc)
 			if (n >= SPINS)
 				clock_nap();
 	taken(lk, sie, pc);
-}
-
-/* Take lk; the level is raised. */
-static inline void
-acquire(struct spinlock *lk, unsigned long sie, void *pc)
-{
-	if (__atomic_exchange_n(&lk->held, 1, __ATOMIC_ACQUIRE)) {
-		acquire_slowly(lk, sie, pc);
-		/* Were the call the last thing done here, gcc would make the
-		 * stack frame before the test, for all to pay. */
-		asm volatile("");
-	} else {
-		taken(lk, sie, pc);
-	}
 }
 
 static void
@@ -60,7 +46,14 @@ spin_lock(struct spinlock *lk)
 {
 	unsigned long sie = level_raise(lk->mask);
 
-	acquire(lk, sie, __builtin_return_address(0));
+	if (__atomic_exchange_n(&lk->held, 1, __ATOMIC_ACQUIRE)) {
+		spin_slowly(lk, sie, __builtin_return_address(0));
+		/* Were the call the last thing done here, gcc would make the
+		 * stack frame before the test, for all to pay. */
+		asm volatile("");
+	} else {
+		taken(lk, sie, __builtin_return_address(0));
+	}
 }
 
 void
@@ -71,12 +64,6 @@ spin_unlock(struct spinlock *lk)
 	assert(lk->hart == this_hart());
 	release(lk);
 	level_lower(sie);
-}
-
-bool
-spin_held(const struct spinlock *lk)
-{
-	return lk->hart == this_hart();
 }
 
 /* A wait's timer: its time is over. */
@@ -100,7 +87,7 @@ wait_common(struct waitq *q, struct spinlock *lk, int state,
 	unsigned long sie = lk->saved;
 	bool hard = state == THREAD_SLEEPING_HARD;
 
-	assert(spin_held(lk));
+	assert(lk->hart == this_hart());
 	list_append(&q->waiters, &w.link);
 	if (deadline != WAIT_FOREVER) {
 		timer_init(&limit, wake_late, current);
@@ -113,7 +100,8 @@ wait_common(struct waitq *q, struct spinlock *lk, int state,
 		sched();
 	}
 	spin_unlock(&sched_lock);
-	acquire(lk, sie, __builtin_return_address(0));
+	spin_lock(lk);
+	lk->saved = sie;
 	list_remove(&w.link);
 	if (deadline != WAIT_FOREVER)
 		timer_set(&limit, WAIT_FOREVER, 0);

@@ -64,17 +64,6 @@ wake(struct pipe_end *end)
 		wake_all(&end->wait);
 }
 
-/* The ring's page at a position; NULL: no memory. */
-static char *
-page_at(struct pipe *p, size_t pos)
-{
-	char **page = &p->page[pos / PAGE_SIZE % PIPE_PAGES];
-
-	if (*page == NULL)
-		*page = page_alloc();
-	return *page;
-}
-
 /*
  * The next four do the work for both ends. They are inlined into pipe_read and
  * pipe_write, where the side is a constant.
@@ -102,17 +91,19 @@ copy(struct pipe *p, int side, size_t n, struct uio *u)
 	ssize_t r = 0;
 
 	while (r >= 0 && at != end) {
-		char *page = page_at(p, at);
+		char **page = &p->page[at / PAGE_SIZE % PIPE_PAGES];
 		size_t rest = PAGE_SIZE - at % PAGE_SIZE;
 
 		if (rest > end - at)
 			rest = end - at;
-		if (page == NULL)
+		if (*page == NULL)
+			*page = page_alloc();
+		if (*page == NULL)
 			r = -ENOMEM;
 		else if (side == READER)
-			r = uio_to(u, page + at % PAGE_SIZE, rest);
+			r = uio_to(u, *page + at % PAGE_SIZE, rest);
 		else
-			r = uio_from(u, page + at % PAGE_SIZE, rest);
+			r = uio_from(u, *page + at % PAGE_SIZE, rest);
 		if (r > 0)
 			at += r;
 	}

@@ -8,10 +8,6 @@
  * what a process has mapped stays as it was. What lies past the end of the
  * file in its last page is zero.
  *
- * A file that was in the initrd has no pages at first: its bytes stay where
- * they are in that archive, and a page is copied from there when it's to be
- * mapped or written.
- *
  * Writers take turns by the node's mutex, and hold it while they touch user
  * memory; readers and faults get by with the spinlock.
  */
@@ -42,45 +38,28 @@ page_get(struct ramnode *n, size_t index)
 	return page;
 }
 
-/* A number that someone may be changing: size, archived. */
 static off_t
-look(const off_t *number)
+ramfile_size(struct ramnode *n)
 {
-	return __atomic_load_n(number, __ATOMIC_RELAXED);
-}
-
-/* What is at an offset where the file has no page: *size bytes, or fewer, which
- * *size then says. */
-static const char *
-unpaged(const struct ramnode *n, off_t offset, size_t *size)
-{
-	off_t archived = look(&n->archived);
-
-	if (offset >= archived)
-		return zeroes;
-	if ((off_t)*size > archived - offset)
-		*size = archived - offset;
-	return n->archive + offset;
+	return __atomic_load_n(&n->size, __ATOMIC_RELAXED);
 }
 
 static ssize_t
 ramfile_read(struct vnode *v, struct file *, struct uio *u)
 {
 	struct ramnode *n = ramnode_of(v);
-	off_t size = look(&n->size);
+	off_t size = ramfile_size(n);
 	size_t total = 0;
 
 	while (u->left > 0 && u->offset < size) {
 		size_t at = u->offset % PAGE_SIZE;
 		size_t chunk = PAGE_SIZE - at;
 		char *page = page_get(n, u->offset / PAGE_SIZE);
-		const char *src;
 		ssize_t r;
 
 		if ((off_t)chunk > size - u->offset)
 			chunk = size - u->offset;
-		src = page != NULL ? page + at : unpaged(n, u->offset, &chunk);
-		r = uio_to(u, src, chunk);
+		r = uio_to(u, page != NULL ? page + at : zeroes, chunk);
 		if (page != NULL)
 			page_free(page);
 		if (r < 0)
@@ -125,40 +104,25 @@ page_exchange(struct ramnode *n, size_t index, void *page)
 	spin_lock(&n->page_lock);
 	old = n->page[index];
 	n->page[index] = page;
-	n->npages += (page != NULL) - (old != NULL);
 	spin_unlock(&n->page_lock);
+	n->npages += (page != NULL) - (old != NULL);
 	if (old != NULL)
 		page_free(old);
 }
 
-/* A new page with what is at index where the file has none. NULL: no memory. */
+/* A new page to take the place of old (NULL: a hole), where n bytes from `at`
+ * on will be written. NULL: no memory. */
 static char *
-page_create(const struct ramnode *n, size_t index)
+page_renew(const char *old, size_t at, size_t n)
 {
-	size_t size = PAGE_SIZE;
-	const char *src = unpaged(n, index * PAGE_SIZE, &size);
 	char *page = page_alloc();
 
-	if (page != NULL) {
-		memcpy(page, src, size);
-		memset(page + size, 0, PAGE_SIZE - size);
-	}
-	return page;
-}
-
-/* A new page to take the place of what is at index when so many bytes of it
- * will be written. NULL: no memory. n->lock is held. */
-static char *
-page_renew(const struct ramnode *n, size_t index, size_t written)
-{
-	const char *old = n->page[index];
-	char *page;
-
-	if (old == NULL && written < PAGE_SIZE)
-		return page_create(n, index);
-	page = page_alloc();
-	if (page != NULL && written < PAGE_SIZE)
-		memcpy(page, old, PAGE_SIZE);
+	if (page == NULL || n == PAGE_SIZE)
+		return page;
+	if (old != NULL)
+		return memcpy(page, old, PAGE_SIZE);
+	memset(page, 0, at);
+	memset(page + at + n, 0, PAGE_SIZE - at - n);
 	return page;
 }
 
@@ -168,12 +132,11 @@ cut(struct ramnode *n, off_t size)
 {
 	size_t index = size / PAGE_SIZE, at = size % PAGE_SIZE;
 
-	if (at != 0 && index < n->max_page &&
-	    (n->page[index] != NULL || size < n->archived)) {
+	if (at != 0 && index < n->max_page && n->page[index] != NULL) {
 		char *page = n->page[index];
 
-		if (page == NULL || page_refs(page) > 1) {
-			page = page_renew(n, index, PAGE_SIZE - at);
+		if (page_refs(page) > 1) {
+			page = page_renew(page, at, PAGE_SIZE - at);
 			if (page == NULL)
 				return -ENOSPC;
 			page_exchange(n, index, page);
@@ -182,10 +145,6 @@ cut(struct ramnode *n, off_t size)
 	}
 	if (at != 0)
 		index++;
-	spin_lock(&n->page_lock);
-	if (size < n->archived)
-		n->archived = size;
-	spin_unlock(&n->page_lock);
 	for (; n->npages > 0 && index < n->max_page; index++)
 		if (n->page[index] != NULL)
 			page_exchange(n, index, NULL);
@@ -209,7 +168,7 @@ write_page(struct ramnode *n, struct uio *u)
 	if (old == NULL || page_refs(old) > 1) {
 		if (page_count_free() < PAGES_LEFT)
 			return -ENOSPC;
-		page = page_renew(n, index, chunk);
+		page = page_renew(old, at, chunk);
 		if (page == NULL)
 			return -ENOSPC;
 	}
@@ -277,51 +236,18 @@ ramfile_truncate(struct vnode *v, off_t size)
 	return r;
 }
 
-/* Let the file keep a page that was created for its archived bytes; but not if
- * it has one by now, or if some of them were cut off meanwhile. */
-static void
-page_keep(struct ramnode *n, size_t index, void *page, off_t archived)
-{
-	spin_lock(&n->page_lock);
-	if ((off_t)(index * PAGE_SIZE) < archived && archived == n->archived &&
-	    n->page[index] == NULL) {
-		page_ref(page);
-		n->page[index] = page;
-		n->npages++;
-	}
-	spin_unlock(&n->page_lock);
-}
-
 /* A hole is mapped as a page of zeroes that the file doesn't keep. */
 static int
 ramfile_getpage(struct vnode *v, off_t offset, void **page)
 {
 	struct ramnode *n = ramnode_of(v);
-	size_t index = offset / PAGE_SIZE;
-	off_t archived = look(&n->archived);
 
-	if (offset < 0 || offset >= look(&n->size))
+	if (offset < 0 || offset >= ramfile_size(n))
 		return -EFAULT;
-	*page = page_get(n, index);
-	if (*page != NULL)
-		return 0;
-	*page = page_create(n, index);
+	*page = page_get(n, offset / PAGE_SIZE);
 	if (*page == NULL)
-		return -ENOMEM;
-	page_keep(n, index, *page, archived);
-	return 0;
-}
-
-int
-ramfile_start(struct vnode *v, const char *contents, size_t size)
-{
-	struct ramnode *n = ramnode_of(v);
-
-	if (size > 0 && array_grow(n, (size - 1) / PAGE_SIZE) < 0)
-		return -ENOSPC;
-	n->archive = contents;
-	n->archived = n->size = size;
-	return 0;
+		*page = page_alloc_zero();
+	return *page != NULL ? 0 : -ENOMEM;
 }
 
 void

@@ -348,7 +348,7 @@ ramnode_stat(struct vnode *v, struct stat *st)
 	spin_unlock(&ramfs_lock);
 	st->st_size = n->size;
 	st->st_blksize = PAGE_SIZE;
-	st->st_blocks = (n->npages * PAGE_SIZE + n->archived + 511) / 512;
+	st->st_blocks = n->npages * (PAGE_SIZE / 512);
 	st->st_atim = time_of_ns(n->atime);
 	st->st_mtim = time_of_ns(n->mtime);
 	st->st_ctim = time_of_ns(n->ctime);

@@ -32,17 +32,14 @@ struct ramnode {
 	unsigned int subdirs;
 
 	/* A file's. Only who has lock changes these, and takes page_lock to do
-	 * so; page_lock alone is enough to look, and to add a page that has
-	 * what the archive has there. lock is held while user memory is read,
-	 * so read and getpage, which a fault asks, do without it. */
+	 * so; page_lock alone is enough to look. lock is held while user memory
+	 * is read, so read and getpage, which a fault asks, do without it. */
 	struct mutex lock;
 	struct spinlock page_lock;
 	off_t size;
-	void **page;         /* NULL: as in the archive, or a hole */
-	size_t max_page;     /* how many the array has room for */
-	size_t npages;       /* how many there are */
-	const char *archive; /* contents at boot; they stay there */
-	off_t archived;      /* bytes of that which weren't cut off since */
+	void **page;     /* NULL where there is a hole */
+	size_t max_page; /* how many the array has room for */
+	size_t npages;   /* how many there are */
 };
 
 extern const struct vnode_ops ramfile_ops;
@@ -58,8 +55,6 @@ int ramnode_stat(struct vnode *v, struct stat *st);
 int ramnode_setattr(struct vnode *v, const struct attr *a);
 void ramnode_free(struct vnode *v);
 
-/* Let an empty file begin with what is at contents, for good. 0 or -ENOSPC. */
-int ramfile_start(struct vnode *v, const char *contents, size_t size);
 /* Give back all pages of a file that no one can reach any more. */
 void ramfile_clear(struct ramnode *n);
 

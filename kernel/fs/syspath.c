@@ -72,16 +72,10 @@ call_with_path(int (*call)(const char *, mode_t), uintptr_t user, mode_t mode)
 	return r < 0 ? r : call(path, mode);
 }
 
-static int
-make_directory(const char *path, mode_t mode)
-{
-	return vfs_create(path, S_IFDIR | (mode & 07777), NULL);
-}
-
 long
 sys_mkdir(const unsigned long *arg)
 {
-	return call_with_path(make_directory, arg[0], arg[1]);
+	return call_with_path(vfs_mkdir, arg[0], arg[1]);
 }
 
 long

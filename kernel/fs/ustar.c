@@ -5,13 +5,13 @@
  * contents, padded. Headers hold text; numbers are octal. Blocks of zeroes end
  * an archive; another may follow in the same memory (QEMU's -initrd takes one
  * file, so the scripts append theirs to it): its files replace those before.
- * Files keep their contents in the archive, so its memory is never given back.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "../print.h"
-#include "ramfs.h"
+#include "vfs.h"
 
 #define BLOCK 512
 
@@ -45,24 +45,6 @@ octal(const char *s, size_t size)
 	return n;
 }
 
-/* The sum of a header's bytes, its checksum field taken as blanks. */
-static uint64_t
-checksum(const struct header *h)
-{
-	const uint64_t *p = (const uint64_t *)h;
-	const uint64_t every_other = 0x00ff00ff00ff00ff;
-	uint64_t sums = 0, sum = 0;
-
-	/* Four sums at once: none can reach 1 << 16. */
-	for (size_t i = 0; i < BLOCK / sizeof *p; i++)
-		sums += (p[i] & every_other) + (p[i] >> 8 & every_other);
-	for (; sums != 0; sums >>= 16)
-		sum += sums & 0xffff;
-	for (size_t i = 0; i < sizeof h->checksum; i++)
-		sum += ' ' - (unsigned char)h->checksum[i];
-	return sum;
-}
-
 /* Append a field's text, which may fill it without a NUL. */
 static char *
 add_field(char *at, const char *field, size_t size)
@@ -91,27 +73,33 @@ make_parents(char *path)
 	for (char *p = path + 1; *p != '\0'; p++)
 		if (*p == '/') {
 			*p = '\0';
-			vfs_create(path, S_IFDIR | 0755, NULL);
+			vfs_mkdir(path, 0755);
 			*p = '/';
 		}
 }
 
 static int
-make_file(const char *path, mode_t mode, const char *contents, size_t size)
+write_file(const char *path, mode_t mode, const void *data, size_t size)
 {
-	struct vnode *v;
-	int r = vfs_create(path, S_IFREG | mode, &v);
+	struct uio u = {
+	    .base = (uintptr_t)data,
+	    .left = size,
+	    .kernel = true,
+	};
+	struct file *f = file_alloc();
+	const int flags = O_WRONLY | O_CREAT | O_EXCL;
+	ssize_t n;
 
-	if (r == -EEXIST) {
-		/* An earlier archive's, which had its own mode. */
-		vfs_remove(path, S_IFREG);
-		r = vfs_create(path, S_IFREG | mode, &v);
-	}
-	if (r == 0) {
-		r = ramfile_start(v, contents, size);
-		vnode_put(v);
-	}
-	return r;
+	if (f == NULL)
+		return -ENOMEM;
+	n = vfs_open(f, path, flags, mode);
+	if (n == -EEXIST && vfs_remove(path, S_IFREG) == 0)
+		/* It was an earlier archive's, with its own mode. */
+		n = vfs_open(f, path, flags, mode);
+	if (n == 0)
+		n = f->vnode->ops->write(f->vnode, f, &u);
+	file_put(f);
+	return n < 0 || (size_t)n == size ? n : -ENOSPC;
 }
 
 static int
@@ -123,31 +111,22 @@ unpack_one(const struct header *h, const char *path, size_t size)
 	switch (h->type) {
 	case TYPE_FILE:
 	case TYPE_FILE_OLD:
-		return make_file(path, mode, (const char *)(h + 1), size);
+		return write_file(path, mode, h + 1, size);
 	case TYPE_DIR:
-		r = vfs_create(path, S_IFDIR | mode, NULL);
+		r = vfs_mkdir(path, mode);
 		return r == -EEXIST ? 0 : r;
 	default:
 		return -ENOTSUP;
 	}
 }
 
-/* Is h, block number block, a header whose file fits in left bytes? If not,
- * say so. */
-static bool
-check(const struct header *h, size_t block, size_t left)
+/* What is wrong with a header whose file takes n of the left bytes? */
+static const char *
+check(const struct header *h, size_t n, size_t left)
 {
-	const char *wrong = NULL;
-
 	if (memcmp(h->magic, "ustar", sizeof "ustar" - 1) != 0)
-		wrong = "isn't a ustar header";
-	else if (octal(h->checksum, sizeof h->checksum) != checksum(h))
-		wrong = "has a wrong checksum";
-	else if (octal(h->size, sizeof h->size) > left)
-		wrong = "has a file longer than the archive";
-	if (wrong != NULL)
-		kprintf("ustar: block %zu %s\n", block, wrong);
-	return wrong == NULL;
+		return "isn't a ustar header";
+	return n > left ? "has a file longer than the archive" : NULL;
 }
 
 /* What can't be made is reported and left out; a damaged header ends it all,
@@ -162,12 +141,15 @@ ustar_unpack(const void *archive, size_t size)
 	while (i < count) {
 		const struct header *h = &blocks[i++];
 		size_t n = octal(h->size, sizeof h->size);
+		const char *wrong = check(h, n, (count - i) * BLOCK);
 		int r;
 
 		if (h->name[0] == '\0') /* a block of zeroes */
 			continue;
-		if (!check(h, i - 1, (count - i) * BLOCK))
+		if (wrong != NULL) {
+			kprintf("ustar: block %zu %s\n", i - 1, wrong);
 			return;
+		}
 		i += (n + BLOCK - 1) / BLOCK;
 		path_of(h, path);
 		r = unpack_one(h, path, n);

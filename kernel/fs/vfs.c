@@ -141,7 +141,7 @@ vfs_open(struct file *f, const char *path, int flags, mode_t mode)
 }
 
 int
-vfs_create(const char *path, mode_t mode, struct vnode **out)
+vfs_mkdir(const char *path, mode_t mode)
 {
 	struct walk w;
 	int r = walk(path, &w);
@@ -150,7 +150,7 @@ vfs_create(const char *path, mode_t mode, struct vnode **out)
 		return r;
 	r = -EEXIST;
 	if (w.name[0] != '\0' && !is_dots(w.name))
-		r = create_last(&w, mode, out);
+		r = create_last(&w, S_IFDIR | (mode & 07777), NULL);
 	vnode_put(w.dir);
 	return r;
 }
@@ -274,7 +274,7 @@ int
 vfs_mount(const char *path, struct vnode *fs)
 {
 	struct vnode *v;
-	int r = vfs_create(path, S_IFDIR | 0755, NULL);
+	int r = vfs_mkdir(path, 0755);
 
 	if (r == 0 || r == -EEXIST)
 		r = vfs_lookup(path, &v);
@@ -299,6 +299,7 @@ vfs_init(void)
 	if (vfs_root == NULL)
 		panic("no memory for the root directory");
 	ustar_unpack(pa_to_va(machine.initrd_start), size);
+	page_add(machine.initrd_start, machine.initrd_end);
 	r = devfs_init();
 	if (r < 0)
 		panic("no /dev: error %d", -r);

@@ -147,8 +147,7 @@ int vfs_lookup(const char *path, struct vnode **out);
 /* Open path as open(2) does: O_CREAT, O_EXCL, O_TRUNC, O_DIRECTORY.. f is as
  * file_alloc gave it. */
 int vfs_open(struct file *f, const char *path, int flags, mode_t mode);
-/* A new file or directory, as mode's type says; out may be NULL. */
-int vfs_create(const char *path, mode_t mode, struct vnode **out);
+int vfs_mkdir(const char *path, mode_t mode);
 /* type: as remove has it. */
 int vfs_remove(const char *path, mode_t type);
 int vfs_rename(const char *old, const char *new);
@@ -197,8 +196,7 @@ int fd_dup2(struct file *f, int fd); /* fd, or -EBUSY */
 int pipe_create(struct file *end[2]);
 
 struct vnode *ramfs_root(void); /* of a new, empty one; NULL: no memory */
-/* Into /. Its files keep their contents there. */
-void ustar_unpack(const void *archive, size_t size);
-int devfs_init(void); /* mount /dev */
+void ustar_unpack(const void *archive, size_t size); /* into / */
+int devfs_init(void);                                /* mount /dev */
 
 #endif

@@ -24,10 +24,12 @@ typedef uint64_t pte_t;
  * Nothing panics for want of memory: NULL says so.
  *
  * page_init hands over the physical memory [start, end), except a hole, which
- * may be empty (0, 0), widened to whole pages.
+ * may be empty (0, 0). page_add frees the hole later, or a part of it. Both
+ * widen it to whole pages.
  */
 void page_init(uint64_t start, uint64_t end, uint64_t hole_start,
 	       uint64_t hole_end);
+void page_add(uint64_t start, uint64_t end);
 void *page_alloc(void); /* contents undefined */
 void *page_alloc_zero(void);
 void page_ref(void *page);

@@ -33,9 +33,8 @@ static struct spinlock page_lock = SPINLOCK1("page");
 static struct list free_pages = LIST_INIT(free_pages); /* taken at its end */
 static size_t nfree;                                   /* pages in it */
 
-/* Constant: */
-static size_t array_length;
-static size_t total; /* pages that there are, the initrd's too */
+static size_t array_length; /* constant */
+static size_t total;        /* atomic: pages ever handed over */
 
 /* Touched by its own hart only, at a raised level; others may read counts. */
 static struct cache {
@@ -216,7 +215,7 @@ page_count_free(void)
 {
 	size_t n = __atomic_load_n(&nfree, __ATOMIC_RELAXED);
 
-	for (unsigned int i = 0; i < HART_MAX; i++)
+	for (unsigned int i = 0; i < nharts; i++)
 		n += __atomic_load_n(&caches[i].n, __ATOMIC_RELAXED);
 	return n + kstack_reclaimable();
 }
@@ -233,7 +232,18 @@ page_scarce(void)
 size_t
 page_count_total(void)
 {
-	return total;
+	return __atomic_load_n(&total, __ATOMIC_RELAXED);
+}
+
+void
+page_add(uint64_t start, uint64_t end)
+{
+	size_t first = (page_round_down(start) - page_base) >> PAGE_SHIFT;
+	size_t n = (page_round_up(end) - page_round_down(start)) >> PAGE_SHIFT;
+
+	assert(first + n <= array_length);
+	__atomic_fetch_add(&total, n, __ATOMIC_RELAXED);
+	run_put(&page_array[first], n);
 }
 
 void
@@ -261,7 +271,6 @@ page_init(uint64_t start, uint64_t end, uint64_t hole_start, uint64_t hole_end)
 		hole_end += size;
 	}
 	memset(page_array, 0, size);
-	total = array_length - (size >> PAGE_SHIFT);
-	run_put(page_of(pa_to_va(start)), (hole_start - start) >> PAGE_SHIFT);
-	run_put(page_of(pa_to_va(hole_end)), (end - hole_end) >> PAGE_SHIFT);
+	page_add(start, hole_start);
+	page_add(hole_end, end);
 }

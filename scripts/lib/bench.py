@@ -15,6 +15,7 @@ import re
 import struct
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 from typing import NamedTuple, Optional
 
@@ -113,9 +114,9 @@ def load_sizes(kernel: Path) -> tuple[int, int]:
 
 
 def initrd_bytes() -> int:
-    """The pages that the initrd takes in the guest's memory."""
-    size = (image.BUILD / "initrd.tar").stat().st_size
-    return (size + PAGE - 1) // PAGE * PAGE
+    """The pages that the initrd's files take in the guest's memory."""
+    with tarfile.open(image.BUILD / "initrd.tar") as tar:
+        return sum((member.size + PAGE - 1) // PAGE * PAGE for member in tar)
 
 
 def measure() -> dict[str, float]:

@@ -413,7 +413,6 @@ main(int argc, char **argv)
 		return reader(argv[1], argv[2]);
 	go = gate_make();
 	done = gate_make();
-	load_program();
 	test_copies();
 	test_kernel_copies();
 	test_fork_cost();

@@ -129,17 +129,6 @@ pages_free(void)
 	return system_info().pages_free;
 }
 
-/* Touch all that this program's file has: the first who does so has the kernel
- * copy a page of it from the initrd. */
-static inline void
-load_program(void)
-{
-	extern const char _start[], edata[];
-
-	for (const volatile char *p = _start; p < edata; p += 4096)
-		(void)*p;
-}
-
 /* A gate, closed at first: who passes waits until it is opened, and for each
  * opening one may pass. */
 struct gate {

@@ -64,8 +64,6 @@ main(void)
 {
 	long before, after;
 
-	load_program();
-	child_run(run_with_long_arguments);
 	many_processes();
 	before = pages_free();
 	CHECK(child_run(use_memory) == 0, "all memory can be used after that");
