@@ -9,13 +9,21 @@
 
 #define SPINS 200 /* looks at a lock before each is a nap apart */
 
-/* Take lk, without a word about the level. */
-static void
-acquire(struct spinlock *lk, void *pc)
+/* lk is taken, at pc; sie is what to go back to. */
+static inline void
+taken(struct spinlock *lk, unsigned long sie, void *pc)
 {
-	struct hart *h = this_hart();
+	lk->hart = this_hart();
+	lk->pc = pc;
+	lk->saved = sie;
+}
 
-	if (lk->hart == h)
+/* Someone has lk: wait for it. Out of line, or each taking of a lock would save
+ * registers for this. */
+static __attribute__((noinline)) void
+spin_slowly(struct spinlock *lk, unsigned long sie, void *pc)
+{
+	if (lk->hart == this_hart())
 		panic("deadlock: %s, taken at %p, wanted again at %p", lk->name,
 		      lk->pc, pc);
 	while (__atomic_exchange_n(&lk->held, 1, __ATOMIC_ACQUIRE))
@@ -23,8 +31,7 @@ acquire(struct spinlock *lk, void *pc)
 		     __atomic_load_n(&lk->held, __ATOMIC_RELAXED); n++)
 			if (n >= SPINS)
 				clock_nap();
-	lk->hart = h;
-	lk->pc = pc;
+	taken(lk, sie, pc);
 }
 
 static void
@@ -39,8 +46,14 @@ spin_lock(struct spinlock *lk)
 {
 	unsigned long sie = level_raise(lk->mask);
 
-	acquire(lk, __builtin_return_address(0));
-	lk->saved = sie;
+	if (__atomic_exchange_n(&lk->held, 1, __ATOMIC_ACQUIRE)) {
+		spin_slowly(lk, sie, __builtin_return_address(0));
+		/* Were the call the last thing done here, gcc would make the
+		 * stack frame before the test, for all to pay. */
+		asm volatile("");
+	} else {
+		taken(lk, sie, __builtin_return_address(0));
+	}
 }
 
 void
@@ -51,12 +64,6 @@ spin_unlock(struct spinlock *lk)
 	assert(lk->hart == this_hart());
 	release(lk);
 	level_lower(sie);
-}
-
-bool
-spin_held(const struct spinlock *lk)
-{
-	return lk->hart == this_hart();
 }
 
 /* A wait's timer: its time is over. */
@@ -80,7 +87,7 @@ wait_common(struct waitq *q, struct spinlock *lk, int state,
 	unsigned long sie = lk->saved;
 	bool hard = state == THREAD_SLEEPING_HARD;
 
-	assert(spin_held(lk));
+	assert(lk->hart == this_hart());
 	list_append(&q->waiters, &w.link);
 	if (deadline != WAIT_FOREVER) {
 		timer_init(&limit, wake_late, current);
@@ -93,7 +100,7 @@ wait_common(struct waitq *q, struct spinlock *lk, int state,
 		sched();
 	}
 	spin_unlock(&sched_lock);
-	acquire(lk, __builtin_return_address(0));
+	spin_lock(lk);
 	lk->saved = sie;
 	list_remove(&w.link);
 	if (deadline != WAIT_FOREVER)
@@ -121,15 +128,18 @@ wait_uninterruptible(struct waitq *q, struct spinlock *lk)
 	wait_common(q, lk, THREAD_SLEEPING_HARD, WAIT_FOREVER);
 }
 
-/* A poller may not sleep yet: it is told, and looks before it does. */
+/* A thread leaves the queue, so that no one wakes it again before it runs. A
+ * poller may not sleep yet: it is told, and looks before it does. */
 void
 wake_all(struct waitq *q)
 {
-	list_each (struct waiter, w, &q->waiters, link) {
-		if (w->poller != NULL)
+	list_each_safe (struct waiter, w, &q->waiters, link) {
+		if (w->poller != NULL) {
 			poll_woken(w->poller);
-		else
+		} else {
+			list_remove(&w->link);
 			thread_wake(w->thread, false);
+		}
 	}
 }
 

@@ -38,8 +38,6 @@ struct spinlock {
 
 void spin_lock(struct spinlock *lk);
 void spin_unlock(struct spinlock *lk);
-/* Is it held by this hart? For assertions. */
-bool spin_held(const struct spinlock *lk);
 
 /*
  * A wait queue: threads that wait for a condition. The same spinlock guards

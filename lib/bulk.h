@@ -2,19 +2,19 @@
  * Copying in bulk, as an assembly macro: string.S makes memcpy of it,
  * kernel/mm/uaccess.S the same for user memory.
  *
- * Words where possible, eight of them a round; bytes at the ends.
+ * Words where possible, sixteen of them a round; bytes at the ends.
  */
 #ifndef LIB_BULK_H
 #define LIB_BULK_H
 
-#define ROUND 64 /* bytes in eight words */
+#define ROUND 128 /* bytes in sixteen words */
 
 /*
  * Copy a2 bytes from a1 to a3, upwards. It reads no page that doesn't hold a
  * byte asked for, and a destination below the source may overlap it. Keeps
  * a0, leaves a3 at the end, changes the other a and t registers.
  *
- * 1: Bytes only, unless source and destination can be aligned together.
+ * 1: Can source and destination be aligned together? Else rounds of bytes.
  * 2: Bytes, until both are aligned.
  * 3: Whole rounds.
  * 4: Whole words.
@@ -24,7 +24,19 @@
 	/* 1 */
 	xor	t0, a1, a3
 	andi	t0, t0, 7
-	bnez	t0, 5f
+	beqz	t0, 2f
+	andi	t0, a2, -16
+	beqz	t0, 5f
+	add	t0, t0, a1
+1:	.irp	at, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
+	lbu	t1, \at(a1)
+	sb	t1, \at(a3)
+	.endr
+	addi	a1, a1, 16
+	addi	a3, a3, 16
+	bne	a1, t0, 1b
+	andi	a2, a2, 15
+	j	5f
 	/* 2 */
 2:	andi	t0, a3, 7
 	beqz	t0, 3f
@@ -39,7 +51,7 @@
 3:	andi	t0, a2, -ROUND
 	beqz	t0, 4f
 	add	t0, t0, a1
-1:	.irp	at, 0,8,16,24,32,40,48,56
+1:	.irp	at, 0,8,16,24,32,40,48,56,64,72,80,88,96,104,112,120
 	ld	t1, \at(a1)
 	sd	t1, \at(a3)
 	.endr

@@ -40,7 +40,7 @@ FUNCTION memset
 3:	andi	t0, a2, -ROUND
 	beqz	t0, 4f
 	add	t0, t0, a3
-1:	.irp	at, 0,8,16,24,32,40,48,56
+1:	.irp	at, 0,8,16,24,32,40,48,56,64,72,80,88,96,104,112,120
 	sd	a1, \at(a3)
 	.endr
 	addi	a3, a3, ROUND

@@ -13,38 +13,34 @@
 
 const char zeroes[PAGE_SIZE];
 
-static void
-uio_advance(struct uio *u, size_t n)
+/* Move n bytes to or from mem. Inlined twice. */
+static inline __attribute__((always_inline)) ssize_t
+uio_move(struct uio *u, bool to, void *mem, size_t n)
 {
+	if (n > u->left)
+		n = u->left;
+	if (u->kernel)
+		memcpy(to ? (void *)u->base : mem, to ? mem : (void *)u->base,
+		       n);
+	else if ((to ? copy_out(u->base, mem, n) : copy_in(mem, u->base, n)) <
+		 0)
+		return -EFAULT;
 	u->base += n;
 	u->left -= n;
 	u->offset += n;
+	return n;
 }
 
 ssize_t
 uio_to(struct uio *u, const void *src, size_t n)
 {
-	if (n > u->left)
-		n = u->left;
-	if (u->kernel)
-		memcpy((void *)u->base, src, n);
-	else if (copy_out(u->base, src, n) < 0)
-		return -EFAULT;
-	uio_advance(u, n);
-	return n;
+	return uio_move(u, true, (void *)src, n);
 }
 
 ssize_t
 uio_from(struct uio *u, void *dst, size_t n)
 {
-	if (n > u->left)
-		n = u->left;
-	if (u->kernel)
-		memcpy(dst, (const void *)u->base, n);
-	else if (copy_in(dst, u->base, n) < 0)
-		return -EFAULT;
-	uio_advance(u, n);
-	return n;
+	return uio_move(u, false, dst, n);
 }
 
 struct file *
@@ -70,12 +66,6 @@ file_open(struct file *f, struct vnode *v, int flags)
 	if (r == 0)
 		__atomic_store_n(&f->vnode, v, __ATOMIC_RELEASE);
 	return r;
-}
-
-void
-file_ref(struct file *f)
-{
-	__atomic_fetch_add(&f->refs, 1, __ATOMIC_RELAXED);
 }
 
 void

@@ -80,35 +80,34 @@ available(const struct pipe *p, int side)
 }
 
 /*
- * Move n bytes between u and the ring, from position pos on. Gives n, or an
- * error; but a reader's bytes that came before an error count.
+ * Move up to n bytes between u and the ring. Gives how many, or an error if
+ * that came before the first.
  */
 INLINED ssize_t
-copy(struct pipe *p, int side, size_t pos, size_t n, struct uio *u)
+copy(struct pipe *p, int side, size_t n, struct uio *u)
 {
-	size_t end = pos + n, at = pos;
+	size_t start = p->end[side].pos, at = start;
+	size_t end = start + (n < u->left ? n : u->left);
+	ssize_t r = 0;
 
-	while (at < end) {
+	while (r >= 0 && at != end) {
 		char **page = &p->page[at / PAGE_SIZE % PIPE_PAGES];
 		size_t rest = PAGE_SIZE - at % PAGE_SIZE;
-		ssize_t r;
 
 		if (rest > end - at)
 			rest = end - at;
 		if (*page == NULL)
 			*page = page_alloc();
 		if (*page == NULL)
-			return -ENOMEM;
-		if (side == READER)
+			r = -ENOMEM;
+		else if (side == READER)
 			r = uio_to(u, *page + at % PAGE_SIZE, rest);
 		else
 			r = uio_from(u, *page + at % PAGE_SIZE, rest);
-		if (r < 0)
-			return side == READER && at > pos ? (ssize_t)(at - pos)
-							  : r;
-		at += r;
+		if (r > 0)
+			at += r;
 	}
-	return n;
+	return at != start ? (ssize_t)(at - start) : r;
 }
 
 /* Wait until want bytes can be moved at an end where no one else does; gives
@@ -146,9 +145,7 @@ move(struct pipe *p, int side, struct file *f, struct uio *u, size_t want)
 	if (n > 0) {
 		end->busy = true;
 		spin_unlock(&p->lock);
-		if ((size_t)n > u->left)
-			n = u->left;
-		n = copy(p, side, end->pos, n, u);
+		n = copy(p, side, n, u);
 		spin_lock(&p->lock);
 		end->busy = false;
 		if (n > 0)
@@ -179,23 +176,19 @@ pipe_read(struct vnode *v, struct file *f, struct uio *u)
 static ssize_t
 pipe_write(struct vnode *v, struct file *f, struct uio *u)
 {
-	bool whole = u->left <= PIPE_BUF;
-	size_t total = 0;
+	size_t size = u->left, want = size;
 	ssize_t n = 0;
 
-	while (u->left > 0) {
-		size_t want = u->left < PIPE_BUF ? u->left : PIPE_BUF;
-
-		if (!whole && f->flags & O_NONBLOCK)
-			want = 1;
+	if (size > PIPE_BUF)
+		want = f->flags & O_NONBLOCK ? 1 : PIPE_BUF;
+	while (want > 0 && n >= 0) {
 		n = move(pipe_of(v), WRITER, f, u, want);
-		if (n < 0)
-			break;
-		total += n;
+		if (want > u->left)
+			want = u->left;
 	}
 	if (n == -EPIPE)
 		signal_send(current->proc, SIGPIPE);
-	return total > 0 ? (ssize_t)total : n;
+	return u->left < size ? (ssize_t)(size - u->left) : n;
 }
 
 static unsigned int

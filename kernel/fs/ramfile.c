@@ -110,15 +110,19 @@ page_exchange(struct ramnode *n, size_t index, void *page)
 		page_free(old);
 }
 
-/* A new page to take the place of old (NULL: a hole) when n bytes of it will be
- * written. NULL: no memory. */
+/* A new page to take the place of old (NULL: a hole), where n bytes from `at`
+ * on will be written. NULL: no memory. */
 static char *
-page_renew(const char *old, size_t n)
+page_renew(const char *old, size_t at, size_t n)
 {
 	char *page = page_alloc();
 
-	if (page != NULL && n < PAGE_SIZE)
-		memcpy(page, old != NULL ? old : zeroes, PAGE_SIZE);
+	if (page == NULL || n == PAGE_SIZE)
+		return page;
+	if (old != NULL)
+		return memcpy(page, old, PAGE_SIZE);
+	memset(page, 0, at);
+	memset(page + at + n, 0, PAGE_SIZE - at - n);
 	return page;
 }
 
@@ -132,7 +136,7 @@ cut(struct ramnode *n, off_t size)
 		char *page = n->page[index];
 
 		if (page_refs(page) > 1) {
-			page = page_renew(page, PAGE_SIZE - at);
+			page = page_renew(page, at, PAGE_SIZE - at);
 			if (page == NULL)
 				return -ENOSPC;
 			page_exchange(n, index, page);
@@ -164,7 +168,7 @@ write_page(struct ramnode *n, struct uio *u)
 	if (old == NULL || page_refs(old) > 1) {
 		if (page_count_free() < PAGES_LEFT)
 			return -ENOSPC;
-		page = page_renew(old, chunk);
+		page = page_renew(old, at, chunk);
 		if (page == NULL)
 			return -ENOSPC;
 	}

@@ -88,6 +88,8 @@ child_remove(struct ramnode *n)
 	while (*link != n)
 		link = &(*link)->hash_next;
 	*link = n->hash_next;
+	if (dir->cursor == &n->sibling)
+		dir->cursor = n->sibling.prev;
 	list_remove(&n->sibling);
 	dir->subdirs -= is_dir(n);
 	n->parent = NULL;
@@ -127,6 +129,7 @@ node_create(mode_t mode, const char *name)
 	n->atime = n->mtime = n->ctime = time_realtime_ns();
 	list_init(&n->sibling);
 	list_init(&n->children);
+	n->cursor = &n->children;
 	return n;
 }
 
@@ -277,15 +280,25 @@ ramfs_rename(struct vnode *from, const char *name, struct vnode *to,
 	return r;
 }
 
-/* The first child whose cookie is at least that given, or NULL. ramfs_lock is
- * held. */
+static struct ramnode *
+child_of(struct list *l)
+{
+	return container_of(l, struct ramnode, sibling);
+}
+
+/* The first child whose cookie is at least that given, or NULL. It is looked
+ * for from the cursor on, if it can be there. ramfs_lock is held. */
 static struct ramnode *
 child_at(struct ramnode *d, off_t cookie)
 {
-	list_each (struct ramnode, n, &d->children, sibling)
-		if (n->cookie >= cookie)
-			return n;
-	return NULL;
+	struct list *l = d->cursor;
+
+	if (l == &d->children || child_of(l)->cookie > cookie)
+		l = d->children.next;
+	while (l != &d->children && child_of(l)->cookie < cookie)
+		l = l->next;
+	d->cursor = l;
+	return l != &d->children ? child_of(l) : NULL;
 }
 
 static int

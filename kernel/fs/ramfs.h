@@ -28,6 +28,7 @@ struct ramnode {
 
 	/* A directory's; under ramfs_lock. */
 	struct list children; /* cookies ascend */
+	struct list *cursor;  /* where the last readdir was among them */
 	unsigned int subdirs;
 
 	/* A file's. Only who has lock changes these, and takes page_lock to do

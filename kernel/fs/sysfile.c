@@ -30,10 +30,10 @@ sys_close(const unsigned long *arg)
 typedef ssize_t (*transfer_op)(struct vnode *, struct file *, struct uio *);
 
 /*
- * Call op at the file's offset, and move that on. Regular files keep others
- * from the offset meanwhile. A device may block for long, and someone who
- * waits for its file's lock couldn't be interrupted: there, the offset is
- * added to afterwards.
+ * Call op at the offset of a file that has one, and move that on. Regular
+ * files keep others from the offset meanwhile. A device may block for long, and
+ * someone who waits for its file's lock couldn't be interrupted: there, the
+ * offset is added to afterwards.
  */
 static ssize_t
 at_offset(struct file *f, struct uio *u, transfer_op op)
@@ -52,29 +52,30 @@ at_offset(struct file *f, struct uio *u, transfer_op op)
 	}
 	u->offset = __atomic_load_n(&f->offset, __ATOMIC_RELAXED);
 	n = op(v, f, u);
-	if (n > 0 && !v->stream)
+	if (n > 0)
 		__atomic_fetch_add(&f->offset, n, __ATOMIC_RELAXED);
 	return n;
 }
 
 /*
- * read, write, and with an offset of their own pread and pwrite. Inlined: what
- * a call is, it needn't find out.
+ * Read or write; where a fourth argument says, if positioned, or else at the
+ * file's offset. Inlined: what a call is, it needn't find out.
  */
 static inline __attribute__((always_inline)) long
 transfer(const unsigned long *arg, bool write, bool positioned)
 {
-	struct file *f = fd_get(arg[0]);
 	struct uio u = {.base = arg[1], .left = arg[2]};
+	struct file *f = fd_get(arg[0]);
 	transfer_op op;
 	long r;
 
 	if (f == NULL)
 		return -EBADF;
 	op = write ? f->vnode->ops->write : f->vnode->ops->read;
-	u.append = write && !positioned && f->flags & O_APPEND;
 	if (positioned)
 		u.offset = arg[3];
+	else
+		u.append = write && f->flags & O_APPEND;
 	if (!(write ? writable(f) : readable(f)))
 		r = -EBADF;
 	else if (positioned && f->vnode->stream)
@@ -83,7 +84,7 @@ transfer(const unsigned long *arg, bool write, bool positioned)
 		r = -EISDIR;
 	else if (u.offset < 0 || u.left > LONG_MAX)
 		r = -EINVAL;
-	else if (positioned)
+	else if (positioned || f->vnode->stream)
 		r = op(f->vnode, f, &u);
 	else
 		r = at_offset(f, &u, op);
@@ -115,28 +116,21 @@ sys_pwrite(const unsigned long *arg)
 	return transfer(arg, true, true);
 }
 
-/* The size of a file, or an error. */
-static off_t
-seek_end(struct vnode *v)
-{
-	struct stat st;
-	int r = vnode_stat(v, &st);
-
-	return r < 0 ? r : st.st_size;
-}
-
 static off_t
 file_seek(struct file *f, off_t offset, int whence)
 {
 	off_t from = 0; /* SEEK_SET, or an error */
+	struct stat st;
 
 	mutex_lock(&f->lock);
 	if (whence == SEEK_CUR)
 		from = f->offset;
 	else if (whence == SEEK_END)
-		from = seek_end(f->vnode);
+		from = vnode_stat(f->vnode, &st);
 	else if (whence != SEEK_SET)
 		from = -EINVAL;
+	if (from == 0 && whence == SEEK_END)
+		from = st.st_size;
 	if (from >= 0) {
 		if (__builtin_add_overflow(from, offset, &from))
 			from = -EOVERFLOW;

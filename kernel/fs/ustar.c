@@ -45,20 +45,6 @@ octal(const char *s, size_t size)
 	return n;
 }
 
-/* The sum of a header's bytes, its checksum field taken as blanks. */
-static uint64_t
-checksum(const struct header *h)
-{
-	const unsigned char *p = (const unsigned char *)h;
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < BLOCK; i++)
-		sum += p[i];
-	for (size_t i = 0; i < sizeof h->checksum; i++)
-		sum += ' ' - (unsigned char)h->checksum[i];
-	return sum;
-}
-
 /* Append a field's text, which may fill it without a NUL. */
 static char *
 add_field(char *at, const char *field, size_t size)
@@ -101,13 +87,15 @@ write_file(const char *path, mode_t mode, const void *data, size_t size)
 	    .kernel = true,
 	};
 	struct file *f = file_alloc();
+	const int flags = O_WRONLY | O_CREAT | O_EXCL;
 	ssize_t n;
 
 	if (f == NULL)
 		return -ENOMEM;
-	/* An earlier archive's, which had its own mode. */
-	vfs_remove(path, S_IFREG);
-	n = vfs_open(f, path, O_WRONLY | O_CREAT | O_EXCL, mode);
+	n = vfs_open(f, path, flags, mode);
+	if (n == -EEXIST && vfs_remove(path, S_IFREG) == 0)
+		/* It was an earlier archive's, with its own mode. */
+		n = vfs_open(f, path, flags, mode);
 	if (n == 0)
 		n = f->vnode->ops->write(f->vnode, f, &u);
 	file_put(f);
@@ -115,12 +103,11 @@ write_file(const char *path, mode_t mode, const void *data, size_t size)
 }
 
 static int
-unpack_one(const struct header *h, char *path, size_t size)
+unpack_one(const struct header *h, const char *path, size_t size)
 {
 	mode_t mode = octal(h->mode, sizeof h->mode) & 07777;
 	int r;
 
-	make_parents(path);
 	switch (h->type) {
 	case TYPE_FILE:
 	case TYPE_FILE_OLD:
@@ -133,22 +120,13 @@ unpack_one(const struct header *h, char *path, size_t size)
 	}
 }
 
-/* Is h, block number block, a header whose file fits in left bytes? If not,
- * say so. */
-static bool
-check(const struct header *h, size_t block, size_t left)
+/* What is wrong with a header whose file takes n of the left bytes? */
+static const char *
+check(const struct header *h, size_t n, size_t left)
 {
-	const char *wrong = NULL;
-
 	if (memcmp(h->magic, "ustar", sizeof "ustar" - 1) != 0)
-		wrong = "isn't a ustar header";
-	else if (octal(h->checksum, sizeof h->checksum) != checksum(h))
-		wrong = "has a wrong checksum";
-	else if (octal(h->size, sizeof h->size) > left)
-		wrong = "has a file longer than the archive";
-	if (wrong != NULL)
-		kprintf("ustar: block %zu %s\n", block, wrong);
-	return wrong == NULL;
+		return "isn't a ustar header";
+	return n > left ? "has a file longer than the archive" : NULL;
 }
 
 /* What can't be made is reported and left out; a damaged header ends it all,
@@ -163,15 +141,22 @@ ustar_unpack(const void *archive, size_t size)
 	while (i < count) {
 		const struct header *h = &blocks[i++];
 		size_t n = octal(h->size, sizeof h->size);
+		const char *wrong = check(h, n, (count - i) * BLOCK);
 		int r;
 
 		if (h->name[0] == '\0') /* a block of zeroes */
 			continue;
-		if (!check(h, i - 1, (count - i) * BLOCK))
+		if (wrong != NULL) {
+			kprintf("ustar: block %zu %s\n", i - 1, wrong);
 			return;
+		}
 		i += (n + BLOCK - 1) / BLOCK;
 		path_of(h, path);
 		r = unpack_one(h, path, n);
+		if (r == -ENOENT) {
+			make_parents(path);
+			r = unpack_one(h, path, n);
+		}
 		if (r < 0)
 			kprintf("ustar: %s: error %d\n", path, -r);
 	}

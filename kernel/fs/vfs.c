@@ -21,12 +21,6 @@ vnode_init(struct vnode *v, const struct vnode_ops *ops, mode_t type)
 }
 
 void
-vnode_ref(struct vnode *v)
-{
-	__atomic_fetch_add(&v->refs, 1, __ATOMIC_RELAXED);
-}
-
-void
 vnode_put(struct vnode *v)
 {
 	if (__atomic_sub_fetch(&v->refs, 1, __ATOMIC_ACQ_REL) == 0)

@@ -114,6 +114,12 @@ struct vnode {
 	struct vnode *covered; /* of such a root: where it is mounted; final */
 };
 
+static inline void
+vnode_ref(struct vnode *v)
+{
+	__atomic_fetch_add(&v->refs, 1, __ATOMIC_RELAXED);
+}
+
 struct file {
 	unsigned int refs;   /* atomic: descriptors, and calls in progress */
 	int flags;           /* O_ACCMODE, O_APPEND, O_NONBLOCK */
@@ -123,9 +129,14 @@ struct file {
 	off_t offset;
 };
 
+static inline void
+file_ref(struct file *f)
+{
+	__atomic_fetch_add(&f->refs, 1, __ATOMIC_RELAXED);
+}
+
 void vfs_init(void); /* mount / and /dev, unpack the initrd */
 void vnode_init(struct vnode *v, const struct vnode_ops *ops, mode_t type);
-void vnode_ref(struct vnode *v);
 void vnode_put(struct vnode *v);
 /* A regular file into kernel memory, at an offset: for exec, symbols.c. */
 ssize_t vnode_read(struct vnode *v, void *buf, size_t n, off_t offset);
@@ -153,7 +164,6 @@ void vfs_mount(const char *path, struct vnode *fs);
 struct file *file_alloc(void); /* refs 1, all else zero; NULL: no memory */
 /* Give f, as file_alloc gave it, to v; takes over a reference on success. */
 int file_open(struct file *f, struct vnode *v, int flags);
-void file_ref(struct file *f);
 void file_put(struct file *f);
 unsigned int file_poll(struct file *f, struct poller *p);
 

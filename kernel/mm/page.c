@@ -215,7 +215,7 @@ page_count_free(void)
 {
 	size_t n = __atomic_load_n(&nfree, __ATOMIC_RELAXED);
 
-	for (unsigned int i = 0; i < HART_MAX; i++)
+	for (unsigned int i = 0; i < nharts; i++)
 		n += __atomic_load_n(&caches[i].n, __ATOMIC_RELAXED);
 	return n + kstack_reclaimable();
 }

@@ -105,7 +105,7 @@ sched(void)
 	struct thread *next = this_hart()->idle;
 	unsigned long saved = sched_lock.saved; /* this thread's own */
 
-	assert(spin_held(&sched_lock));
+	assert(sched_lock.hart == this_hart());
 	if (!list_empty(&runq)) {
 		next = container_of(runq.next, struct thread, run_link);
 		list_remove(&next->run_link);

@@ -244,6 +244,39 @@ test_large(void)
 	unlink("f");
 }
 
+/* Are n bytes from address `from` on written at offset, and read at `to`, the
+ * same, and the bytes beside them as they were? */
+static bool
+copies(int fd, int from, off_t offset, int to, size_t n)
+{
+	static char out[1024];
+
+	memset(out, '-', sizeof(out));
+	return pwrite(fd, buf + from, n, offset) == (ssize_t)n &&
+	       pread(fd, out + 8 + to, n, offset) == (ssize_t)n &&
+	       memcmp(out + 8 + to, buf + from, n) == 0 &&
+	       out[8 + to - 1] == '-' && out[8 + to + n] == '-';
+}
+
+static void
+test_alignments(void)
+{
+	static const size_t size[] = {1,  7,   8,   9,   15,  16, 17,
+				      33, 127, 128, 130, 255, 400};
+	int fd = open("f", O_RDWR | O_CREAT | O_TRUNC, 0666);
+	bool good = true;
+
+	for (size_t i = 0; i < 1024; i++)
+		buf[i] = pattern(i);
+	for (size_t i = 0; i < sizeof(size) / sizeof(size[0]); i++)
+		for (int at = 0; at < 8 * 8 * 8; at++)
+			good &= copies(fd, at % 8, at / 8 % 8, at / 64,
+				       size[i]);
+	CHECK(good, "bytes move unchanged, however they are aligned");
+	close(fd);
+	unlink("f");
+}
+
 /* Memory that ends too soon: nothing moves, or what fitted. */
 static void
 test_faults(void)
@@ -305,6 +338,7 @@ main(void)
 	test_holes();
 	test_truncate();
 	test_large();
+	test_alignments();
 	test_faults();
 	test_unlinked();
 	scratch_leave("files.d");
