@@ -90,6 +90,7 @@ boot_main(unsigned long hartid)
 	page_init(va_to_pa(kernel_end), machine.memory_end,
 		  machine.initrd_start, machine.initrd_end);
 	aspace_init();
+	plic_init();
 	time_init();
 	vfs_init();
 	dev_init();

@@ -61,6 +61,7 @@ int samples_make(char **argv); /* profclock's `sample`: debug/samples.c */
 /* A bootable machine needs these two before there are files. */
 void uart_init(void);
 uint64_t rtc_read_ns(void); /* rtc.c: since 1970; 0: no such clock */
+void plic_init(void);       /* once */
 void plic_init_hart(void);  /* on each hart */
 void plic_interrupt(void);  /* an external interrupt, at level 5 */
 void plic_register(unsigned int irq, void (*handler)(void));

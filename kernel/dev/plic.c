@@ -49,18 +49,25 @@ plic_register(unsigned int irq, void (*handler)(void))
 	handlers[irq] = handler;
 }
 
-/* Let this hart take every interrupt that has a handler, and no other source
- * interrupt at all, however the firmware has left it. */
+/* Silence all sources, however the firmware has left them. */
+void
+plic_init(void)
+{
+	for (unsigned int irq = 1; irq < IRQ_MAX; irq++)
+		*reg(PRIORITY(irq)) = PRIORITY_NEVER;
+}
+
+/* Let this hart take every interrupt that has a handler. */
 void
 plic_init_hart(void)
 {
 	unsigned int ctx = context();
 
 	for (unsigned int irq = 1; irq < IRQ_MAX; irq++) {
-		*reg(PRIORITY(irq)) = handlers[irq] ? PRIORITY_LOWEST
-						    : PRIORITY_NEVER;
-		if (handlers[irq])
-			*reg(ENABLE(ctx, irq)) |= 1U << irq % 32;
+		if (!handlers[irq])
+			continue;
+		*reg(PRIORITY(irq)) = PRIORITY_LOWEST;
+		*reg(ENABLE(ctx, irq)) |= 1U << irq % 32;
 	}
 	*reg(THRESHOLD(ctx)) = PRIORITY_NEVER;
 }
