@@ -21,6 +21,7 @@
 #define LEVEL1_MASK (SIE_SOFT)
 #define LEVEL5_MASK (SIE_SOFT | SIE_EXTERNAL)
 
+#ifndef __ASSEMBLER__
 /* Raise to at least the level of mask; gives the sie to go back to. */
 static inline unsigned long
 level_raise(unsigned long mask)
@@ -36,5 +37,6 @@ level_of(unsigned long sie)
 		return 0;
 	return sie & SIE_EXTERNAL ? 1 : 5;
 }
+#endif
 
 #endif

@@ -29,6 +29,7 @@
 #define HART_ID     0
 #define HART_HARTID 4
 #define HART_IDLE   8
+#define HART_OWED   16
 #define HART_SIZE   160
 
 /* struct ktrapframe */

@@ -12,14 +12,30 @@
  * due in them is charged to the first instruction after.
  */
 #include "layout.h"
+#include "level.h"
 #include "offsets.h"
 #include "riscv.h"
 
-/* The user's registers to the trap frame: all but sp and tp. */
+/* The user's registers to the trap frame: all but sp, tp and t0. */
 .macro SAVE_USER
-	.irp	n, 1,3,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+	.irp	n, 1,3,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
 	sd	x\n, T_REG(\n)(tp)
 	.endr
+.endm
+
+/*
+ * Let the sampler in again, at level 5, after an interrupt that isn't the
+ * timer's; if that is due as well, it goes first, with SIE=0, and the sample
+ * is one of what was interrupted. t0 is lost.
+ */
+.macro UNMASK_TIMER
+	csrr	t0, sip
+	andi	t0, t0, SIE_TIMER
+	bnez	t0, 1f
+	li	t0, LEVEL5_MASK
+	csrc	sie, t0
+	csrsi	sstatus, SSTATUS_SIE
+1:
 .endm
 
 /* How gdb finds from s0 what was interrupted, at sepc (64: no register). */
@@ -62,6 +78,7 @@ FUNCTION trap_vector
 	ld	sp, T_KSTACK_TOP(tp)
 	csrsi	sstatus, SSTATUS_SIE
 	/* Step 3 */
+	sd	t0, T_REG(5)(tp)
 	SAVE_USER
 	ld	t0, T_SCRATCH(tp)
 	sd	t0, T_SP(tp)
@@ -111,50 +128,67 @@ FUNCTION trap_return_user
 
 /*
  * An interrupt with sscratch set: of user mode, or of the exit stub, which
- * SPP tells apart.
+ * SPP tells apart. As with an exception: what a nested trap would destroy is
+ * saved, and the sampler let in before the rest.
  */
 FUNCTION user_interrupt
 	csrr	sp, sstatus
 	andi	sp, sp, SSTATUS_SPP
 	bnez	sp, exit_interrupted
-	csrr	sp, sstatus
-	sd	sp, T_SSTATUS(tp)
-	csrr	sp, sepc
-	sd	sp, T_SEPC(tp)
-	csrrw	sp, sscratch, zero
-	sd	sp, T_TP(tp)
-	ld	sp, T_SCRATCH(tp)
-	sd	sp, T_SP(tp)
+	sd	t0, T_REG(5)(tp)
+	csrr	t0, sstatus
+	sd	t0, T_SSTATUS(tp)
+	csrr	t0, sepc
+	sd	t0, T_SEPC(tp)
+	csrr	t0, scause
+	sd	t0, T_SCAUSE(tp)
+	csrrw	t0, sscratch, zero
+	sd	t0, T_TP(tp)
+	ld	sp, T_KSTACK_TOP(tp)
+	UNMASK_TIMER
 	SAVE_USER
+	ld	t0, T_SCRATCH(tp)
+	sd	t0, T_SP(tp)
+	ld	a0, T_SCAUSE(tp)
 	li	a1, 1
-	j	1f
+	ld	a2, T_SEPC(tp)
+	j	2f
 FUNCTION exit_interrupted
 	csrw	sscratch, zero
-	li	a1, 0
-1:	ld	sp, T_KSTACK_TOP(tp)
+	ld	sp, T_KSTACK_TOP(tp)
 	csrr	a0, scause
+	li	a1, 0
 	csrr	a2, sepc
-	li	a3, 0
+	UNMASK_TIMER
+2:	li	a3, 0
 	call	trap_interrupt
-	csrsi	sstatus, SSTATUS_SIE
-	j	exit_user
+
+/*
+ * Down to level 0 as a part of the exit: an interrupt that comes now starts
+ * it again and takes no room on the stack, however often that happens.
+ */
+FUNCTION exit_level0
+	csrw	sscratch, tp
+	li	t0, LEVEL_ALL
+	csrw	sie, t0
+	ld	t0, T_HART(tp)
+	ld	t0, HART_OWED(t0)
+	beqz	t0, exit_user
+	csrw	sscratch, zero
+	call	level_pending
+	j	exit_level0
 
 /*
  * A trap of the kernel itself, on whatever stack it was using.
  * Step 1: is there room? tp, 0 here, serves to test the stack pointer.
- * Step 2: save what C may destroy, and what a nested trap would. s0 and sepc
- *         lie as a function's frame does, so a backtrace finds its way.
- * Step 3: user memory is out of bounds again, whatever was interrupted.
+ * Step 2: save what a nested trap would destroy, let the sampler in again.
+ * Step 3: save what C may destroy. s0 and sepc lie as a function's frame does,
+ *         so a backtrace finds its way.
+ * Step 4: user memory is out of bounds again, whatever was interrupted.
  */
-FUNCTION from_kernel
-	/* Step 1 */
-	addi	sp, sp, -KF_SIZE
-	slli	tp, sp, 63 - KSTACK_SHIFT
-	bgez	tp, stack_overflow
-	csrrw	tp, sscratch, zero
-	/* Step 2 */
+.macro SAVE_KERNEL
+	/* Step 3 */
 	sd	ra, KF_RA(sp)
-	sd	t0, KF_T(0)(sp)
 	sd	t1, KF_T(1)(sp)
 	sd	t2, KF_T(2)(sp)
 	.irp	n, 0,1,2,3,4,5,6,7
@@ -163,25 +197,48 @@ FUNCTION from_kernel
 	.irp	n, 3,4,5,6
 	sd	t\n, KF_T3(\n)(sp)
 	.endr
-	csrr	t0, sie
-	sd	t0, KF_SIE(sp)
-	csrr	a2, sepc
-	sd	a2, KF_SEPC(sp)
 	sd	s0, KF_S0(sp)
 	addi	s0, sp, KF_SIZE
-	FRAME_FOR_GDB
-	/* Step 3 */
+	/* Step 4 */
 	li	t0, SSTATUS_SUM
-	csrrc	t0, sstatus, t0
+	csrc	sstatus, t0
+.endm
+
+FUNCTION from_kernel
+	/* Step 1 */
+	addi	sp, sp, -KF_SIZE
+	slli	tp, sp, 63 - KSTACK_SHIFT
+	bgez	tp, stack_overflow
+	csrrw	tp, sscratch, zero
+	/* Step 2 */
+	sd	t0, KF_T(0)(sp)
+	csrr	t0, sstatus
 	sd	t0, KF_SSTATUS(sp)
-	csrr	a0, scause
-	bgez	a0, kernel_exception
+	csrr	t0, sepc
+	sd	t0, KF_SEPC(sp)
+	csrr	t0, scause
+	sd	t0, KF_SCAUSE(sp)
+	bgez	t0, kernel_exception
+	csrr	t0, sie
+	sd	t0, KF_SIE(sp)
+	UNMASK_TIMER
+	SAVE_KERNEL
+	FRAME_FOR_GDB
+	ld	a0, KF_SCAUSE(sp)
 	li	a1, 0
+	ld	a2, KF_SEPC(sp)
 	mv	a3, sp
 	call	trap_interrupt
 
-/* Registers first, so that little is left to do with SIE=0. */
+/*
+ * Back into the kernel, from level 5. Restartable up to the csrci: an interrupt
+ * after the check may leave work for level 0, and so comes back to it.
+ * Registers first, so that little is left to do with SIE=0.
+ */
 FUNCTION kernel_return
+	mv	a0, sp
+	call	trap_finish
+FUNCTION kernel_return_checked
 	ld	ra, KF_RA(sp)
 	ld	t1, KF_T(1)(sp)
 	ld	t2, KF_T(2)(sp)
@@ -192,6 +249,8 @@ FUNCTION kernel_return
 	ld	t\n, KF_T3(\n)(sp)
 	.endr
 	csrci	sstatus, SSTATUS_SIE
+	.globl	kernel_return_end
+kernel_return_end:
 	ld	t0, KF_SIE(sp)
 	csrw	sie, t0
 	ld	t0, KF_SEPC(sp)
@@ -204,13 +263,20 @@ FUNCTION kernel_return
 	addi	sp, sp, KF_SIZE
 	sret
 
+/* SIE stays 0 where it was: in the sampler, which looks at user memory. */
 FUNCTION kernel_exception
-	sd	a0, KF_SCAUSE(sp)
-	csrr	a0, stval
-	sd	a0, KF_STVAL(sp)
+	csrr	t0, stval
+	sd	t0, KF_STVAL(sp)
+	ld	t0, KF_SSTATUS(sp)
+	andi	t0, t0, SSTATUS_SPIE
+	beqz	t0, 1f
+	csrsi	sstatus, SSTATUS_SIE
+1:	csrr	t0, sie
+	sd	t0, KF_SIE(sp)
+	SAVE_KERNEL
 	mv	a0, sp
 	call	trap_kernel
-	j	kernel_return
+	j	kernel_return_checked
 
 /*
  * The stack pointer is no good: it ran onto a guard page, or never pointed

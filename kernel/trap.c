@@ -28,6 +28,7 @@ CHECK(CTX_GP, context, gp);
 CHECK(HART_ID, hart, id);
 CHECK(HART_HARTID, hart, hartid);
 CHECK(HART_IDLE, hart, idle);
+CHECK(HART_OWED, hart, owed);
 _Static_assert(sizeof(struct hart) == HART_SIZE, "hart");
 CHECK(KF_RA, ktrapframe, ra);
 CHECK(KF_T(2), ktrapframe, t2);
@@ -142,7 +143,6 @@ trap_kernel(struct ktrapframe *kf)
 	    level_of(kf->sie) != 0)
 		panic_trap(cause->name, kf->sepc, kf->scause, kf->stval, kf->s0,
 			   kf->ra);
-	csr_set(sstatus, SSTATUS_SIE);
 	if (aspace_fault(current->proc->as, kf->stval, cause->access) != 0)
 		kf->sepc = fixup;
 }
@@ -163,6 +163,14 @@ in_idle(unsigned long pc)
 {
 	return (unsigned long)idle_wait <= pc &&
 	       pc < (unsigned long)idle_wait_end;
+}
+
+/* On the way back into the kernel, with the check for work behind it. */
+static bool
+in_return(unsigned long pc)
+{
+	return (unsigned long)kernel_return <= pc &&
+	       pc < (unsigned long)kernel_return_end;
 }
 
 /* What an interrupt interrupted, for the sampler. */
@@ -191,94 +199,69 @@ interrupted(const struct hart *h, bool user, unsigned long pc,
 }
 
 /*
- * A handler runs between these two, at level 5 and with the sampler let in;
- * depth tells it that it has interrupted a handler.
+ * The timer is due: the sample is taken, whatever was interrupted. One that
+ * falls due while this runs is of where, too. That is no rare case under
+ * -icount: setting the timer makes QEMU go on with another hart, and a whole
+ * period may pass before the next instruction here.
  */
 static void
-handler_begin(struct hart *h)
+take_samples(const struct hart *h, bool user, unsigned long pc,
+	     const struct ktrapframe *kf)
 {
-	csr_clear(sie, LEVEL5_MASK);
-	h->depth++;
-	csr_set(sstatus, SSTATUS_SIE);
-}
+	struct sample where = interrupted(h, user, pc, kf);
 
-static void
-handler_end(struct hart *h)
-{
-	csr_clear(sstatus, SSTATUS_SIE);
-	h->depth--;
-}
-
-/*
- * The timer, whatever else the interrupt is about: the sample is taken,
- * whatever was interrupted. One that fell due since the trap is still one of
- * where, for no handler has begun. That is no rare case under -icount: setting
- * the timer makes QEMU go on with another hart, and a whole period may pass
- * before the next instruction here. A tick's other work waits for the level to
- * be lowered if that was raised.
- */
-static void
-timer_interrupt(struct hart *h, const struct sample *where)
-{
 	while (csr_read(sip) & SIE_TIMER)
-		clock_interrupt(where);
-	if (h->owed && where->ipl == 0) {
-		handler_begin(h);
-		clock_tick(where->mode == SAMPLE_USER);
-		handler_end(h);
-	}
+		clock_interrupt(&where);
 }
 
 /*
- * On the way back to level 0: the ticks that came while a handler ran, and
- * perhaps another thread's turn. All at level 5: an interrupt that comes now
- * may add to what is owed, but doesn't get here itself; so they can't nest
- * without end.
- */
-static void
-before_level0(void)
-{
-	while (this_hart()->owed || current->work & WORK_RESCHED) {
-		csr_clear(sie, LEVEL5_MASK);
-		csr_set(sstatus, SSTATUS_SIE);
-		level_pending();
-		csr_clear(sstatus, SSTATUS_SIE);
-	}
-}
-
-/*
- * An interrupt, with SIE=0 until a handler runs, and again on return. user: of
- * user mode. kf: what it interrupted, if that was the kernel; NULL: user mode,
- * or the exit stub, which starts again afterwards.
+ * An interrupt. SIE is 0 if the timer is due, whatever else the interrupt is
+ * about, and until the samples are taken; then it is handled at level 5. depth
+ * tells the sampler that it has interrupted a handler. A tick's other work
+ * waits for the level to be lowered if that was raised. user: of user mode.
+ * kf: what it interrupted, if that was the kernel; NULL: user mode, or the
+ * exit stub, which starts again afterwards.
  */
 void
 trap_interrupt(unsigned long cause, bool user, unsigned long pc,
 	       struct ktrapframe *kf)
 {
 	struct hart *h = this_hart();
-	struct sample where = interrupted(h, user, pc, kf);
 
-	panic_stop_if_asked();
-	timer_interrupt(h, &where);
-	switch (cause) {
-	case CAUSE_TIMER:
-		break;
-	case CAUSE_SOFT: /* another hart wants this one to look, below */
-		csr_clear(sip, SIE_SOFT);
-		break;
-	case CAUSE_EXTERNAL:
-		handler_begin(h);
-		plic_interrupt();
-		handler_end(h);
-		break;
-	default:
-		panic("interrupt of unknown cause %lx", cause);
+	if (!(csr_read(sstatus) & SSTATUS_SIE)) {
+		take_samples(h, user, pc, kf);
+		csr_clear(sie, LEVEL5_MASK);
+		csr_set(sstatus, SSTATUS_SIE);
 	}
+	h->depth++;
+	panic_stop_if_asked();
+	if (h->owed && (kf == NULL || level_of(kf->sie) == 0))
+		clock_tick(user);
+	if (cause == CAUSE_SOFT) /* another hart wants this one to look, below */
+		csr_clear(sip, SIE_SOFT);
+	else if (cause == CAUSE_EXTERNAL)
+		plic_interrupt();
+	else if (cause != CAUSE_TIMER)
+		panic("interrupt of unknown cause %lx", cause);
 	if (h->flush_asked != h->flush_done)
 		tlb_serve();
-	if (kf && where.mode == SAMPLE_IDLE) /* starts again from its test */
+	h->depth--;
+	if (kf && in_idle(pc)) /* starts again from its test */
 		kf->sepc = (unsigned long)idle_wait;
-	if (where.ipl == 0)
-		before_level0();
-	csr_write(sie, kf ? kf->sie : LEVEL_ALL);
+	if (kf && in_return(pc))
+		kf->sepc = (unsigned long)kernel_return;
+}
+
+/*
+ * Before a return to level 0 in the kernel: the ticks that came while a handler
+ * ran, and perhaps another thread's turn. At level 5: an interrupt that comes
+ * now may add to what is owed, but doesn't get here itself; so they can't nest
+ * without end.
+ */
+void
+trap_finish(const struct ktrapframe *kf)
+{
+	while (level_of(kf->sie) == 0 &&
+	       (this_hart()->owed || current->work & WORK_RESCHED))
+		level_pending();
 }

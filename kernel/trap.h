@@ -29,6 +29,7 @@ extern char peek_fault[]; /* the fixup of an access that serves no fault */
 /* trap.S */
 extern char trap_vector[], exit_user[], exit_user_end[];
 extern char idle_wait_end[];
+extern char kernel_return[], kernel_return_end[];
 void idle_wait(volatile unsigned int *idling);
 
 #endif

@@ -21,7 +21,8 @@ LOAD_RA_FROM_A1 = 0x03 | 1 << 7 | 3 << 12 | 11 << 15  # ld ra, OFFSET(a1)
 # Functions that a trap comes to that isn't the timer's, and work on the exit
 # that isn't profil's; those there are.
 NOT_TIMER = (
-    "trap_user", "trap_kernel", "trap_device", "plic_interrupt", "tlb_serve",
+    "trap_user", "trap_kernel", "plic_interrupt", "tlb_serve", "exit_level0",
+    "trap_finish",
     "thread_yield", "spin_lock", "mutex_lock",
 )
 
