@@ -29,6 +29,7 @@ TABLE = {
     "gmon": EVERYWHERE,
     "images": EVERYWHERE,
     "interrupted": EVERYWHERE,
+    "isolation": (*EVERYWHERE, "no-sstc", "vector"),
     "levels": EVERYWHERE,
     "monitor": EVERYWHERE,
     "paths": EVERYWHERE,
