@@ -26,6 +26,7 @@ TABLE = {
     "descriptors": EVERYWHERE,
     "dirs": EVERYWHERE,
     "faults": EVERYWHERE,
+    "fresh": ("1", "4", "free"),
     "gmon": EVERYWHERE,
     "images": EVERYWHERE,
     "interrupted": EVERYWHERE,
