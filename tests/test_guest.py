@@ -33,6 +33,7 @@ TABLE = {
     "isolation": (*EVERYWHERE, "no-sstc", "vector"),
     "levels": EVERYWHERE,
     "monitor": EVERYWHERE,
+    "mutants": ("1", "4", "free"),
     "paths": EVERYWHERE,
     "pipes": EVERYWHERE,
     "processes": EVERYWHERE,
