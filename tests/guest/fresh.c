@@ -128,6 +128,22 @@ test_files(void)
 	unlink("file");
 }
 
+/* Files of the initrd, which may still lie in it, between others. */
+static void
+test_initrd_files(void)
+{
+	int fd = open("/bin/yes", O_RDWR);
+	off_t size = lseek(fd, 0, SEEK_END);
+
+	CHECK(fd >= 0 && ftruncate(fd, size + PAGE) == 0 &&
+		  zero_from(fd, size, PAGE),
+	      "a file of the initrd is zero past its end");
+	ftruncate(fd, 100);
+	ftruncate(fd, 2 * PAGE);
+	CHECK(zero_from(fd, 100, 2 * PAGE - 100), "also one that was cut");
+	close(fd);
+}
+
 /* --- Registers --- */
 
 #define OTHERS                                                         \
@@ -311,6 +327,7 @@ main(int argc, char **argv)
 	scratch_enter("fresh.d");
 	test_memory();
 	test_files();
+	test_initrd_files();
 	test_program();
 	test_thread();
 	CHECK(registers_survive() == 0,
