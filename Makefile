@@ -327,6 +327,8 @@ check:
 		kernel debug lib user examples
 	$(Q)$(call optional,shellcheck)shellcheck -x $(shell_files)
 	$(Q)$(call optional,mandoc)mandoc -T lint -W warning $(manuals)
+	$(Q)case $$($(CC) -dumpversion) in 12*) $(MAKE) analyze ;; \
+	*) echo "no GCC 12: its analysis skipped" ;; esac
 
 # Optimized code confuses GCC's analyzer: what it says of that isn't so.
 analyzed := $(filter %.c,$(kernel_src) $(wildcard user/lib/*.c user/libmon/*.c \
@@ -334,7 +336,7 @@ analyzed := $(filter %.c,$(kernel_src) $(wildcard user/lib/*.c user/libmon/*.c \
 analyze := $(addprefix analyze/,$(analyzed))
 .PHONY: analyze $(analyze)
 analyze: $(analyze)
-$(filter analyze/boot/% analyze/kernel/%,$(analyze)): flags = $(kernel_flags)
+$(filter-out analyze/user/%,$(analyze)): flags = $(kernel_flags)
 $(filter analyze/user/%,$(analyze)): flags = $(user_flags)
 $(analyze): analyze/%: %
 	$(Q)$(CC) $(flags) -O0 -fanalyzer -Werror -S -o /dev/null $<
