@@ -8,6 +8,8 @@
 #   make size         the line budget
 #   make fmt          format the sources
 #   make check        look for mistakes in sources, scripts and manuals
+#   make analyze      the compiler's own analysis, of kernel and library
+#   make hostile      what tests make up at random, ten times as much
 #   make overlay      EXTRA=DIR OVERLAY=FILE.tar: DIR's programs, to boot with
 #   make clean
 #
@@ -37,7 +39,7 @@ endif
 # --- What must be installed, for the goals that use it -----------------------
 
 goals := $(or $(MAKECMDGOALS),all)
-building := $(filter-out clean fmt check size help gdb,$(goals))
+building := $(filter-out clean fmt check size help gdb hostile,$(goals))
 running := $(filter qemu qemu-gdb test test-viewers,$(goals))
 
 found = $(shell command -v $1 2>/dev/null)
@@ -325,6 +327,25 @@ check:
 		kernel debug lib user examples
 	$(Q)$(call optional,shellcheck)shellcheck -x $(shell_files)
 	$(Q)$(call optional,mandoc)mandoc -T lint -W warning $(manuals)
+	$(Q)case $$($(CC) -dumpversion) in 12*) $(MAKE) analyze ;; \
+	*) echo "no GCC 12: its analysis skipped" ;; esac
+
+# Optimized code confuses GCC's analyzer: what it says of that isn't so.
+analyzed := $(filter %.c,$(kernel_src) $(wildcard user/lib/*.c user/libmon/*.c \
+	user/cmdlib/*.c))
+analyze := $(addprefix analyze/,$(analyzed))
+.PHONY: analyze $(analyze)
+analyze: $(analyze)
+$(filter-out analyze/user/%,$(analyze)): flags = $(kernel_flags)
+$(filter analyze/user/%,$(analyze)): flags = $(user_flags)
+$(analyze): analyze/%: %
+	$(Q)$(CC) $(flags) -O0 -fanalyzer -Werror -S -o /dev/null $<
+
+HOSTILE ?= 10
+.PHONY: hostile
+hostile:
+	$(Q)HOSTILE=$(HOSTILE) scripts/test tests/test_malformed.py \
+		tests/test_hostile.py
 
 clean:
 	$(Q)rm -rf $(BUILD)

@@ -21,6 +21,9 @@ extern char boot_dtb_end[]; /* boot/entry.S: a larger tree was cut */
 /* The interrupt number of "external, S-mode" at a hart's controller. */
 #define IRQ_S_EXTERNAL 9
 
+/* Counts a second: for the fastest sampling clock, with some to spare. */
+#define TIMEBASE_MIN 100000
+
 /* What is known of the harts while the tree is being read. */
 static uint32_t intc[HART_MAX]; /* phandles of their interrupt controllers */
 static uint32_t *next_intc; /* where the next one's belongs; NULL: nowhere */
@@ -56,11 +59,12 @@ found_device(const struct node *n, uint64_t *address)
 static void
 found_virtio(const struct node *n)
 {
+	uint64_t pa = fdt_pair(fdt_prop(n, "reg"), 0);
 	unsigned int i = machine.nvirtio;
 
-	if (i == VIRTIO_MAX)
+	if (i == VIRTIO_MAX || pa > UINT32_MAX)
 		return;
-	machine.virtio[i].address = fdt_pair(fdt_prop(n, "reg"), 0);
+	machine.virtio[i].address = pa;
 	machine.virtio[i].irq = fdt_cell(fdt_prop(n, "interrupts"), 0);
 	machine.nvirtio++;
 }
@@ -201,8 +205,9 @@ check_machine(void)
 		panic("device tree: no hart");
 	if (!machine.memory_end)
 		panic("device tree: no memory where the kernel lies");
-	if (!machine.timebase)
-		panic("device tree: no timebase-frequency");
+	if (machine.timebase < TIMEBASE_MIN || machine.timebase > UINT32_MAX)
+		panic("device tree: timebase-frequency is %lu",
+		      machine.timebase);
 	if (!machine.uart)
 		panic("device tree: no ns16550a serial port");
 	if (!machine.plic)

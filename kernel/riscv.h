@@ -8,6 +8,7 @@
 #define SSTATUS_SIE      0x2    /* interrupts are enabled in S-mode */
 #define SSTATUS_SPIE     0x20   /* SIE as it was before the trap */
 #define SSTATUS_SPP      0x100  /* the trap came from S-mode */
+#define SSTATUS_VS       0x600  /* state of the vector registers: never on */
 #define SSTATUS_FS       0x6000 /* state of the floating-point registers */
 #define SSTATUS_FS_CLEAN 0x4000
 #define SSTATUS_FS_DIRTY 0x6000

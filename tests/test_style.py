@@ -19,6 +19,7 @@ SHELL = [f for f in (ROOT / "scripts").iterdir() if f.is_file()]
 SHELL = sorted(f for f in SHELL if f.read_text().startswith("#!/bin/sh"))
 TEXTS = ("*.[chS]", "*.py", "*.sh", "*.md", "*.ld", "*.[1-9]", "Makefile")
 CLANG_FORMAT = 14  # the version whose layout is the reference
+ANALYZER = 12  # GCC's, whose findings have been answered
 ELSEWHERE = {"mandoc.1"}  # pages that aren't ours
 
 # What it can't know: that asm sets its outputs and reads headers, where the
@@ -68,6 +69,18 @@ def test_cppcheck_finds_nothing() -> None:
         *(f"--suppress={finding}" for finding in CPPCHECK_MISTAKES),
         *("kernel", "debug", "lib", "user", "examples"),
     )
+
+
+def test_the_compiler_finds_nothing() -> None:
+    """Its findings differ from version to version."""
+    command = ["make", "-s", "print-CC"]
+    compiler = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    need(compiler.stdout.strip())
+    command = [compiler.stdout.strip(), "-dumpversion"]
+    version = subprocess.run(command, capture_output=True, text=True).stdout
+    if version.partition(".")[0] != str(ANALYZER):
+        pytest.skip(f"not GCC {ANALYZER}")
+    silent("make", "-s", "analyze")
 
 
 def test_shellcheck_finds_nothing() -> None:

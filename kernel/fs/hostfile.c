@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "../proc/proc.h"
+#include "../syscall.h"
 #include "hostfs.h"
 #include "walk.h"
 
@@ -260,6 +262,9 @@ next_entry(struct hostopen *o, struct dirent *de)
 	length = p9_number(e + fixed - 2, 'w');
 	if (length > NAME_MAX_LEN || length > o->size - o->at - fixed)
 		return -EIO;
+	if (length == 0 || memchr(e + fixed, '/', length) != NULL ||
+	    memchr(e + fixed, '\0', length) != NULL)
+		return -EIO; /* it could lead out of the directory */
 	de->d_ino = p9_number(e + 5, 'q');
 	de->d_type = e[0] & QTDIR ? DT_DIR : DT_REG;
 	memcpy(de->d_name, e + fixed, length);
@@ -282,10 +287,10 @@ hostfile_readdir(struct vnode *, struct file *f, off_t *cookie,
 		o->position = 0;
 		o->next = o->at = o->size = 0;
 	}
-	do
-		r = next_entry(o, de);
-	while (r > 0 &&
-	       (o->position <= *cookie - DIR_COOKIE || is_dots(de->d_name)));
+	while ((r = next_entry(o, de)) > 0 &&
+	       (o->position <= *cookie - DIR_COOKIE || is_dots(de->d_name)))
+		if (signal_pending()) /* who knows when it ends */
+			return -ERESTART;
 	*cookie = o->position + DIR_COOKIE;
 	return r;
 }

@@ -21,9 +21,11 @@
 #include "../thread.h"
 
 #define VERSION  "9P2000.L"
-#define HEADER   7  /* size, type, tag */
-#define COUNTED  11 /* a reply's part before its data: with their count */
-#define OVERHEAD 24 /* what a read or a write adds to its data, at most */
+#define HEADER   7      /* size, type, tag */
+#define TAG      0      /* of all requests but P9_VERSION, there being one.. */
+#define NOTAG    0xffff /* ..at a time, and of that */
+#define COUNTED  11     /* a reply's part before its data: with their count */
+#define OVERHEAD 24     /* what a read or a write adds to its data, at most */
 
 enum { RLERROR = 7 };
 
@@ -103,7 +105,7 @@ make_request(enum p9_type type, size_t extra, const char *send, va_list args)
 	}
 	put(request, at - request + extra, 'd');
 	put(request + 4, type, 'b');
-	put(request + 5, type == P9_VERSION ? 0xffff : 0, 'w'); /* the tag */
+	put(request + 5, type == P9_VERSION ? NOTAG : TAG, 'w');
 	return at - request;
 }
 
@@ -170,7 +172,8 @@ parse(enum p9_type type, size_t size, struct p9_data *data, uint64_t *reply,
 	const uint8_t *at = answer + HEADER, *end = answer + size;
 	uint64_t wanted = type + 1u;
 
-	if (size < HEADER || p9_number(answer, 'd') > size)
+	if (size < HEADER || p9_number(answer, 'd') > size ||
+	    p9_number(answer + 5, 'w') != p9_number(request + 5, 'w'))
 		return -EIO;
 	if (p9_number(answer + 4, 'b') == RLERROR && size >= HEADER + 4)
 		return errno_of(p9_number(at, 'd'));

@@ -257,11 +257,11 @@ sys_fstat(const unsigned long *arg)
 static ssize_t
 read_entries(struct file *f, uintptr_t buf, size_t size)
 {
-	struct dirent de = {.d_ino = 0};
 	struct vnode *v = f->vnode;
 	size_t done = 0;
 
-	while (size - done >= sizeof de) {
+	while (size - done >= sizeof(struct dirent)) {
+		struct dirent de = {.d_name = ""}; /* all of it is zero */
 		off_t cookie = f->offset;
 		int r = cookie < DIR_COOKIE
 			    ? vfs_dots(v, &cookie, &de)

@@ -289,8 +289,10 @@ start_program(const char *path, struct aspace *as, const struct args *args,
 	current->tf = (struct trapframe){
 	    .sepc = entry,
 	    .sp = vector_address(args),
-	    /* With FS off: its first use clears the registers. */
-	    .sstatus = (sstatus & ~(SSTATUS_SPP | SSTATUS_FS | SSTATUS_SUM)) |
+	    /* With FS off: its first use clears the registers. The firmware
+	     * may have left VS on. */
+	    .sstatus = (sstatus & ~(SSTATUS_SPP | SSTATUS_FS | SSTATUS_VS |
+				    SSTATUS_SUM)) |
 		       SSTATUS_SPIE,
 	};
 }

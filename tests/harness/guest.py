@@ -33,6 +33,8 @@ MACHINES = {
     "8": Machine(harts=8, icount=6, **_SAFE),
     "free": Machine(harts=4, **_SAFE),
     "no-sstc": Machine(harts=4, icount=6, cpu="sstc=off", **_SAFE),
+    # With registers that the kernel doesn't know of.
+    "vector": Machine(harts=4, icount=6, cpu="v=true", **_SAFE),
     # With more instructions from tick to tick, for fast sampling clocks.
     "fine-1": Machine(harts=1, icount=3, **_SAFE),
     "fine-2": Machine(harts=2, icount=3, **_SAFE),

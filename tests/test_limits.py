@@ -1,0 +1,103 @@
+"""Limits that the host sets: a share that is full or read-only, a flood of
+output, no input. Those of the guest: guest/limits.c.
+"""
+
+from __future__ import annotations
+
+import copy
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import image
+from harness.guest import MACHINES, Guest, Images
+
+FLOOD = 3_000_000  # bytes
+
+
+def around(images: Images, folder: Path, script: str) -> Guest:
+    """A machine whose QEMU is started by a script: exec "$qemu" "$@"."""
+    wrapper = folder / "qemu"
+    wrapper.write_text(f"#!/bin/sh\nqemu={images.qemu}\n{script}\n")
+    wrapper.chmod(0o755)
+    others = copy.copy(images)
+    others.qemu = str(wrapper)
+    return Guest(others, MACHINES["4"])
+
+
+@pytest.fixture
+def share(tmp_path: Path) -> Path:
+    folder = tmp_path / "share"
+    folder.mkdir()
+    return folder
+
+
+def test_read_only_share(images: Images, tmp_path: Path, share: Path) -> None:
+    """Each attempt to change something says so; reading goes on."""
+    (share / "file").write_text("text\n")
+    script = """for a do shift; case $a in
+local,path=*) a=$a,readonly=on ;;
+esac; set -- "$@" "$a"; done; exec "$qemu" "$@" """
+    commands = ("echo x >/host/new", "echo x >>/host/file", "rm /host/file")
+    commands += ("mkdir /host/dir", "mv /host/file /host/name")
+    guest = around(images, tmp_path, script)
+    result = guest("\n".join(commands) + "\ncat /host/file", share=str(share))
+    assert result.out == "text\n"
+    errors = result.err.splitlines()
+    assert len(errors) == len(commands)
+    assert all("Read-only file system" in line for line in errors), errors
+
+
+def test_file_size_limit_of_the_host(
+    images: Images, tmp_path: Path, share: Path
+) -> None:
+    """EFBIG, and the file has what was written before."""
+    guest = around(images, tmp_path, "trap '' XFSZ; ulimit -f 200\nexec \"$qemu\" \"$@\"")
+    result = guest("yes | head -c 1000000 >/host/big; echo $?", share=str(share))
+    assert "File too large" in result.err
+    assert (share / "big").stat().st_size in (200 * 512, 200 * 1024)
+
+
+def test_full_share(images: Images, tmp_path: Path, share: Path) -> None:
+    """ENOSPC, and when something is removed there is room again."""
+    inside = f"mount -t tmpfs -o size=1m none {share}"
+    try:
+        subprocess.run(
+            ["unshare", "-rm", "sh", "-c", inside], check=True, capture_output=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("no file system can be mounted here, to be filled")
+    script = f'exec unshare -rm sh -c \'{inside} && exec "$@"\' - "$qemu" "$@"'
+    guest = around(images, tmp_path, script)
+    result = guest(
+        "cd /host; yes | head -c 3000000 >big; ls -l big\n"
+        "echo more >small; cat small; rm big; echo fits >new; cat new",
+        share=str(share),
+    )
+    assert "No space left on device" in result.err
+    assert result.out.splitlines()[-1] == "fits"
+
+
+@pytest.mark.parametrize("name", ["4", "free"])
+def test_flood(images: Images, name: str) -> None:
+    """As much as one likes, on both channels and from four processes, and no
+    byte is lost."""
+    each = FLOOD // 4
+    writers = f"yes | head -c {each} & yes | head -c {each} >&2 & "
+    result = Guest(images, MACHINES[name])(f"{writers}{writers}wait")
+    assert len(result.stdout) == len(result.stderr) == 2 * each
+    assert set(result.stdout) == set(b"y\n")
+
+
+def test_no_input() -> None:
+    """A shell with nobody at the terminal waits, as for one who thinks; only a
+    limit ends that."""
+    run = subprocess.run(
+        [str(image.ROOT / "scripts" / "run"), "--limit", "3", "--timeout", "120"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+    )
+    assert b"\ntally$ " in run.stdout.replace(b"\r", b"")
+    assert b"time limit reached" in run.stdout
+    assert run.returncode == 124
