@@ -5,6 +5,7 @@
 #   make qemu-gdb     the same, waiting for a debugger: make gdb, elsewhere
 #   make test         all tests
 #   make test-viewers profiles opened in gprof, pprof, speedscope, a browser
+#   make DEBUG=1 GOAL a kernel that checks itself, in build-debug/
 #   make size         the line budget
 #   make fmt          format the sources
 #   make check        look for mistakes in sources, scripts and manuals
@@ -18,7 +19,8 @@ MAKEFLAGS += -rR --no-print-directory
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
 
-BUILD ?= build
+# The debug build is beside the other.
+BUILD ?= $(if $(filter 1,$(DEBUG)),build-debug,build)
 CPUS ?= 4
 HARTS ?= $(CPUS)
 MEM ?= 256M
@@ -107,7 +109,7 @@ common := -std=gnu11 -O2 -g -Wall -Wextra -fno-common \
 # Libraries are picked by the architecture's plain name: compiling names the
 # parts that became extensions of their own since, linking must not.
 kernel_flags := $(common) -march=rv64imac_zicsr_zifencei -mabi=lp64 \
-	-ffreestanding -msmall-data-limit=0 -Ikernel
+	-ffreestanding -msmall-data-limit=0 -Ikernel -Idebug
 kernel_link := -march=rv64imac -mabi=lp64 -nostdlib -static -T linker.ld
 
 user_flags := $(common) -march=rv64imafdc_zicsr_zifencei -mabi=lp64d \
@@ -129,6 +131,12 @@ link_user = $(call say,LD,$@)mkdir -p $(@D) && $(CC) $(user_link) \
 
 kernel_src := $(wildcard boot/*.S boot/*.c kernel/*.c kernel/*.S \
 	kernel/*/*.c kernel/*/*.S debug/*.c lib/*.c lib/*.S)
+# The debug build has the checks of debug/checks, and the compiler's.
+ifeq ($(DEBUG),1)
+  kernel_flags += -DCHECKS
+  kernel_src += $(wildcard debug/checks/*.c)
+  sanitize := -fsanitize=undefined
+endif
 kernel_obj := $(kernel_src:%=$(BUILD)/%.o)
 kernel := $(BUILD)/kernel.elf
 
@@ -140,7 +148,9 @@ $(kernel): $(kernel_obj) linker.ld
 		-lgcc $(put)
 
 $(BUILD)/boot/%.o $(BUILD)/kernel/%.o $(BUILD)/debug/%.o $(BUILD)/lib/%.o: \
-	flags = $(kernel_flags)
+	flags = $(kernel_flags) $(sanitize)
+$(BUILD)/debug/checks/%.o: flags = $(kernel_flags)
+$(BUILD)/debug/checks/words.c.o: flags = $(kernel_flags) $(sanitize)
 $(BUILD)/boot/%.o: boot/% Makefile
 	$(compile)
 $(BUILD)/kernel/%.o: kernel/% Makefile
@@ -321,7 +331,7 @@ check:
 	$(Q)$(call optional,cppcheck)cppcheck -q --error-exitcode=1 \
 		--std=c11 --enable=warning,portability --inline-suppr \
 		$(cppcheck_off:%=--suppress=%) -U__ASSEMBLER__ \
-		-Iinclude -Ikernel \
+		-Iinclude -Ikernel -Idebug \
 		kernel debug lib user examples
 	$(Q)$(call optional,shellcheck)shellcheck -x $(shell_files)
 	$(Q)$(call optional,mandoc)mandoc -T lint -W warning $(manuals)
