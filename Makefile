@@ -4,6 +4,7 @@
 #   make qemu         boot to a shell; HARTS=4 (or CPUS=4), MEM=256M, EXTRA=DIR
 #   make qemu-gdb     the same, waiting for a debugger: make gdb, elsewhere
 #   make test         all tests
+#   make stress       everything at once, for ten minutes: STRESS_S, SEED
 #   make test-viewers profiles opened in gprof, pprof, speedscope, a browser
 #   make DEBUG=1 GOAL a kernel that checks itself, in build-debug/
 #   make size         the line budget
@@ -40,7 +41,7 @@ endif
 
 goals := $(or $(MAKECMDGOALS),all)
 building := $(filter-out clean fmt check size help gdb,$(goals))
-running := $(filter qemu qemu-gdb test test-viewers,$(goals))
+running := $(filter qemu qemu-gdb test test-viewers stress,$(goals))
 
 found = $(shell command -v $1 2>/dev/null)
 
@@ -276,7 +277,7 @@ GDB ?= $(notdir $(firstword $(call found,gdb-multiarch) \
 GDB_PORT ?= 1234
 run := scripts/run --harts $(HARTS) --mem $(MEM) $(if $(EXTRA),--extra $(EXTRA))
 
-.PHONY: qemu qemu-gdb gdb test test-viewers
+.PHONY: qemu qemu-gdb gdb test test-viewers stress
 qemu: all
 	$(Q)$(run)
 
@@ -293,6 +294,12 @@ test:
 
 test-viewers:
 	$(Q)scripts/test-viewers
+
+STRESS_S ?= 600
+SEED ?= $(shell date +%s)
+stress: all
+	$(Q)scripts/run --harts 8 --extra tests/hostile \
+		--timeout $$(($(STRESS_S) * 2 + 100)) -- 'stress $(STRESS_S) $(SEED)'
 
 # --- Looking after the sources -----------------------------------------------
 

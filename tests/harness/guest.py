@@ -40,7 +40,9 @@ MACHINES = {
     "fine-8": Machine(harts=8, icount=3, **_SAFE),
     "fine-no-sstc": Machine(harts=8, icount=3, cpu="sstc=off", **_SAFE),
     "free-1": Machine(harts=1, **_SAFE),
+    "free-2": Machine(harts=2, **_SAFE),
     "free-8": Machine(harts=8, **_SAFE),
+    "free-32M": Machine(harts=8, mem="32M", **_SAFE),
     "32M": Machine(harts=4, icount=6, mem="32M", **_SAFE),
     "2G": Machine(harts=4, icount=6, mem="2G", **_SAFE),
 }
