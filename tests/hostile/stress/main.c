@@ -216,13 +216,12 @@ keep_going(int n, long end)
 
 /* Wait for all; how many came to a bad end. Who doesn't come is named. */
 static int
-workers_wait(int n)
+workers_wait(int n, long end)
 {
-	long end = now_ns() + GRACE * NS_PER_S;
 	struct timespec nap = {.tv_nsec = 10 * NS_PER_MS};
 	int left = n, bad = 0, status;
 
-	while (left > 0 && now_ns() < end) {
+	while (left > 0 && now_ns() < end + GRACE * NS_PER_S) {
 		for (int i = 0; i < n; i++) {
 			struct worker *w = &workers[i];
 
@@ -275,7 +274,7 @@ all_at_once(long seconds)
 	if (scarce)
 		keep_going(n, end);
 	else
-		bad = workers_wait(n);
+		bad = workers_wait(n, end);
 	show_reports();
 	return bad;
 }
