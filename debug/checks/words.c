@@ -114,9 +114,10 @@ overflow_int(void)
 static void
 overflow_index(void)
 {
+	static volatile int i = 3;
 	int array[4] = {0};
-	volatile int i = 4;
 
+	i++;
 	i = array[i];
 }
 

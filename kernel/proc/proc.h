@@ -66,7 +66,7 @@ struct proc {
 	unsigned long sigpending; /* for any thread; read without the lock */
 	struct vnode *cwd;
 	mode_t umask;
-	char name[NAME_LEN];  /* the last part of what exec ran */
+	char name[NAME_LEN]; /* the last part of what exec ran */
 
 	/* Guards who sleeps on which word: threads.c. The timers' lock comes
 	 * after it, and before `lock`: an alarm sends a signal. */
