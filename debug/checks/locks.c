@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "layout.h"
 #include "lock.h"
@@ -29,7 +30,7 @@
 enum kind { MUTEX, SPIN1, SPIN5 };
 
 static const char *const kind_names[] = {
-    [MUTEX] = "mutex", [SPIN1] = "spinlock", [SPIN5] = "spinlock"};
+    [MUTEX] = "mutex ", [SPIN1] = "", [SPIN5] = ""};
 
 /* Locks of one name and kind. Never forgotten. */
 static struct lock_class {
@@ -113,9 +114,9 @@ place(void *pc)
 	const char *name = symbol_name((unsigned long)pc - 1, &offset);
 
 	if (name != NULL)
-		ksnprintf(p.text, sizeof(p.text), "%s+0x%lx", name, offset + 1);
+		snprintf(p.text, sizeof(p.text), "%s+0x%lx", name, offset + 1);
 	else
-		ksnprintf(p.text, sizeof(p.text), "%p", pc);
+		snprintf(p.text, sizeof(p.text), "%p", pc);
 	return p;
 }
 
@@ -152,12 +153,12 @@ describe(char *text, size_t size, unsigned int from, unsigned int to,
 	while (to != from && n < size) {
 		const struct step *s = &steps[came[to]][to];
 
-		n += ksnprintf(
-		    text + n, size - n,
-		    "\n  but %s %s was taken at %s, then %s %s at %s",
-		    kind_names[classes[came[to]].kind], classes[came[to]].name,
-		    place(s->taken).text, kind_names[classes[to].kind],
-		    classes[to].name, place(s->wanted).text);
+		n += snprintf(text + n, size - n,
+			      "\n  but %s%s taken at %s, then %s%s at %s",
+			      kind_names[classes[came[to]].kind],
+			      classes[came[to]].name, place(s->taken).text,
+			      kind_names[classes[to].kind], classes[to].name,
+			      place(s->wanted).text);
 		to = came[to];
 	}
 }
@@ -166,7 +167,7 @@ static void __attribute__((noreturn))
 wrong(const char *what, unsigned int class, void *pc, const struct held *h,
       const char *more)
 {
-	panic("%s: %s %s wanted at %s, with %s %s held, taken at %s%s", what,
+	panic("%s: %s%s wanted at %s, with %s%s held, taken at %s%s", what,
 	      kind_names[classes[class].kind], classes[class].name,
 	      place(pc).text, kind_names[classes[h->class].kind],
 	      classes[h->class].name, place(h->pc).text, more);

@@ -186,6 +186,7 @@ run_take(size_t n)
 		for (size_t i = 0; i < n; i++)
 			free_take(&p[i]);
 		nfree -= n;
+		check_pages_allocated(page_address(p), n);
 	}
 	spin_unlock(&page_lock);
 	return found == n ? p : NULL;
@@ -201,10 +202,7 @@ pages_alloc(size_t n)
 	p = run_take(n);
 	if (p == NULL && kstack_reclaim())
 		p = run_take(n);
-	if (p == NULL)
-		return NULL;
-	check_pages_allocated(page_address(p), n);
-	return page_address(p);
+	return p == NULL ? NULL : page_address(p);
 }
 
 void
