@@ -14,12 +14,12 @@ SEED = 1
 
 
 @pytest.mark.parametrize(
-    "machine, seconds",
+    "name, seconds",
     [("free-8", 60), ("free", 10), ("free-2", 10)],
     ids=lambda value: str(value),
 )
-def test_all_at_once(images: Images, machine: str, seconds: int) -> None:
-    guest = Guest(images, MACHINES[machine])
+def test_all_at_once(images: Images, name: str, seconds: int) -> None:
+    guest = Guest(images, MACHINES[name])
     assert_checks(guest(f"/bin/stress {seconds} {SEED}", extra=PROGRAMS))
 
 
