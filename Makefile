@@ -4,7 +4,9 @@
 #   make qemu         boot to a shell; HARTS=4 (or CPUS=4), MEM=256M, EXTRA=DIR
 #   make qemu-gdb     the same, waiting for a debugger: make gdb, elsewhere
 #   make test         all tests
+#   make stress       everything at once, for ten minutes: STRESS_S, SEED
 #   make test-viewers profiles opened in gprof, pprof, speedscope, a browser
+#   make DEBUG=1 GOAL a kernel that checks itself, in build-debug/
 #   make size         the line budget
 #   make fmt          format the sources
 #   make check        look for mistakes in sources, scripts and manuals
@@ -20,7 +22,8 @@ MAKEFLAGS += -rR --no-print-directory
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
 
-BUILD ?= build
+# The debug build is beside the other.
+BUILD ?= $(if $(filter 1,$(DEBUG)),build-debug,build)
 CPUS ?= 4
 HARTS ?= $(CPUS)
 MEM ?= 256M
@@ -40,7 +43,7 @@ endif
 
 goals := $(or $(MAKECMDGOALS),all)
 building := $(filter-out clean fmt check size help gdb hostile,$(goals))
-running := $(filter qemu qemu-gdb test test-viewers,$(goals))
+running := $(filter qemu qemu-gdb test test-viewers stress,$(goals))
 
 found = $(shell command -v $1 2>/dev/null)
 
@@ -109,7 +112,7 @@ common := -std=gnu11 -O2 -g -Wall -Wextra -fno-common \
 # Libraries are picked by the architecture's plain name: compiling names the
 # parts that became extensions of their own since, linking must not.
 kernel_flags := $(common) -march=rv64imac_zicsr_zifencei -mabi=lp64 \
-	-ffreestanding -msmall-data-limit=0 -Ikernel
+	-ffreestanding -msmall-data-limit=0 -Ikernel -Idebug
 kernel_link := -march=rv64imac -mabi=lp64 -nostdlib -static -T linker.ld
 
 user_flags := $(common) -march=rv64imafdc_zicsr_zifencei -mabi=lp64d \
@@ -131,6 +134,12 @@ link_user = $(call say,LD,$@)mkdir -p $(@D) && $(CC) $(user_link) \
 
 kernel_src := $(wildcard boot/*.S boot/*.c kernel/*.c kernel/*.S \
 	kernel/*/*.c kernel/*/*.S debug/*.c lib/*.c lib/*.S)
+# The debug build has the checks of debug/checks, and the compiler's.
+ifeq ($(DEBUG),1)
+  kernel_flags += -DCHECKS
+  kernel_src += $(wildcard debug/checks/*.c)
+  sanitize := -fsanitize=undefined
+endif
 kernel_obj := $(kernel_src:%=$(BUILD)/%.o)
 kernel := $(BUILD)/kernel.elf
 
@@ -142,7 +151,9 @@ $(kernel): $(kernel_obj) linker.ld
 		-lgcc $(put)
 
 $(BUILD)/boot/%.o $(BUILD)/kernel/%.o $(BUILD)/debug/%.o $(BUILD)/lib/%.o: \
-	flags = $(kernel_flags)
+	flags = $(kernel_flags) $(sanitize)
+$(BUILD)/debug/checks/%.o: flags = $(kernel_flags)
+$(BUILD)/debug/checks/words.c.o: flags = $(kernel_flags) $(sanitize)
 $(BUILD)/boot/%.o: boot/% Makefile
 	$(compile)
 $(BUILD)/kernel/%.o: kernel/% Makefile
@@ -268,7 +279,7 @@ GDB ?= $(notdir $(firstword $(call found,gdb-multiarch) \
 GDB_PORT ?= 1234
 run := scripts/run --harts $(HARTS) --mem $(MEM) $(if $(EXTRA),--extra $(EXTRA))
 
-.PHONY: qemu qemu-gdb gdb test test-viewers
+.PHONY: qemu qemu-gdb gdb test test-viewers stress
 qemu: all
 	$(Q)$(run)
 
@@ -285,6 +296,12 @@ test:
 
 test-viewers:
 	$(Q)scripts/test-viewers
+
+STRESS_S ?= 600
+SEED ?= $(shell date +%s)
+stress: all
+	$(Q)scripts/run --harts 8 --extra tests/hostile \
+		--timeout $$(($(STRESS_S) * 2 + 100)) -- 'stress $(STRESS_S) $(SEED)'
 
 # --- Looking after the sources -----------------------------------------------
 
@@ -323,7 +340,7 @@ check:
 	$(Q)$(call optional,cppcheck)cppcheck -q --error-exitcode=1 \
 		--std=c11 --enable=warning,portability --inline-suppr \
 		$(cppcheck_off:%=--suppress=%) -U__ASSEMBLER__ \
-		-Iinclude -Ikernel \
+		-Iinclude -Ikernel -Idebug \
 		kernel debug lib user examples
 	$(Q)$(call optional,shellcheck)shellcheck -x $(shell_files)
 	$(Q)$(call optional,mandoc)mandoc -T lint -W warning $(manuals)

@@ -8,7 +8,10 @@
  *   fault                    read from an address that isn't mapped
  *   overflow                 recurse until the kernel stack is full
  *   deadlock                 take a spinlock that this hart holds
+ *
+ * The debug build has more: CHECK_WORDS.
  */
+#include <checks.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -123,7 +126,7 @@ static const struct ctlword words[] = {
     {.name = "fault", .run = run_fault},
     {.name = "overflow", .run = run_overflow},
     {.name = "deadlock", .run = run_deadlock},
-    {0},
+    CHECK_WORDS, /* and {0} */
 };
 
 static ssize_t

@@ -1,6 +1,8 @@
 /* Spinlocks, wait queues, mutexes: see lock.h. */
 #include "lock.h"
 
+#include <checks.h>
+
 #include "clock.h"
 #include "print.h"
 #include "proc/proc.h"
@@ -37,6 +39,7 @@ spin_slowly(struct spinlock *lk, unsigned long sie, void *pc)
 static void
 release(struct spinlock *lk)
 {
+	check_spin_unlock(lk);
 	lk->hart = NULL;
 	__atomic_store_n(&lk->held, 0, __ATOMIC_RELEASE);
 }
@@ -46,6 +49,7 @@ spin_lock(struct spinlock *lk)
 {
 	unsigned long sie = level_raise(lk->mask);
 
+	check_spin_lock(lk, __builtin_return_address(0));
 	if (__atomic_exchange_n(&lk->held, 1, __ATOMIC_ACQUIRE)) {
 		spin_slowly(lk, sie, __builtin_return_address(0));
 		/* Were the call the last thing done here, gcc would make the
@@ -175,6 +179,7 @@ mutex_held(const struct mutex *m)
 void
 mutex_lock(struct mutex *m)
 {
+	check_mutex_lock(m, __builtin_return_address(0));
 	if (mutex_swap(m, 0, (unsigned long)current))
 		return;
 	assert(!mutex_held(m));
@@ -196,6 +201,7 @@ mutex_unlock(struct mutex *m)
 	struct waiter *first;
 	unsigned long owner;
 
+	check_mutex_unlock(m);
 	if (mutex_swap(m, (unsigned long)current, 0))
 		return;
 	assert(mutex_held(m));

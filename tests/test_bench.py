@@ -7,6 +7,12 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
+
+import image
+
+pytestmark = pytest.mark.skipif(image.DEBUG, reason="of the ordinary kernel")
+
 ROOT = Path(__file__).resolve().parents[1]
 BASELINE = ROOT / "tests" / "bench-baseline.json"
 

@@ -34,7 +34,7 @@ def with_options(images: Images, folder: Path, options: str) -> Images:
 @pytest.mark.machines("1", "2", "4", "8", "free", "no-sstc")
 def test_every_hart_runs(guest: Guest) -> None:
     """Each has taken an interrupt of its clock, and says where that was."""
-    result = guest("sleep 100", "limit", limit=2.0)
+    result = guest("sleep 100", "limit", limit=10.0)
     harts = re.findall(rb"hart (\d+): 0x[0-9a-f]{5,}", result.last_words)
     assert harts == [b"%d" % i for i in range(guest.machine.harts)]
 

@@ -193,11 +193,11 @@ sys_fcntl(const unsigned long *arg)
 {
 	int fd = arg[0], cmd = arg[1], value = arg[2], r = 0;
 	struct file *f = fd_get(fd);
-	/* A byte of its own, so it needs no lock. */
-	bool *cloexec = &current->proc->fds->cloexec[fd];
+	bool *cloexec; /* a byte of its own, so it needs no lock */
 
 	if (f == NULL)
 		return -EBADF;
+	cloexec = &current->proc->fds->cloexec[fd];
 	switch (cmd) {
 	case F_DUPFD:
 	case F_DUPFD_CLOEXEC:

@@ -10,6 +10,7 @@
  */
 #include "page.h"
 
+#include <checks.h>
 #include <string.h>
 
 #define CLASS_MIN 16
@@ -53,11 +54,13 @@ object_take(struct page *p)
 {
 	void *object = p->objects;
 
-	if (object != NULL)
+	if (object != NULL) {
 		p->objects = *(void **)object;
-	else
+		check_block_allocated(object, CLASS_MIN << p->class);
+	} else {
 		object = (char *)page_address(p) +
 			 (p->used * CLASS_MIN << p->class);
+	}
 	p->used++;
 	if (p->used == capacity(p->class))
 		list_remove(&p->link);
@@ -113,6 +116,7 @@ small_free(struct page *p, void *object)
 	spin_lock(&class->lock);
 	if (p->used == capacity(p->class))
 		list_append(&class->partial, &p->link);
+	check_block_freed(object, CLASS_MIN << p->class);
 	*(void **)object = p->objects;
 	p->objects = object;
 	p->used--;

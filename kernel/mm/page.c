@@ -13,6 +13,7 @@
  */
 #include "page.h"
 
+#include <checks.h>
 #include <string.h>
 
 #include "../hart.h"
@@ -108,6 +109,7 @@ page_alloc(void)
 	level_lower(sie);
 	if (page == NULL)
 		return kstack_reclaim() ? page_alloc() : NULL;
+	check_pages_allocated(page, 1);
 	page_of(page)->refs = 1;
 	return page;
 }
@@ -139,6 +141,7 @@ page_release(void *page)
 	unsigned long sie = level_raise(LEVEL1_MASK);
 	struct cache *c = this_cache();
 
+	check_pages_freed(page, 1);
 	if (c->n == CACHE_MAX)
 		cache_drain(c);
 	c->page[c->n++] = page;
@@ -183,6 +186,7 @@ run_take(size_t n)
 		for (size_t i = 0; i < n; i++)
 			free_take(&p[i]);
 		nfree -= n;
+		check_pages_allocated(page_address(p), n);
 	}
 	spin_unlock(&page_lock);
 	return found == n ? p : NULL;
@@ -204,10 +208,12 @@ pages_alloc(size_t n)
 void
 pages_free(void *pages, size_t n)
 {
-	if (n == 1)
+	if (n == 1) {
 		page_free(pages);
-	else
+	} else {
+		check_pages_freed(pages, n);
 		run_put(page_of(pages), n);
+	}
 }
 
 size_t

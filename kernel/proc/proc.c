@@ -117,6 +117,7 @@ proc_alloc(void)
 	fdtable_init(fds);
 	p->fds = fds;
 	p->lock = (struct spinlock)SPINLOCK5("process");
+	p->sleep_lock = (struct spinlock)SPINLOCK1("sleepers");
 	mutex_init(&p->profil_lock, "profil");
 	list_init(&p->children);
 	list_init(&p->sibling);

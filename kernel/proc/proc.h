@@ -66,8 +66,12 @@ struct proc {
 	unsigned long sigpending; /* for any thread; read without the lock */
 	struct vnode *cwd;
 	mode_t umask;
-	char name[NAME_LEN];  /* the last part of what exec ran */
-	struct list sleepers; /* who sleeps on which word: threads.c */
+	char name[NAME_LEN]; /* the last part of what exec ran */
+
+	/* Guards who sleeps on which word: threads.c. The timers' lock comes
+	 * after it, and before `lock`: an alarm sends a signal. */
+	struct spinlock sleep_lock;
+	struct list sleepers;
 
 	/* All threads' histogram. The sampler looks without the lock whether
 	 * there is one. */

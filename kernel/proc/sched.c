@@ -10,6 +10,8 @@
  * has the lock and finds a thread on the queue, asleep or dead knows that its
  * stack has been left.
  */
+#include <checks.h>
+
 #include "../clock.h"
 #include "../machine.h"
 #include "../mm/mm.h"
@@ -106,6 +108,7 @@ sched(void)
 	unsigned long saved = sched_lock.saved; /* this thread's own */
 
 	assert(sched_lock.hart == this_hart());
+	check_switch();
 	if (!list_empty(&runq)) {
 		next = container_of(runq.next, struct thread, run_link);
 		list_remove(&next->run_link);

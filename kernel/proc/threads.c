@@ -116,7 +116,7 @@ sys_gettid(const unsigned long *)
 
 /*
  * One who sleeps on a word. It is on that thread's stack; under the process's
- * lock from being listed to being woken.
+ * sleep_lock from being listed to being woken.
  */
 struct sleeper {
 	struct list link;
@@ -143,17 +143,17 @@ sys_futex_wait(const unsigned long *arg)
 	if (r < 0)
 		return r;
 	waitq_init(&s.wait);
-	spin_lock(&p->lock);
+	spin_lock(&p->sleep_lock);
 	list_append(&p->sleepers, &s.link);
-	spin_unlock(&p->lock);
+	spin_unlock(&p->sleep_lock);
 	r = copy_in(&value, s.word, sizeof(value));
 	if (r == 0 && value != (uint32_t)arg[1])
 		r = -EAGAIN;
-	spin_lock(&p->lock);
+	spin_lock(&p->sleep_lock);
 	while (r == 0 && !s.woken)
-		r = wait_until(&s.wait, &p->lock, deadline);
+		r = wait_until(&s.wait, &p->sleep_lock, deadline);
 	list_remove(&s.link);
-	spin_unlock(&p->lock);
+	spin_unlock(&p->sleep_lock);
 	return s.woken ? 0 : r;
 }
 
@@ -163,7 +163,7 @@ futex_wake(uintptr_t word, int count)
 	struct proc *p = current->proc;
 	int n = 0;
 
-	spin_lock(&p->lock);
+	spin_lock(&p->sleep_lock);
 	list_each_safe (struct sleeper, s, &p->sleepers, link) {
 		if (n == count)
 			break;
@@ -174,7 +174,7 @@ futex_wake(uintptr_t word, int count)
 		wake_all(&s->wait);
 		n++;
 	}
-	spin_unlock(&p->lock);
+	spin_unlock(&p->sleep_lock);
 	return n;
 }
 

@@ -83,10 +83,10 @@ time_sleep(uint64_t deadline)
 	int r = 0;
 
 	waitq_init(&nothing);
-	spin_lock(&p->lock);
+	spin_lock(&p->sleep_lock);
 	while (r == 0)
-		r = wait_until(&nothing, &p->lock, deadline);
-	spin_unlock(&p->lock);
+		r = wait_until(&nothing, &p->sleep_lock, deadline);
+	spin_unlock(&p->sleep_lock);
 	return r;
 }
 

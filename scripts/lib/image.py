@@ -19,7 +19,9 @@ from pathlib import Path
 from typing import Iterator, Optional
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILD = ROOT / "build"
+# DEBUG=1 in the environment: the debug build, here and for make.
+DEBUG = os.environ.get("DEBUG") == "1"
+BUILD = ROOT / ("build-debug" if DEBUG else "build")
 BLOCK = 512  # bytes in a block of a tar archive
 
 

@@ -25,8 +25,9 @@ from .stacks import Programs, Stacks
 
 ME = "tally-convert"
 ROOT = Path(__file__).resolve().parents[3]
-KERNEL = ROOT / "build" / "kernel.elf"
-BIN = ROOT / "build" / "bin"
+BUILD = ROOT / ("build-debug" if os.environ.get("DEBUG") == "1" else "build")
+KERNEL = BUILD / "kernel.elf"
+BIN = BUILD / "bin"
 STATUS_ERROR, STATUS_USAGE = 1, 2
 
 # Outputs, and how the names of their files end.

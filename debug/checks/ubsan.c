@@ -1,0 +1,70 @@
+/*
+ * What the compiler calls where it finds undefined behaviour
+ * (-fsanitize=undefined): each of these panics, with the place in the source.
+ * The names and what they are given are the compiler's; the first argument
+ * begins with the place, and nothing more is needed of it, mostly.
+ */
+#include <stdint.h>
+
+#include "print.h"
+
+struct place {
+	const char *file;
+	uint32_t line, column;
+};
+
+struct mismatch {
+	struct place at;
+	const void *type;
+	unsigned char log_alignment;
+	unsigned char access;
+};
+
+static void __attribute__((noreturn))
+undefined(const struct place *at, const char *what)
+{
+	panic("undefined behaviour: %s at %s:%u", what, at->file, at->line);
+}
+
+#define HANDLER(name, what)                                 \
+	void __ubsan_handle_##name(const struct place *at); \
+	void __ubsan_handle_##name(const struct place *at)  \
+	{                                                   \
+		undefined(at, what);                        \
+	}
+
+HANDLER(add_overflow, "addition overflows")
+HANDLER(sub_overflow, "subtraction overflows")
+HANDLER(mul_overflow, "multiplication overflows")
+HANDLER(negate_overflow, "negation overflows")
+HANDLER(divrem_overflow, "division overflows or is by zero")
+HANDLER(shift_out_of_bounds, "shift out of range")
+HANDLER(out_of_bounds, "index out of bounds")
+HANDLER(vla_bound_not_positive, "array of no length")
+HANDLER(pointer_overflow, "pointer overflows")
+HANDLER(load_invalid_value, "value out of its type's range")
+HANDLER(builtin_unreachable, "what can't be reached is")
+HANDLER(missing_return, "function without a value returns")
+HANDLER(invalid_builtin, "builtin function of zero")
+HANDLER(nonnull_arg, "null pointer as argument")
+
+/* A pointer that is null, misaligned, or to something too small. */
+void __ubsan_handle_type_mismatch_v1(const struct mismatch *m, uintptr_t p);
+
+void
+__ubsan_handle_type_mismatch_v1(const struct mismatch *m, uintptr_t p)
+{
+	if (p == 0)
+		undefined(&m->at, "null pointer used");
+	if (p & ((1UL << m->log_alignment) - 1))
+		undefined(&m->at, "misaligned pointer used");
+	undefined(&m->at, "pointer to something too small used");
+}
+
+void __ubsan_handle_nonnull_return_v1(const void *what, const struct place *at);
+
+void
+__ubsan_handle_nonnull_return_v1(const void *, const struct place *at)
+{
+	undefined(at, "null pointer returned");
+}

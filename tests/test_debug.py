@@ -1,0 +1,82 @@
+"""The debug build, DEBUG=1: each of its checks finds what it is for.
+
+/dev/ktest has words there that do what must not be. A part of the other tests
+runs on that kernel here; `make test DEBUG=1` runs them all.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import image
+from harness.checks import failures
+from harness.guest import Guest
+
+TESTS = Path(__file__).parent
+
+#: What /dev/ktest is told, and how the panic's message begins.
+WORDS = {
+    "lockorder": "lock order: ktest first wanted at lockorder+",
+    "locklevel": "lock level: spinlock ktest first is of level 1",
+    "locktwice": "two locks of one name: ktest twin",
+    "sleeplock": "sleep under a spinlock: ktest first, taken at sleeplock+",
+    "mutexunderspin": "sleep under a spinlock: mutex ktest wanted",
+    "useafterfree": "written after free: ",
+    "useafterpagefree": "written after free: ",
+    "freetwice": "freed twice: ",
+    "overflow-int": "undefined behaviour: addition overflows at debug/",
+    "overflow-index": "undefined behaviour: index out of bounds at debug/",
+}
+
+#: Guest programs that take many locks, and much memory.
+PROGRAMS = ["files", "pipes", "processes", "programs", "signals", "threads"]
+
+
+def run(command: str, *options: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        ["scripts/run", *options, "--timeout", "300", "--", command],
+        cwd=image.ROOT,
+        env={**os.environ, "DEBUG": "1"},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_check(word: str) -> None:
+    result = run(f"echo {word} >/dev/ktest", "--icount", "6")
+    assert result.returncode == 125, result.stderr
+    assert f"panic: {WORDS[word]}" in result.stderr
+
+
+def test_lock_order_names_both_orders() -> None:
+    lines = run("echo lockorder >/dev/ktest", "--icount", "6").stderr.splitlines()
+    (at,) = [i for i, line in enumerate(lines) if "panic: " in line]
+    assert "with ktest second held, taken at lockorder+" in lines[at]
+    assert "but ktest first taken at lockorder+" in lines[at + 1]
+    assert "then ktest second at lockorder+" in lines[at + 1]
+
+
+@pytest.mark.skipif(image.DEBUG, reason="there they are")
+def test_the_words_are_of_the_debug_build_only(guest: Guest) -> None:
+    results = guest.batch(f"echo {word} >/dev/ktest" for word in WORDS)
+    assert all("Invalid argument" in result.err for result in results)
+
+
+def test_guest_programs() -> None:
+    result = run(
+        "; ".join(f"/bin/{program}; echo ==" for program in PROGRAMS),
+        *("--icount", "6", "--extra", str(TESTS / "guest")),
+    )
+    assert result.returncode == 0, result.stderr
+    for program, text in zip(PROGRAMS, result.stdout.split("==\n")):
+        assert failures(text) == [], program
+
+
+def test_stress() -> None:
+    result = run("stress 20 1", "--harts", "8", "--extra", str(TESTS / "hostile"))
+    assert (result.returncode, failures(result.stdout)) == (0, []), result.stderr
