@@ -121,8 +121,8 @@ def landmarks(kernel: Code) -> Iterator[tuple[str, int]]:
         where = kernel.function(address)
         if where == "context_switch" and code & 0xFFFFF == LOAD_RA_FROM_A1:
             yield "switch", address
-        if code == WFI:
-            yield ("nap" if where == "clock_nap" else "sleep"), address
+        if code == WFI and where != "clock_nap":
+            yield "sleep", address
         if code == SRET:
             yield ("user_return" if where == "exit_user" else "kernel_return"), address
     for change in sie_changes(kernel):

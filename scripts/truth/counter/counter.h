@@ -21,7 +21,7 @@
 
 /* An instruction's address in one program, and how often it was executed. */
 struct site {
-	double counted;    /* what a sampler can see */
+	uint64_t counted;  /* what a sampler can see */
 	uint64_t left_out; /* in timer interrupts */
 	uint64_t charged;  /* in user mode, with the kernel's before it */
 };

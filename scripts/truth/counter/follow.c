@@ -15,23 +15,12 @@ struct thread {
 	uint64_t name; /* where the kernel saves its registers */
 	unsigned int program;
 	unsigned int depth;
-	bool left_out[NESTED]; /* what is executed at this depth */
-	bool pays;             /* profil's share of a timer interrupt's work */
-	uint64_t kernel;       /* counted since it left user mode */
-	struct site *last;     /* in user mode */
-};
-
-/*
- * QEMU runs several harts in turns. A hart waits for its next turn at the
- * instruction that it has come to, and that is where a sample finds it; the
- * instructions of a turn share the time of the wait, each of them alike.
- * Times are counted in instructions of all harts.
- */
-struct turn {
-	uint64_t began;
-	uint64_t length; /* instructions executed, counted or not */
-	struct site **sites;
-	size_t n, room;
+	bool left_out[NESTED];       /* what is executed at this depth */
+	uint64_t waited[NESTED + 1]; /* for what each of them interrupted */
+	struct site *interrupted;    /* the last before a trap */
+	bool pays;         /* profil's share of a timer interrupt's work */
+	uint64_t kernel;   /* counted since it left user mode */
+	struct site *last; /* in user mode */
 };
 
 struct hart {
@@ -49,9 +38,15 @@ struct hart {
 	bool sampled; /* with a sample */
 	uint64_t masked_from;
 	unsigned int masked_for;
-	struct turn turn;
-	struct site *naps; /* in a wfi that a lock's holder is waited for in */
-	uint64_t asleep;   /* since so many instructions of all harts */
+	/*
+	 * QEMU runs several harts in turns. Between its turns a hart is at the
+	 * instruction that it has come to, and there a sample finds it. So that
+	 * time is counted for this instruction, in instructions of the others,
+	 * once it is executed: after the interrupts that come before it.
+	 */
+	uint64_t left; /* when its last turn ended */
+	uint64_t waited;
+	bool asleep; /* in a wfi, with nothing to do */
 };
 
 struct window windows[WINDOWS];
@@ -61,38 +56,16 @@ static struct thread threads[THREADS];
 static struct hart harts[HARTS];
 static unsigned int hart_now;
 static uint64_t executed_by_all;
-static bool in_turns; /* there are several harts */
 static bool counting;
 
 /* --- Counting --- */
 
+/* An instruction executed, and the wait for it. */
 static void
 count(struct hart *h, struct site *s)
 {
-	struct turn *t = &h->turn;
-
-	if (!in_turns) {
-		s->counted++;
-		return;
-	}
-	if (t->n == t->room) {
-		t->room = t->room ? 2 * t->room : 4096;
-		t->sites = realloc(t->sites, t->room * sizeof(*t->sites));
-		if (t->sites == NULL)
-			die("no memory");
-	}
-	t->sites[t->n++] = s;
-}
-
-/* A turn is over, and what it lasted with the wait after it is known. */
-static void
-turn_over(struct turn *t, uint64_t lasted)
-{
-	for (size_t i = 0; i < t->n; i++)
-		t->sites[i]->counted += (double)lasted / t->length;
-	t->n = 0;
-	t->length = 0;
-	t->began = executed_by_all;
+	s->counted += 1 + h->waited;
+	h->waited = 0;
 }
 
 /* Each instruction, before it is counted. */
@@ -101,11 +74,8 @@ executes(void)
 {
 	struct hart *h = &harts[hart_now];
 
-	if (h->naps != NULL && counting)
-		h->naps->counted += executed_by_all - h->asleep;
-	h->naps = NULL;
 	executed_by_all++;
-	h->turn.length++;
+	h->asleep = false;
 	return h;
 }
 
@@ -114,6 +84,7 @@ count_site(struct hart *h, struct site *s, bool out)
 {
 	if (out) {
 		s->left_out++;
+		h->waited = 0;
 	} else {
 		count(h, s);
 		h->thread->kernel++;
@@ -237,8 +208,6 @@ at_hold(struct hart *h)
 
 	(void)h;
 	counting = ++calls == 2;
-	for (int i = 0; i < HARTS; i++)
-		turn_over(&harts[i].turn, harts[i].turn.length);
 }
 
 /* trap_vector */
@@ -252,6 +221,9 @@ at_trap(struct hart *h)
 		decide(h, false);
 	if (t->depth == NESTED)
 		die("traps nest too deep");
+	t->interrupted = h->last;
+	t->waited[t->depth] = h->waited;
+	h->waited = 0;
 	t->left_out[t->depth++] = out;
 	h->undecided = !out;
 	mask(h, 0);
@@ -263,6 +235,9 @@ at_in_exit(struct hart *h)
 {
 	struct thread *t = h->thread;
 
+	if (counting && t->depth > 1 && !t->left_out[t->depth - 2])
+		t->interrupted->counted += t->waited[t->depth - 1];
+	t->waited[t->depth - 1] = 0;
 	if (t->depth > 1) {
 		t->left_out[0] = t->left_out[t->depth - 1];
 		t->depth = 1;
@@ -341,21 +316,22 @@ at_new_thread(struct hart *h)
 	h->thread->pays = false;
 }
 
-/* A wfi: what it waits for isn't its turn. */
+/* A wfi, but clock_nap's, which waits for a lock's holder: that is work. */
 static void
 at_sleep(struct hart *h, uint64_t at)
 {
 	(void)at;
-	turn_over(&h->turn, h->turn.length);
+	h->asleep = true;
 }
 
-/* That in clock_nap. */
+/* After a trap: what had been waited for before it. */
 static void
-at_nap(struct hart *h, uint64_t at)
+go_on(struct hart *h)
 {
-	at_sleep(h, at);
-	h->naps = h->last;
-	h->asleep = executed_by_all;
+	struct thread *t = h->thread;
+
+	h->waited = t->waited[t->depth];
+	t->waited[t->depth] = 0;
 }
 
 /* The exit's sret */
@@ -363,6 +339,7 @@ static void
 at_user_return(struct hart *h, uint64_t at)
 {
 	h->thread->depth = 0;
+	go_on(h);
 	unmasked(h, at);
 }
 
@@ -371,6 +348,7 @@ at_kernel_return(struct hart *h, uint64_t at)
 {
 	if (h->thread->depth > 0)
 		h->thread->depth--;
+	go_on(h);
 	unmasked(h, at);
 }
 
@@ -399,7 +377,6 @@ static const struct landmark {
     {"sample", at_sample, NULL},
     {"new_thread", at_new_thread, NULL},
     {"sleep", NULL, at_sleep},
-    {"nap", NULL, at_nap},
     {"user_return", NULL, at_user_return},
     {"kernel_return", NULL, at_kernel_return},
     {"unmasked", NULL, unmasked},
@@ -456,6 +433,7 @@ switched(unsigned int vcpu, uint32_t info, uint64_t address, void *udata)
 			t = threads;
 	t->name = address;
 	harts[hart_now].thread = t;
+	harts[hart_now].waited = 0;
 }
 
 void
@@ -468,16 +446,15 @@ follow_init(void)
 void
 follow_hart(unsigned int hart)
 {
-	struct turn *t;
+	struct hart *h;
 
 	if (hart >= HARTS)
 		die("there are too many harts");
 	if (hart == hart_now)
 		return;
-	in_turns = true;
+	harts[hart_now].left = executed_by_all;
 	hart_now = hart;
-	t = &harts[hart].turn;
-	if (t->length)
-		turn_over(t, executed_by_all - t->began);
-	t->began = executed_by_all;
+	h = &harts[hart];
+	if (!h->asleep)
+		h->waited += executed_by_all - h->left;
 }

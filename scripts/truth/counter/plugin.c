@@ -185,11 +185,11 @@ write_result(qemu_plugin_id_t id, void *udata)
 			struct site *s = &p->sites[(at - p->start) / 2];
 
 			if (s->counted || s->left_out || s->charged)
-				fprintf(f, "site %u %lx %.3f %lu %lu\n", i, at,
+				fprintf(f, "site %u %lx %lu %lu %lu\n", i, at,
 					s->counted, s->left_out, s->charged);
 		}
 	}
-	fprintf(f, "elsewhere %.3f\n", elsewhere.counted);
+	fprintf(f, "elsewhere %lu\n", elsewhere.counted);
 	for (struct window *w = windows; w->times; w++)
 		fprintf(f, "masked %lx %lx %d %u %lu\n", w->from, w->to,
 			w->sampler, w->longest, w->times);

@@ -109,6 +109,23 @@ forkexec(void)
 	}
 }
 
+/* --- pipe: a byte into it and out again --- */
+
+static int own[2];
+
+static void
+pipe_pass(void)
+{
+	char c = 'x';
+
+	if (own[1] == 0 && pipe(own) < 0)
+		die("no pipe");
+	for (int i = 0; i < 1000; i++) {
+		write(own[1], &c, 1);
+		read(own[0], &c, 1);
+	}
+}
+
 /* --- pingpong: two processes and two pipes --- */
 
 static int ping[2], pong[2];
@@ -311,6 +328,7 @@ const struct workload workloads[] = {
     {"levels", levels, NULL, false},
     {"console", console, NULL, false},
     {"forkexec", forkexec, NULL, true},
+    {"pipe", pipe_pass, NULL, true},
     {"pingpong", pingpong, pingpong_start, false},
     {"faults", faults, NULL, true},
     {"instep", instep, NULL, true},
