@@ -5,6 +5,7 @@
 
 #define STEP  (64 * 1024) /* bytes */
 #define SPARE 100         /* pages: more than commands leave behind */
+#define LEFT  200         /* about what files leave to others */
 
 static char buf[STEP];
 
@@ -93,6 +94,26 @@ test_given_back(void)
 	CHECK(pages_free() == before, "and no page is lost");
 }
 
+/* What a file far from its start takes is a table as large as memory. */
+static void
+test_holes(void)
+{
+	uint64_t before = pages_free();
+	int fd = open("holes", O_RDWR | O_CREAT, 0666);
+	bool kept = true;
+
+	for (int shift = 24; shift < 40; shift++) {
+		pwrite(fd, "x", 1, (off_t)1 << shift);
+		kept &= pages_free() >= LEFT;
+	}
+	CHECK_ERRNO(pwrite(fd, "x", 1, (off_t)1 << 39), ENOSPC,
+		    "a hole too large for memory is ENOSPC");
+	CHECK(kept, "holes leave memory to programs");
+	close(fd);
+	unlink("holes");
+	CHECK(pages_free() == before, "and give back what they took");
+}
+
 int
 main(void)
 {
@@ -108,6 +129,7 @@ main(void)
 	CHECK(fill(fd) > 0 && close(fd) == 0 && unlink("first") == 0,
 	      "make and remove a file");
 	test_given_back();
+	test_holes();
 	fd = open("big", O_RDWR | O_CREAT, 0666);
 	size = fill(fd);
 	test_full(fd, size);
