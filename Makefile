@@ -5,6 +5,8 @@
 #   make qemu-gdb     the same, waiting for a debugger: make gdb, elsewhere
 #   make test         all tests
 #   make stress       everything at once, for ten minutes: STRESS_S, SEED
+#   make fuzz         hostile system calls at random; SEED=1, CALLS=10000000,
+#                     HARTS=4, ICOUNT=6 (ICOUNT= runs free), ROUND=, V=1
 #   make test-viewers profiles opened in gprof, pprof, speedscope, a browser
 #   make DEBUG=1 GOAL a kernel that checks itself, in build-debug/
 #   make size         the line budget
@@ -43,7 +45,7 @@ endif
 
 goals := $(or $(MAKECMDGOALS),all)
 building := $(filter-out clean fmt check size help gdb hostile,$(goals))
-running := $(filter qemu qemu-gdb test test-viewers stress,$(goals))
+running := $(filter qemu qemu-gdb test test-viewers stress fuzz,$(goals))
 
 found = $(shell command -v $1 2>/dev/null)
 
@@ -302,6 +304,17 @@ SEED ?= $(shell date +%s)
 stress: all
 	$(Q)scripts/run --harts 8 --extra tests/hostile \
 		--timeout $$(($(STRESS_S) * 2 + 100)) -- 'stress $(STRESS_S) $(SEED)'
+
+# A case that was found: the same SEED, HARTS and ICOUNT; or only its ROUND.
+fuzz: SEED := $(if $(filter file,$(origin SEED)),1,$(SEED))
+CALLS ?= $(if $(ROUND),1,10000000)
+ICOUNT ?= 6
+.PHONY: fuzz
+fuzz:
+	$(Q)scripts/run --harts $(HARTS) --mem $(MEM) \
+		$(if $(ICOUNT),--icount $(ICOUNT)) --extra tests/hostile -- \
+		'fuzz -s $(SEED) -n $(CALLS) $(if $(ROUND),-r $(ROUND)) \
+		$(if $(V),-v)'
 
 # --- Looking after the sources -----------------------------------------------
 

@@ -1,6 +1,6 @@
 /*
  * /dev/ktest: makes the kernel do what it never should, or what a profile is
- * to show. For tests and courses; only written, one line at a time:
+ * to show. For tests and courses; written one line at a time:
  *
  *   spin LEVEL MICROSECONDS  run at level 0, 1 or 5 for that long, in the
  *                            function ktest_spin_levelN
@@ -8,6 +8,11 @@
  *   fault                    read from an address that isn't mapped
  *   overflow                 recurse until the kernel stack is full
  *   deadlock                 take a spinlock that this hart holds
+ *   failalloc N              have the Nth allocation from now on fail that the
+ *                            writing thread's system calls make; 0: none
+ *
+ * Read, it says how many blocks of memory are in use, and how many allocations
+ * are still to come before one fails.
  *
  * The debug build has more: CHECK_WORDS.
  */
@@ -19,8 +24,9 @@
 #include "dev/dev.h"
 #include "level.h"
 #include "machine.h"
+#include "mm/page.h"
 #include "print.h"
-#include "thread.h"
+#include "proc/proc.h"
 
 #define SPIN_MAX    10000000 /* microseconds */
 #define BAD_ADDRESS 8
@@ -120,14 +126,62 @@ run_deadlock(char **)
 	return 0;
 }
 
+static struct thread *failing; /* whose allocations are counted; atomic */
+static uint64_t until_failure; /* its own */
+
+/* Page faults in user mode don't count: they are no part of a call. */
+static bool
+alloc_failure(void)
+{
+	return __atomic_load_n(&failing, __ATOMIC_RELAXED) == current &&
+	       current->tf.scause == CAUSE_ECALL && until_failure != 0 &&
+	       --until_failure == 0;
+}
+
+static int
+run_failalloc(char **argv)
+{
+	uint64_t n;
+
+	if (ctl_number(argv[1], UINT64_MAX, &n) != 0)
+		return -EINVAL;
+	alloc_fails = n != 0 ? alloc_failure : NULL;
+	until_failure = n;
+	__atomic_store_n(&failing, current, __ATOMIC_RELAXED);
+	return 0;
+}
+
+/* Exact while nobody allocates. A page in use is a block, too. */
+static unsigned long
+count_blocks(void)
+{
+	unsigned long n = page_count_total() - page_count_free();
+
+	for (size_t i = 0; i < page_array_length; i++)
+		if (page_array[i].use == PAGE_SMALL)
+			n += page_array[i].used - 1;
+	return n;
+}
+
 static const struct ctlword words[] = {
     {.name = "spin", .run = run_spin, .min = 2, .max = 2},
     {.name = "panic", .run = run_panic, .max = CTL_ARGS},
     {.name = "fault", .run = run_fault},
     {.name = "overflow", .run = run_overflow},
     {.name = "deadlock", .run = run_deadlock},
+    {.name = "failalloc", .run = run_failalloc, .min = 1, .max = 1},
     CHECK_WORDS, /* and {0} */
 };
+
+static ssize_t
+ktest_read(struct file *, unsigned int, struct uio *u)
+{
+	char text[64];
+	int n = snprintf(text, sizeof(text), "blocks %lu\nfailalloc %lu\n",
+			 count_blocks(), until_failure);
+
+	return dev_read_buffer(u, text, n);
+}
 
 static ssize_t
 ktest_write(struct file *, unsigned int, struct uio *u)
@@ -136,11 +190,12 @@ ktest_write(struct file *, unsigned int, struct uio *u)
 }
 
 static const struct devfile files[] = {
-    {.name = "ktest", .mode = 0200},
+    {.name = "ktest", .mode = 0600},
     {0},
 };
 
 const struct device ktest_device = {
     .files = files,
+    .read = ktest_read,
     .write = ktest_write,
 };

@@ -23,6 +23,7 @@ EVERYWHERE = ("1", "2", "4", "8", "free")
 PROFILERS = (*EVERYWHERE, "no-sstc")  # the clauses of the manuals hold on all
 TABLE = {
     # What depends on the number of harts, or on what they do at once.
+    "alarms": EVERYWHERE,
     "descriptors": EVERYWHERE,
     "dirs": EVERYWHERE,
     "faults": EVERYWHERE,

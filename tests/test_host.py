@@ -35,6 +35,11 @@ def test_calls(guest: Guest, share: Path) -> None:
     assert list(share.iterdir()) == []
 
 
+def test_no_memory(guest: Guest, share: Path) -> None:
+    """Each allocation fails once; see guest/no_memory.c."""
+    assert_checks(guest("/bin/no_memory /host", share=str(share)))
+
+
 def test_both_sides_see_the_same(guest: Guest, share: Path) -> None:
     data = random.Random(1).randbytes(LARGE)
     (share / "in").write_bytes(data)

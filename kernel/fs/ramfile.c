@@ -81,6 +81,8 @@ array_grow(struct ramnode *n, size_t index)
 		return 0;
 	while (max <= index)
 		max *= 2;
+	if (page_count_free() < PAGES_LEFT + max * sizeof *new / PAGE_SIZE)
+		return -ENOSPC;
 	new = kzalloc(max * sizeof *new);
 	if (new == NULL)
 		return -ENOSPC;

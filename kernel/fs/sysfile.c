@@ -51,6 +51,8 @@ at_offset(struct file *f, struct uio *u, transfer_op op)
 		return n;
 	}
 	u->offset = __atomic_load_n(&f->offset, __ATOMIC_RELAXED);
+	if (u->offset < 0) /* the sum of many came past the largest */
+		return -EINVAL;
 	n = op(v, f, u);
 	if (n > 0)
 		__atomic_fetch_add(&f->offset, n, __ATOMIC_RELAXED);

@@ -24,7 +24,7 @@ lookup_user(uintptr_t user, struct vnode **out)
 }
 
 /* The descriptor is taken before anything is done that can't be undone: open
- * may create or cut a file. */
+ * may create or cut a file. Meanwhile another thread may close it. */
 long
 sys_open(const unsigned long *arg)
 {
@@ -38,15 +38,13 @@ sys_open(const unsigned long *arg)
 	f = file_alloc();
 	if (f == NULL)
 		return -ENOMEM;
+	file_ref(f);
 	fd = fd_install(f, 0, flags & O_CLOEXEC);
-	if (fd < 0)
-		return fd;
-	r = vfs_open(f, path, flags, arg[2]);
-	if (r < 0) {
+	r = fd < 0 ? fd : vfs_open(f, path, flags, arg[2]);
+	if (r < 0 && fd >= 0)
 		fd_close(fd, f);
-		return r;
-	}
-	return fd;
+	file_put(f);
+	return r < 0 ? r : fd;
 }
 
 long

@@ -136,6 +136,8 @@ kmalloc(size_t size)
 	size_t n = (size - 1) / PAGE_SIZE + 1;
 	void *block;
 
+	if (alloc_fails != NULL && alloc_fails())
+		return NULL;
 	if (size <= SMALL_MAX)
 		return small_alloc(class_for(size));
 	block = pages_alloc(n);

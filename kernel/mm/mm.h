@@ -47,6 +47,9 @@ void *kmalloc(size_t size);
 void *kzalloc(size_t size);
 void kfree(void *block); /* NULL is fine */
 
+/* A test's: what it is true for fails, as if there were no memory. */
+extern bool (*alloc_fails)(void);
+
 /* Kernel stacks (kstack.c): the top of one, or 0. */
 uintptr_t kstack_alloc(void);
 void kstack_free(uintptr_t top); /* not the one it runs on */

@@ -27,15 +27,16 @@
 #define RESERVE 64
 
 struct page *page_array;
+size_t page_array_length;
 uint64_t page_base;
+bool (*alloc_fails)(void);
 
 static struct spinlock page_lock = SPINLOCK1("page");
 /* Under page_lock: */
 static struct list free_pages = LIST_INIT(free_pages); /* taken at its end */
 static size_t nfree;                                   /* pages in it */
 
-static size_t array_length; /* constant */
-static size_t total;        /* atomic: pages ever handed over */
+static size_t total; /* atomic: pages ever handed over */
 
 /* Touched by its own hart only, at a raised level; others may read counts. */
 static struct cache {
@@ -102,10 +103,15 @@ this_cache(void)
 void *
 page_alloc(void)
 {
-	unsigned long sie = level_raise(LEVEL1_MASK);
-	struct cache *c = this_cache();
-	void *page = c->n > 0 ? c->page[--c->n] : cache_refill(c);
+	unsigned long sie;
+	struct cache *c;
+	void *page;
 
+	if (alloc_fails != NULL && alloc_fails())
+		return NULL;
+	sie = level_raise(LEVEL1_MASK);
+	c = this_cache();
+	page = c->n > 0 ? c->page[--c->n] : cache_refill(c);
 	level_lower(sie);
 	if (page == NULL)
 		return kstack_reclaim() ? page_alloc() : NULL;
@@ -178,7 +184,7 @@ run_take(size_t n)
 	struct page *p;
 
 	spin_lock(&page_lock);
-	for (p = page_array + array_length; found < n && p > page_array;) {
+	for (p = page_array + page_array_length; found < n && p > page_array;) {
 		p--;
 		found = p->use == PAGE_FREE ? found + 1 : 0;
 	}
@@ -247,7 +253,7 @@ page_add(uint64_t start, uint64_t end)
 	size_t first = (page_round_down(start) - page_base) >> PAGE_SHIFT;
 	size_t n = (page_round_up(end) - page_round_down(start)) >> PAGE_SHIFT;
 
-	assert(first + n <= array_length);
+	assert(first + n <= page_array_length);
 	__atomic_fetch_add(&total, n, __ATOMIC_RELAXED);
 	run_put(&page_array[first], n);
 }
@@ -267,8 +273,8 @@ page_init(uint64_t start, uint64_t end, uint64_t hole_start, uint64_t hole_end)
 	/* The array comes first, or after the hole if it would reach into it;
 	 * what neither of them takes is free. */
 	page_base = start;
-	array_length = (end - start) >> PAGE_SHIFT;
-	size = page_round_up(array_length * sizeof(struct page));
+	page_array_length = (end - start) >> PAGE_SHIFT;
+	size = page_round_up(page_array_length * sizeof(struct page));
 	if (start + size <= hole_start) {
 		page_array = pa_to_va(start);
 		start += size;

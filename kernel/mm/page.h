@@ -26,6 +26,7 @@ struct page {
 };
 
 extern struct page *page_array;
+extern size_t page_array_length;
 extern uint64_t page_base; /* physical address of page_array[0]'s page */
 
 /* The struct page of the page at, or around, va. */

@@ -5,6 +5,9 @@
 
 #define STEP  (64 * 1024) /* bytes */
 #define SPARE 100         /* pages: more than commands leave behind */
+#define LEFT  200         /* about what files leave to others */
+#define HOLES 32          /* files with one: two of a length, then of half */
+#define FAR   ((off_t)1 << 39)
 
 static char buf[STEP];
 
@@ -93,6 +96,28 @@ test_given_back(void)
 	CHECK(pages_free() == before, "and no page is lost");
 }
 
+/* What lies far from a file's start takes a table as large as memory. */
+static void
+test_holes(void)
+{
+	uint64_t before = pages_free(), left;
+	int fd[HOLES], bad = 0;
+
+	for (int i = 0; i < HOLES; i++) { /* the largest first */
+		fd[i] = open("hole", O_RDWR | O_CREAT, 0666);
+		unlink("hole");
+		if (pwrite(fd[i], "x", 1, FAR >> i / 2) < 0)
+			bad += errno == ENOSPC;
+	}
+	left = pages_free();
+	CHECK(bad > 0 && bad < HOLES, "a hole too large for memory is ENOSPC");
+	CHECK(left >= LEFT, "holes leave memory to programs: %d",
+	      left >= LEFT ? LEFT : (int)left);
+	for (int i = 0; i < HOLES; i++)
+		close(fd[i]);
+	CHECK(pages_free() == before, "and give back what they took");
+}
+
 int
 main(void)
 {
@@ -108,6 +133,7 @@ main(void)
 	CHECK(fill(fd) > 0 && close(fd) == 0 && unlink("first") == 0,
 	      "make and remove a file");
 	test_given_back();
+	test_holes();
 	fd = open("big", O_RDWR | O_CREAT, 0666);
 	size = fill(fd);
 	test_full(fd, size);
