@@ -32,7 +32,9 @@ TABLE = {
     "images": EVERYWHERE,
     "interrupted": EVERYWHERE,
     "isolation": (*EVERYWHERE, "no-sstc", "vector"),
+    "leaks": ("1", "4", "free"),
     "levels": EVERYWHERE,
+    "limits": ("4", "free"),
     "monitor": EVERYWHERE,
     "mutants": ("1", "4", "free"),
     "paths": EVERYWHERE,
@@ -43,6 +45,7 @@ TABLE = {
     "signals": EVERYWHERE,
     "t_cow": EVERYWHERE,
     "threads": EVERYWHERE,
+    "words": ("1", "4", "free"),
     **dict.fromkeys(
         (
             "kprof_device",
