@@ -98,7 +98,7 @@ def copying(kernel: KernelImage) -> range:
 
 def entering(kernel: KernelImage) -> range:
     """The first steps of a trap in the kernel, and the last."""
-    return range(kernel.symbol("trap_vector"), kernel.symbol("kernel_exception"))
+    return range(kernel.symbol("trap_vector"), kernel.symbol("stack_overflow"))
 
 
 @pytest.mark.parametrize("entry", ["trap_user", "trap_kernel", "trap_interrupt"])
