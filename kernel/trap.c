@@ -237,8 +237,7 @@ trap_interrupt(unsigned long cause, bool user, unsigned long pc,
 	panic_stop_if_asked();
 	if (h->owed && (kf == NULL || level_of(kf->sie) == 0))
 		clock_tick(user);
-	if (cause ==
-	    CAUSE_SOFT) /* another hart wants this one to look, below */
+	if (cause == CAUSE_SOFT) /* another hart wants this one to look */
 		csr_clear(sip, SIE_SOFT);
 	else if (cause == CAUSE_EXTERNAL)
 		plic_interrupt();

@@ -42,6 +42,7 @@ SEED = 7
 P_LEAST = 1e-4
 KERNEL_HALF = 0xFFFFFFFF_00000000
 USER = "(user mode)"
+WORKLOAD = "/bin/workload"
 IDLE = "idle_wait"
 BUCKET = 8  # bytes of text for which kprof has a counter
 USER_RECORD = 2  # pcs's
@@ -68,7 +69,7 @@ WORKLOADS = {
     "pipe": Workload(),
     "pingpong": Workload(alone=False, samples=24_000, waits=True),
     "faults": Workload(),
-    "instep": Workload(hz=100, shift=8, samples=30_000),
+    "instep": Workload(hz=100, shift=8, samples=30_000, waits=True),
     "threads": Workload(threads=True, waits=True),
     "files": Workload(),
     "signals": Workload(waits=True),
@@ -114,7 +115,7 @@ class Images:
             ours = image.overlay_path(GUEST).with_suffix(".d") / "bin"
             self.programs = {
                 "kernel": Code(image.BUILD / "kernel.elf"),
-                "/bin/workload": Code(ours / "workload"),
+                WORKLOAD: Code(ours / "workload"),
                 "/bin/collect": Code(ours / "collect"),
                 "/bin/sort": Code(image.BUILD / "bin" / "sort"),
                 "/bin/grep": Code(image.BUILD / "bin" / "grep"),
@@ -233,8 +234,9 @@ class Truth:
 class Samples:
     """What the profilers say, by cell."""
 
-    def __init__(self, images: Images, text: str) -> None:
+    def __init__(self, images: Images, text: str, truth: Truth) -> None:
         self.programs = images.programs
+        self.truth = truth
         self.cells = {name: collections.Counter() for name in ("pcs", "kprof", "prf", "profil")}
         self.program_of: dict[int, str] = {}
         lines = [line.split() for line in text.splitlines()]
@@ -248,6 +250,14 @@ class Samples:
 
     def _kernel(self, address: int) -> tuple[str, str]:
         return "kernel", self.programs["kernel"].function(address)
+
+    def _user(self, program: str, address: int) -> tuple[str, str]:
+        """Until it execs a process has the workload's program."""
+        for each in (program, WORKLOAD):
+            cell = (each, self.programs[each].function(address))
+            if self.truth.cells[cell]:
+                return cell
+        return program, self.programs[program].function(address)
 
     def _pid(self, *_words: str) -> None:
         pass
@@ -268,15 +278,13 @@ class Samples:
         pass
 
     def _profil(self, address: str, count: str) -> None:
-        program = "/bin/workload"
-        cell = (program, self.programs[program].function(int(address, 16)))
+        cell = self._user(WORKLOAD, int(address, 16))
         self.cells["profil"][cell] += int(count)
 
     def _pcs(self, kind: str, _hart: str, pid: str, pc: str, count: str) -> None:
         address = int(pc, 16)
         if int(kind) == USER_RECORD:
-            program = self.program_of.get(int(pid), "/bin/workload")
-            cell = (program, self.programs[program].function(address))
+            cell = self._user(self.program_of.get(int(pid), WORKLOAD), address)
         else:
             cell = self._kernel(address | KERNEL_HALF)
         self.cells["pcs"][cell] += int(count)
@@ -289,7 +297,7 @@ def executed_as_seen(truth: Truth, profiler: str) -> collections.Counter:
     cells: collections.Counter = collections.Counter()
     if profiler == "profil":
         for cell, count in truth.charged.items():
-            if cell[0] == "/bin/workload":
+            if cell[0] == WORKLOAD:
                 cells[cell] += count
         return cells
     for cell, count in truth.cells.items():
@@ -310,7 +318,8 @@ def leave_out(cells: collections.Counter, truth: Truth) -> collections.Counter:
 
 def measure(images: Images, name: str, harts: int, jitter: bool) -> tuple[list[Row], Truth, list[str]]:
     said, counts = run(images, name, harts, jitter)
-    truth, samples = Truth(images, counts), Samples(images, said)
+    truth = Truth(images, counts)
+    samples = Samples(images, said, truth)
     w = WORKLOADS[name]
     rows, details = [], []
     for profiler, sampled in samples.cells.items():

@@ -83,7 +83,7 @@ static void
 count_site(struct hart *h, struct site *s, bool out)
 {
 	if (out) {
-		s->left_out++;
+		s->left_out += 1 + h->waited;
 		h->waited = 0;
 	} else {
 		count(h, s);

@@ -331,7 +331,7 @@ const struct workload workloads[] = {
     {"pipe", pipe_pass, NULL, true},
     {"pingpong", pingpong, pingpong_start, false},
     {"faults", faults, NULL, true},
-    {"instep", instep, NULL, true},
+    {"instep", instep, NULL, false},
     {"threads", threads, threads_start, false},
     {"files", files, NULL, true},
     {"signals", signals, signals_start, true},
