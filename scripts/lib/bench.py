@@ -4,7 +4,8 @@ With no arguments: measure, print a table beside the peers' figures, write
 build/bench.json. --check FILE compares with earlier figures, by compiler: it
 fails if any is more than 3 % worse, or 15 % if they are of another compiler's.
 --from FILE takes its figures instead of measuring, --save FILE puts them there
-for later checks.
+for later checks. --scaling measures something else: ratios of rates on several
+harts. They hang on the host, which needs as many processors of its own.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import statistics
 import struct
 import subprocess
 import sys
@@ -135,6 +137,56 @@ def measure() -> dict[str, float]:
     return {name: figures[name] for name in ROWS}
 
 
+class Ratio(NamedTuple):
+    """A rate, and another that it is compared with: harts, what scale does."""
+
+    what: str
+    of: tuple[int, str]
+    to: tuple[int, str]
+    goal: float
+    options: tuple[str, ...] = ()
+
+
+RATIOS = (
+    Ratio("getpid, 2 processes on 2 harts, to 1", (2, "getpid 2"), (2, "getpid 1"), 1.9),
+    Ratio("fork + exit + wait, the same", (2, "fork 2"), (2, "fork 1"), 1.6),
+    Ratio("getpid, 1 process on 4 harts, to 1 hart", (4, "getpid 1"), (1, "getpid 1"), 0.9),
+    Ratio(
+        "a loop sampled at 10 kHz, 1 hart, 1 ns an instruction",
+        (1, "loop 1 100 10000"), (1, "loop 1 100"), 0.99, ("--icount", "0"),
+    ),
+    Ratio(
+        "the same on 4 harts, which share that",
+        (4, "loop 4 100 10000"), (4, "loop 4 100"), 0.99, ("--icount", "0"),
+    ),
+)
+TIMES = 5  # the median counts
+LASTS = "1000"  # ms
+
+
+def rate(harts: int, what: str, options: tuple[str, ...]) -> float:
+    words = what.split()
+    if not options:
+        words.append(LASTS)
+    boot = ["--harts", str(harts), *options, "--extra", str(BENCH)]
+    (figure,) = guest(f"echo rate $(scale {' '.join(words)})", *boot).values()
+    return figure
+
+
+def scaling() -> int:
+    """Print each ratio; how many are below their goals."""
+    below = 0
+    for r in RATIOS:
+        pairs = [
+            rate(*r.of, r.options) / rate(*r.to, r.options)
+            for _ in range(1 if r.options else TIMES)
+        ]
+        ratio = statistics.median(pairs)
+        below += ratio < r.goal
+        print(f"{r.what:56} {ratio:6.3f} {r.goal:6.2f}{'  below' * (ratio < r.goal)}")
+    return below
+
+
 def number(value: Optional[float]) -> str:
     if value is None:
         return "-"
@@ -192,8 +244,13 @@ def main() -> int:
     parser.add_argument("--check", type=Path, metavar="FILE")
     parser.add_argument("--save", type=Path, metavar="FILE")
     parser.add_argument("--from", type=Path, metavar="FILE", dest="given")
+    parser.add_argument("--scaling", action="store_true")
     options = parser.parse_args()
     try:
+        if options.scaling:
+            with image.build_lock():
+                image.make()
+            return min(scaling(), 1)
         if options.given:
             figures = json.loads(options.given.read_text())
         else:

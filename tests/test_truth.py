@@ -1,0 +1,132 @@
+"""The profilers against what was executed: a part of `make truth`, and that no
+code hides from them. docs/truth.md has the whole of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+TRUTH = ROOT / "scripts" / "truth"
+sys.path.insert(0, str(TRUTH))
+
+import image  # noqa: E402
+from compare import compare, gamma_tail  # noqa: E402
+from landmarks import Code, sie_changes  # noqa: E402
+
+P_LEAST = 1e-4
+
+# Who clears SIE, and why that is no window in which code hides.
+CLEARS = {
+    "_start": "boot",
+    "begin_end": "a panic, or the limit's end",
+    "kernel_return_checked": "the last 12 instructions of a trap",
+    "clock_nap": "a wait for a lock's holder, who runs meanwhile",
+    "samples_make": "the sampler, for made-up samples",
+}
+# Who writes sstatus with bits from a register, which are never SIE's: those of
+# user memory, or what a trap saved, for sret to restore.
+WRITES = {
+    "exit_user", "from_kernel", "kernel_exception", "kernel_return_checked",
+    "copy_in", "copy_out", "copy_in_str", "count_user", "peek",
+}
+
+
+def truth(*arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [str(TRUTH / "run"), *arguments], capture_output=True, text=True
+    )
+
+
+def test_no_other_code_clears_sie() -> None:
+    """Code that ran with SIE=0 would be charged to what follows it."""
+    kernel = Code(image.BUILD / "kernel.elf")
+    changes = [c for c in sie_changes(kernel) if not c.sets]
+    certain = {kernel.function(c.address) for c in changes if c.certain}
+    others = {kernel.function(c.address) for c in changes if not c.certain}
+    assert certain - set(CLEARS) == set()
+    assert others - WRITES == set()
+    assert set(CLEARS) - certain == set()
+
+
+@pytest.fixture(scope="module")
+def run() -> subprocess.CompletedProcess:
+    """Three workloads on one hart: system calls, faults, handlers."""
+    return truth("--harts", "1", "nullcall", "faults", "console")
+
+
+def test_samples_are_what_was_executed(run: subprocess.CompletedProcess) -> None:
+    """Each profiler, to what chance allows."""
+    assert (run.stderr, run.returncode) == ("", 0)
+    rows = json.loads((ROOT / "build" / "truth.json").read_text())
+    assert {row["workload"] for row in rows} == {"nullcall", "faults", "console"}
+    assert {row["profiler"] for row in rows} == {"pcs", "prf", "kprof", "profil"}
+    for row in rows:
+        assert row["samples"] >= 10_000 and row["p"] >= P_LEAST, row
+        assert row["tv"] < 3 * row["ideal"], row
+        assert row["jitter"] and row["harts"] == 1, row
+
+
+def test_the_blind_window(run: subprocess.CompletedProcess) -> None:
+    """How many instructions run with SIE=0 where a trap comes and goes."""
+    found = re.findall(r"SIE=0: +(\d+) instructions, (\w+) to (\w+)\n", run.stdout)
+    longest = {(start, end): int(n) for n, start, end in found}
+    assert longest.pop(("trap_vector", "trap_vector")) <= 16
+    assert longest.pop(("kernel_return_checked",) * 2) <= 12
+    for key, most in {
+        ("trap_vector", "from_kernel"): 24,
+        ("trap_vector", "user_interrupt"): 24,
+        ("trap_vector", "exit_interrupted"): 24,
+        ("trap_vector", "kernel_exception"): 20,
+        ("clock_nap", "clock_nap"): 30,
+    }.items():
+        assert longest.pop(key, 0) <= most, key
+    assert longest == {}
+
+
+def test_without_jitter_the_clock_is_in_step() -> None:
+    """The tool sees a profile that is wrong: a loop is sampled at few places."""
+    run = truth("--harts", "1", "--no-jitter", "nullcall")
+    assert run.returncode == 1
+    assert "truth: nullcall on 1: pcs: p = 0\n" in run.stderr
+    (row,) = [
+        row for row in json.loads((ROOT / "build" / "truth.json").read_text())
+        if row["profiler"] == "pcs"
+    ]
+    assert row["tv"] > 0.1 and not row["jitter"]
+
+
+def test_several_harts_need_a_qemu_that_tells_them_apart() -> None:
+    text = subprocess.run(
+        [os.environ.get("QEMU") or "qemu-system-riscv64", "--version"],
+        capture_output=True, text=True,
+    ).stdout
+    if int(re.search(r"version (\d+)", text)[1]) >= 9:
+        pytest.skip("this one does")
+    run = truth("--harts", "2", "nullcall")
+    assert run.returncode == 126
+    assert run.stderr.startswith("truth: on several harts only QEMU 9")
+    assert run.stderr.count("\n") == 1
+
+
+def test_chi_square() -> None:
+    """Against values of its table."""
+    assert gamma_tail(0.5, 3.841 / 2) == pytest.approx(0.05, rel=1e-3)
+    assert gamma_tail(5, 23.209 / 2) == pytest.approx(0.01, rel=1e-3)
+    assert gamma_tail(50, 129.561 / 2) == pytest.approx(0.025, rel=1e-3)
+
+
+def test_comparison() -> None:
+    executed = {"a": 500, "b": 300, "c": 200}
+    exact = compare({"a": 5000, "b": 3000, "c": 2000}, executed)
+    assert (exact.tv, exact.p) == (0.0, pytest.approx(1.0))
+    wrong = compare({"a": 3000, "b": 5000, "c": 2000}, executed)
+    assert wrong.tv == pytest.approx(0.2) and wrong.p < 1e-9
+    unseen = compare({"a": 5000, "b": 3000, "c": 1999, "d": 1}, executed)
+    assert unseen.p == 0.0
