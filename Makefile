@@ -7,6 +7,9 @@
 #   make stress       everything at once, for ten minutes: STRESS_S, SEED
 #   make fuzz         hostile system calls at random; SEED=1, CALLS=10000000,
 #                     HARTS=4, ICOUNT=6 (ICOUNT= runs free), ROUND=, V=1
+#   make truth        profiles against what was executed; QEMU=
+#   make bench        what operations cost, in instructions
+#   make bench-check  has a change made one dearer?
 #   make test-viewers profiles opened in gprof, pprof, speedscope, a browser
 #   make DEBUG=1 GOAL a kernel that checks itself, in build-debug/
 #   make size         the line budget
