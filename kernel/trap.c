@@ -159,18 +159,15 @@ trap_stack_overflow(unsigned long sp)
 }
 
 static bool
-in_idle(unsigned long pc)
+between(unsigned long pc, const void *start, const void *end)
 {
-	return (unsigned long)idle_wait <= pc &&
-	       pc < (unsigned long)idle_wait_end;
+	return (unsigned long)start <= pc && pc < (unsigned long)end;
 }
 
-/* On the way back into the kernel, with the check for work behind it. */
 static bool
-in_return(unsigned long pc)
+in_idle(unsigned long pc)
 {
-	return (unsigned long)kernel_return <= pc &&
-	       pc < (unsigned long)kernel_return_end;
+	return between(pc, (const void *)idle_wait, idle_wait_end);
 }
 
 /* What an interrupt interrupted, for the sampler. */
@@ -248,7 +245,8 @@ trap_interrupt(unsigned long cause, bool user, unsigned long pc,
 	h->depth--;
 	if (kf && in_idle(pc)) /* starts again from its test */
 		kf->sepc = (unsigned long)idle_wait;
-	if (kf && in_return(pc))
+	/* On the way back, with the check for work behind it. */
+	if (kf && between(pc, kernel_return, kernel_return_end))
 		kf->sepc = (unsigned long)kernel_return;
 }
 

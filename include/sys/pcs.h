@@ -155,7 +155,7 @@ struct pid_list {
 #define NOT_FILLING 2
 
 struct buf {
-	struct buf *av_forw; /* the next on its queue */
+	struct buf *av_forw; /* the next of the ring */
 	struct LOGBUF b_log;
 };
 
@@ -163,8 +163,8 @@ struct samp_cntl {
 	unsigned short flag;
 	struct buf *cursbuf; /* being filled; NULL: none */
 	caddr_t currptr;     /* where in it the next record goes */
-	struct buf *rq;      /* full, the oldest first */
-	struct buf *fq;      /* empty */
+	struct buf *rq;      /* where the ring is read.. */
+	struct buf *fq;      /* ..and where it is filled */
 	struct LOGBUF_HDR sbuf_hdr;
 };
 

@@ -21,9 +21,6 @@
 static struct spinlock lock = SPINLOCK5("pcs"); /* guards this queue */
 static struct waitq readers = WAITQ_INIT(readers);
 
-static struct mutex reading; /* one reader takes bytes at a time; guards.. */
-static size_t position;      /* ..how far the first full buffer is read */
-
 static void
 pcs_tick(void)
 {
@@ -37,26 +34,16 @@ struct profiler pcs_profiler = {
     .tick = pcs_tick,
 };
 
-static void
-pcs_init(void)
-{
-	mutex_init(&reading, "pcs");
-}
-
 static int
 pcs_open(struct file *, unsigned int)
 {
-	if (!log_open(current->proc->pid))
-		return -EBUSY;
-	position = 0;
-	return 0;
+	return log_open(current->proc->pid) ? 0 : -EBUSY;
 }
 
 /* The last descriptor is gone, so nobody reads or asks. */
 static void
 pcs_close(struct file *, unsigned int)
 {
-	sample_disarm(&pcs_profiler);
 	log_close();
 }
 
@@ -67,27 +54,10 @@ wait_full(const struct file *f)
 	int r = 0;
 
 	spin_lock(&lock);
-	while (r == 0 && !log_first())
+	while (r == 0 && !log_full())
 		r = f->flags & O_NONBLOCK ? -EAGAIN : wait_on(&readers, &lock);
 	spin_unlock(&lock);
 	return r;
-}
-
-/* Read of the first full buffer; 0: another reader has emptied it. */
-static ssize_t
-read_first(struct uio *u)
-{
-	const struct LOGBUF *b = log_first();
-	ssize_t n;
-
-	if (!b)
-		return 0;
-	n = uio_to(u, (const char *)b + position, BSIZE - position);
-	if (n > 0) {
-		log_read(position, position + n);
-		position = (position + n) % BSIZE;
-	}
-	return n;
 }
 
 static ssize_t
@@ -97,11 +67,8 @@ pcs_read(struct file *f, unsigned int, struct uio *u)
 
 	while (n == 0 && u->left) {
 		n = wait_full(f);
-		if (n < 0)
-			break;
-		mutex_lock(&reading);
-		n = read_first(u);
-		mutex_unlock(&reading);
+		if (n == 0) /* another reader may have emptied it */
+			n = log_read(u);
 	}
 	return n;
 }
@@ -113,29 +80,9 @@ pcs_poll(struct file *, unsigned int, struct poller *p)
 
 	spin_lock(&lock);
 	poll_wait(p, &readers, &lock);
-	ready = log_first() ? POLLIN : 0;
+	ready = log_full() ? POLLIN : 0;
 	spin_unlock(&lock);
 	return ready;
-}
-
-/*
- * A kind of profiling more, with the group or the list that it's about. From
- * the first one on hits are counted. PROF_STACK says only how.
- */
-static int
-ask(unsigned int cmd, pid_t group, const struct pid_list *list)
-{
-	unsigned long sstatus = log_lock();
-
-	if (list)
-		devpc.d_list = *list;
-	if (group)
-		devpc.d_group = group;
-	devpc.d_flag |= cmd & PROF_MASK;
-	log_unlock(sstatus);
-	if (cmd != PROF_STACK)
-		sample_arm(&pcs_profiler);
-	return 0;
 }
 
 static bool
@@ -163,7 +110,8 @@ ask_list(unsigned int cmd, uintptr_t arg)
 			return -EINVAL;
 		list.p_list[i] = from[1 + i];
 	}
-	return ask(cmd, 0, &list);
+	log_ask(cmd, 0, &list);
+	return 0;
 }
 
 static int
@@ -175,14 +123,17 @@ pcs_ioctl(struct file *, unsigned int, unsigned int cmd, uintptr_t arg)
 	case PROF_KERNEL:
 	case PROF_ALL:
 	case PROF_STACK:
-		return ask(cmd, 0, NULL);
+		log_ask(cmd, 0, NULL);
+		return 0;
 	case PROF_GROUP:
-		return is_pid(arg) ? ask(cmd, arg, NULL) : -EINVAL;
+		if (!is_pid(arg))
+			return -EINVAL;
+		log_ask(cmd, arg, NULL);
+		return 0;
 	case PROF_LIST:
 		return ask_list(cmd, arg);
 	case PCS_END:
-		sample_disarm(&pcs_profiler);
-		log_flush();
+		log_end();
 		return 0;
 	case BUF_INCR:
 		return arg && log_grow(arg) ? 0 : -EINVAL;
@@ -202,7 +153,6 @@ static const struct devfile files[] = {
 const struct device pcs_device = {
     .files = files,
     .stream = true,
-    .init = pcs_init,
     .open = pcs_open,
     .close = pcs_close,
     .read = pcs_read,

@@ -33,10 +33,9 @@ struct table {
 	unsigned long *word;
 };
 
-static struct mutex lock; /* guards all tables.. */
-static unsigned int non;  /* ..and how many are on */
 /* By minor: a hart's logical number, or PRF_ALL. */
 static struct table tables[PRF_ALL + 1];
+static struct mutex lock = MUTEX("prf", lock); /* guards all of them */
 
 /* The counter of the largest address not above pc, the last of equal ones; a
  * pc below all belongs to the first. */
@@ -79,6 +78,7 @@ prf_count(const struct sample *s)
 	table_count(&tables[PRF_ALL], s);
 }
 
+/* armed is how many tables are on. */
 struct profiler prf_profiler = {.count = prf_count};
 
 /*
@@ -91,12 +91,8 @@ prf_switch(struct table *t, bool on)
 	if (on == t->on || t->n == 0)
 		return;
 	__atomic_store_n(&t->on, on, __ATOMIC_SEQ_CST);
-	non += on ? 1 : -1;
-	if (on)
-		sample_arm(&prf_profiler);
-	else if (non == 0)
-		sample_disarm(&prf_profiler);
-	else
+	__atomic_add_fetch(&prf_profiler.armed, on ? 1 : -1, __ATOMIC_SEQ_CST);
+	if (!on)
 		sample_settle();
 }
 
@@ -189,7 +185,6 @@ prf_init(void)
 {
 	static char names[HART_MAX][sizeof("prf15")];
 
-	mutex_init(&lock, "prf");
 	for (unsigned int i = 0; i < nharts; i++) {
 		snprintf(names[i], sizeof(names[i]), "prf%u", i);
 		files[2 + i] = (struct devfile){names[i], i, 0600};

@@ -8,7 +8,8 @@
 #define SPIN_US  100000
 #define BUFFERS  40
 #define OPENS    20
-#define INTR_US  30000000
+#define DOZERS   8
+#define WAIT_US  30000000
 #define TEXT_END 0x80000000u /* of user programs: below */
 
 static int fd;
@@ -159,7 +160,7 @@ check_stream(void)
 		burners[i] = burner_start();
 	ctl(PROFCLOCK, "go");
 	read_buffers(BUFFERS);
-	burn_us(3 * SPIN_US); /* meanwhile some are lost */
+	AWAIT(account_of(fd).lost > 0); /* nobody reads meanwhile */
 	read_buffers(BUFFERS);
 	ctl(PROFCLOCK, "hold");
 	total = kpdata(TOTAL);
@@ -201,20 +202,22 @@ check_levels(void)
 	finish();
 }
 
-/* This process is sampled, others' hits are merged. */
+/* This process is sampled, others' hits are merged. Only full buffers are read;
+ * with as many samples as one has room for some of them are in those. */
 static void
 check_list(void)
 {
 	pid_t burner;
 	struct pcs_stat s;
+	uint64_t until = now_us() + WAIT_US;
 
 	begin(FAST);
 	ioctl(fd, PROF_LIST, (int[]){1, getpid()});
 	ioctl(fd, BUF_INCR, MAX_BUFS - DEF_BUFNO);
 	burner = burner_start();
 	ctl(PROFCLOCK, "go");
-	for (int i = 0; i < 10 && account_of(fd).recorded == 0; i++)
-		burn_us(2 * SPIN_US);
+	while (account_of(fd).recorded < NUMSAMPS && now_us() < until)
+		burn_us(SPIN_US / 10);
 	s = end();
 	child_end(burner);
 	CHECK(sums.type[USER] > 0 && sums.others == 0,
@@ -225,13 +228,21 @@ check_list(void)
 	finish();
 }
 
+/* In a child: wait for a tick, again and again, which gives its handler work. */
+static int
+doze(void)
+{
+	for (;;)
+		usleep(1);
+}
+
 /* The sampling clock, out of step with the ticks, finds their handler at work
  * sooner or later. */
 static bool
 seen_at_work(int type)
 {
 	struct LOGBUF b;
-	long until = now_us() + INTR_US;
+	long until = now_us() + WAIT_US;
 
 	while (sums.type[type] == 0 && (long)now_us() < until &&
 	       read(fd, &b, BSIZE) == BSIZE)
@@ -242,6 +253,10 @@ seen_at_work(int type)
 static void
 check_handlers(void)
 {
+	pid_t dozers[DOZERS];
+
+	for (int i = 0; i < DOZERS; i++)
+		dozers[i] = child_start(doze);
 	ctl(PROFCLOCK, "jitter on");
 	begin(5000); /* the tick is a short one */
 	ioctl(fd, PROF_KERNEL, NULL);
@@ -255,6 +270,8 @@ check_handlers(void)
 	CHECK(sums.wrong == 0, "with sound records");
 	finish();
 	ctl(PROFCLOCK, "jitter off");
+	for (int i = 0; i < DOZERS; i++)
+		child_end(dozers[i]);
 }
 
 /* In a child: read and ask, without end. */
