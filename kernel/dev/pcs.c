@@ -44,7 +44,7 @@ pcs_init(void)
 }
 
 static int
-pcs_open(struct file *, unsigned int)
+pcs_open(struct vnode *, struct file *)
 {
 	if (!log_open(current->proc->pid))
 		return -EBUSY;
@@ -54,7 +54,7 @@ pcs_open(struct file *, unsigned int)
 
 /* The last descriptor is gone, so nobody reads or asks. */
 static void
-pcs_close(struct file *, unsigned int)
+pcs_close(struct vnode *, struct file *)
 {
 	sample_disarm(&pcs_profiler);
 	log_close();
@@ -91,7 +91,7 @@ read_first(struct uio *u)
 }
 
 static ssize_t
-pcs_read(struct file *f, unsigned int, struct uio *u)
+pcs_read(struct vnode *, struct file *f, struct uio *u)
 {
 	ssize_t n = 0;
 
@@ -107,7 +107,7 @@ pcs_read(struct file *f, unsigned int, struct uio *u)
 }
 
 static unsigned int
-pcs_poll(struct file *, unsigned int, struct poller *p)
+pcs_poll(struct vnode *, struct file *, struct poller *p)
 {
 	unsigned int ready;
 
@@ -167,7 +167,7 @@ ask_list(unsigned int cmd, uintptr_t arg)
 }
 
 static int
-pcs_ioctl(struct file *, unsigned int, unsigned int cmd, uintptr_t arg)
+pcs_ioctl(struct vnode *, struct file *, unsigned int cmd, uintptr_t arg)
 {
 	struct pcs_stat account;
 
@@ -203,9 +203,9 @@ const struct device pcs_device = {
     .files = files,
     .stream = true,
     .init = pcs_init,
-    .open = pcs_open,
-    .close = pcs_close,
-    .read = pcs_read,
-    .ioctl = pcs_ioctl,
-    .poll = pcs_poll,
+    .ops.open = pcs_open,
+    .ops.close = pcs_close,
+    .ops.read = pcs_read,
+    .ops.ioctl = pcs_ioctl,
+    .ops.poll = pcs_poll,
 };
