@@ -132,18 +132,17 @@ wait_uninterruptible(struct waitq *q, struct spinlock *lk)
 	wait_common(q, lk, THREAD_SLEEPING_HARD, WAIT_FOREVER);
 }
 
-/* A thread leaves the queue, so that no one wakes it again before it runs. A
- * poller may not sleep yet: it is told, and looks before it does. */
+/* A thread leaves the queue, so that no one wakes it again before it runs. */
 void
 wake_all(struct waitq *q)
 {
 	list_each_safe (struct waiter, w, &q->waiters, link) {
-		if (w->poller != NULL) {
-			poll_woken(w->poller);
-		} else {
-			list_remove(&w->link);
-			thread_wake(w->thread, false);
-		}
+		list_remove(&w->link);
+		thread_wake(w->thread, false);
+	}
+	if (q->polled) {
+		q->polled = false;
+		poll_wake();
 	}
 }
 

@@ -15,7 +15,6 @@
 #include "list.h"
 
 struct hart;
-struct poller;
 struct thread;
 
 struct spinlock {
@@ -46,20 +45,18 @@ void spin_unlock(struct spinlock *lk);
  */
 struct waitq {
 	struct list waiters; /* of struct waiter */
+	bool polled;         /* wake those in select and poll, too */
 };
 
-#define WAITQ_INIT(q)                  \
-	{                              \
-		LIST_INIT((q).waiters) \
+#define WAITQ_INIT(q)                             \
+	{                                         \
+		.waiters = LIST_INIT((q).waiters) \
 	}
 
 struct waiter {
 	struct list link;
 	struct thread *thread;
-	struct poller *poller; /* not NULL: told instead (fs/select.c) */
 };
-
-void poll_woken(struct poller *p);
 
 #define WAIT_FOREVER (~0UL)
 
@@ -67,6 +64,7 @@ static inline void
 waitq_init(struct waitq *q)
 {
 	list_init(&q->waiters);
+	q->polled = false;
 }
 
 /*
@@ -83,6 +81,8 @@ void wait_uninterruptible(struct waitq *q, struct spinlock *lk);
 
 /* Wake all of q's waiters. The lock that guards q is held. */
 void wake_all(struct waitq *q);
+/* fs/select.c: wake all threads in select and poll, to look once more. */
+void poll_wake(void);
 
 struct mutex {
 	unsigned long owner;  /* a struct thread's address; see lock.c */

@@ -302,16 +302,16 @@ console_ioctl(struct vnode *v, struct file *, unsigned int cmd, uintptr_t arg)
 }
 
 static unsigned int
-console_poll(struct vnode *v, struct file *, struct poller *p)
+console_poll(struct vnode *v, struct file *)
 {
 	unsigned int ready = 0;
 
 	spin_lock(&console_lock);
-	poll_wait(p, &writers, &console_lock);
+	writers.polled = true;
 	if (uart_room() >= ENCODED)
 		ready |= POLLOUT;
 	if (dev_id(v) == CONSOLE) {
-		poll_wait(p, &readers, &console_lock);
+		readers.polled = true;
 		if (line.read != line.ready)
 			ready |= POLLIN;
 	}

@@ -21,8 +21,9 @@
 static struct spinlock lock = SPINLOCK5("pcs"); /* guards this queue */
 static struct waitq readers = WAITQ_INIT(readers);
 
-static struct mutex reading; /* one reader takes bytes at a time; guards.. */
-static size_t position;      /* ..how far the first full buffer is read */
+/* One reader takes bytes at a time. Guards: */
+static struct mutex reading = MUTEX("pcs", reading);
+static size_t position; /* how far the first full buffer is read */
 
 static void
 pcs_tick(void)
@@ -36,12 +37,6 @@ struct profiler pcs_profiler = {
     .count = log_count,
     .tick = pcs_tick,
 };
-
-static void
-pcs_init(void)
-{
-	mutex_init(&reading, "pcs");
-}
 
 static int
 pcs_open(struct vnode *, struct file *)
@@ -107,12 +102,12 @@ pcs_read(struct vnode *, struct file *f, struct uio *u)
 }
 
 static unsigned int
-pcs_poll(struct vnode *, struct file *, struct poller *p)
+pcs_poll(struct vnode *, struct file *)
 {
 	unsigned int ready;
 
 	spin_lock(&lock);
-	poll_wait(p, &readers, &lock);
+	readers.polled = true;
 	ready = log_first() ? POLLIN : 0;
 	spin_unlock(&lock);
 	return ready;
@@ -202,7 +197,6 @@ static const struct devfile files[] = {
 const struct device pcs_device = {
     .files = files,
     .stream = true,
-    .init = pcs_init,
     .ops.open = pcs_open,
     .ops.close = pcs_close,
     .ops.read = pcs_read,
