@@ -12,7 +12,7 @@
 /* Requests; a reply's number is one more. */
 enum p9_type {
 	P9_LOPEN = 12,
-	P9_LCREATE = 14,
+	P9_MKNOD = 18,
 	P9_GETATTR = 24,
 	P9_SETATTR = 26,
 	P9_READDIR = 40,
