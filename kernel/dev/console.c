@@ -70,11 +70,9 @@ send_chunk(const struct file *f, unsigned int id, const char *buf, size_t n)
 
 	spin_lock(&console_lock);
 	size = encode(id, buf, n, out);
-	while (err == 0 && uart_room() < size)
+	while (err == 0 && !uart_put(out, size))
 		err = f->flags & O_NONBLOCK ? -EAGAIN
 					    : wait_on(&writers, &console_lock);
-	if (err == 0)
-		uart_put(out, size);
 	spin_unlock(&console_lock);
 	return err;
 }
