@@ -44,7 +44,7 @@ void spin_unlock(struct spinlock *lk);
  * sleep can't be lost.
  */
 struct waitq {
-	struct list waiters; /* of struct waiter */
+	struct list waiters; /* of struct thread */
 	bool polled;         /* wake those in select and poll, too */
 };
 
@@ -52,11 +52,6 @@ struct waitq {
 	{                                         \
 		.waiters = LIST_INIT((q).waiters) \
 	}
-
-struct waiter {
-	struct list link;
-	struct thread *thread;
-};
 
 #define WAIT_FOREVER (~0UL)
 
@@ -95,7 +90,6 @@ struct mutex {
 		.lock = SPINLOCK1(n), .waiters = WAITQ_INIT(m.waiters) \
 	}
 
-void mutex_init(struct mutex *m, const char *name);
 void mutex_lock(struct mutex *m);
 void mutex_unlock(struct mutex *m);
 

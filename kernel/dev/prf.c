@@ -33,8 +33,8 @@ struct table {
 	unsigned long *word;
 };
 
-static struct mutex lock; /* guards all tables.. */
-static unsigned int non;  /* ..and how many are on */
+static struct mutex lock = MUTEX("prf", lock); /* guards all tables.. */
+static unsigned int non;                       /* ..and how many are on */
 /* By minor: a hart's logical number, or PRF_ALL. */
 static struct table tables[PRF_ALL + 1];
 
@@ -189,7 +189,6 @@ prf_init(void)
 {
 	static char names[HART_MAX][sizeof("prf15")];
 
-	mutex_init(&lock, "prf");
 	for (unsigned int i = 0; i < nharts; i++) {
 		snprintf(names[i], sizeof(names[i]), "prf%u", i);
 		files[2 + i] = (struct devfile){names[i], i, 0600};

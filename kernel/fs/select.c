@@ -28,9 +28,9 @@ struct question {
 };
 
 static struct spinlock poll_lock = SPINLOCK5("poll");
-static unsigned long
-    changes; /* under poll_lock; of what files are polled for */
+/* Under poll_lock: */
 static struct waitq pollers = WAITQ_INIT(pollers);
+static unsigned long changes; /* of what files are polled for */
 
 void
 poll_wake(void)

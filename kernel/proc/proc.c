@@ -118,7 +118,7 @@ proc_alloc(void)
 	p->fds = fds;
 	p->lock = (struct spinlock)SPINLOCK5("process");
 	p->sleep_lock = (struct spinlock)SPINLOCK1("sleepers");
-	mutex_init(&p->profil_lock, "profil");
+	p->profil_lock = (struct mutex)MUTEX("profil", p->profil_lock);
 	list_init(&p->children);
 	list_init(&p->sibling);
 	list_init(&p->threads);
