@@ -55,13 +55,6 @@ struct waitq {
 
 #define WAIT_FOREVER (~0UL)
 
-static inline void
-waitq_init(struct waitq *q)
-{
-	list_init(&q->waiters);
-	q->polled = false;
-}
-
 /*
  * Sleep on q until woken; lk, held, guards q: released while asleep, held
  * again on return. The caller tests its condition in a loop around this.

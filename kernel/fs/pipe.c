@@ -282,8 +282,10 @@ pipe_create(struct file *end[2])
 	p->ino = __atomic_add_fetch(&last_ino, 1, __ATOMIC_RELAXED);
 	p->lock = (struct spinlock)SPINLOCK1("pipe");
 	for (int side = 0; side < ENDS; side++) {
-		p->end[side].open = true;
-		waitq_init(&p->end[side].wait);
+		struct pipe_end *e = &p->end[side];
+
+		*e = (struct pipe_end){.open = true,
+				       .wait = WAITQ_INIT(e->wait)};
 		file_open(end[side], &p->vnode, side);
 	}
 	return 0;

@@ -125,9 +125,9 @@ proc_alloc(void)
 	list_init(&p->gone);
 	list_init(&p->sleepers);
 	timer_init(&p->alarm, ring_alarm, p);
-	waitq_init(&p->child_wait);
-	waitq_init(&p->cont_wait);
-	waitq_init(&p->alone_wait);
+	p->child_wait = (struct waitq)WAITQ_INIT(p->child_wait);
+	p->cont_wait = (struct waitq)WAITQ_INIT(p->cont_wait);
+	p->alone_wait = (struct waitq)WAITQ_INIT(p->alone_wait);
 	return p;
 }
 
