@@ -174,7 +174,7 @@ static const struct ctlword words[] = {
 };
 
 static ssize_t
-ktest_read(struct file *, unsigned int, struct uio *u)
+ktest_read(struct vnode *, struct file *, struct uio *u)
 {
 	char text[64];
 	int n = snprintf(text, sizeof(text), "blocks %lu\nfailalloc %lu\n",
@@ -184,7 +184,7 @@ ktest_read(struct file *, unsigned int, struct uio *u)
 }
 
 static ssize_t
-ktest_write(struct file *, unsigned int, struct uio *u)
+ktest_write(struct vnode *, struct file *, struct uio *u)
 {
 	return ctl_write(u, words);
 }
@@ -196,6 +196,6 @@ static const struct devfile files[] = {
 
 const struct device ktest_device = {
     .files = files,
-    .read = ktest_read,
-    .write = ktest_write,
+    .ops.read = ktest_read,
+    .ops.write = ktest_write,
 };

@@ -86,13 +86,12 @@ static int
 wait_common(struct waitq *q, struct spinlock *lk, int state,
 	    unsigned long deadline)
 {
-	struct waiter w = {.thread = current};
 	struct timer limit;
 	unsigned long sie = lk->saved;
 	bool hard = state == THREAD_SLEEPING_HARD;
 
 	assert(lk->hart == this_hart());
-	list_append(&q->waiters, &w.link);
+	list_append(&q->waiters, &current->wait_link);
 	if (deadline != WAIT_FOREVER) {
 		timer_init(&limit, wake_late, current);
 		timer_set(&limit, deadline, 0);
@@ -106,7 +105,7 @@ wait_common(struct waitq *q, struct spinlock *lk, int state,
 	spin_unlock(&sched_lock);
 	spin_lock(lk);
 	lk->saved = sie;
-	list_remove(&w.link);
+	list_remove(&current->wait_link);
 	if (deadline != WAIT_FOREVER)
 		timer_set(&limit, WAIT_FOREVER, 0);
 	if (!hard && signal_pending())
@@ -132,18 +131,17 @@ wait_uninterruptible(struct waitq *q, struct spinlock *lk)
 	wait_common(q, lk, THREAD_SLEEPING_HARD, WAIT_FOREVER);
 }
 
-/* A thread leaves the queue, so that no one wakes it again before it runs. A
- * poller may not sleep yet: it is told, and looks before it does. */
+/* A thread leaves the queue, so that no one wakes it again before it runs. */
 void
 wake_all(struct waitq *q)
 {
-	list_each_safe (struct waiter, w, &q->waiters, link) {
-		if (w->poller != NULL) {
-			poll_woken(w->poller);
-		} else {
-			list_remove(&w->link);
-			thread_wake(w->thread, false);
-		}
+	list_each_safe (struct thread, t, &q->waiters, wait_link) {
+		list_remove(&t->wait_link);
+		thread_wake(t, false);
+	}
+	if (q->polled) {
+		q->polled = false;
+		poll_wake();
 	}
 }
 
@@ -154,14 +152,6 @@ wake_all(struct waitq *q)
  * were free until that thread runs, another could take it over and over.
  */
 #define MUTEX_WANTED 1UL
-
-void
-mutex_init(struct mutex *m, const char *name)
-{
-	m->owner = 0;
-	m->lock = (struct spinlock)SPINLOCK1(name);
-	waitq_init(&m->waiters);
-}
 
 static bool
 mutex_swap(struct mutex *m, unsigned long from, unsigned long to)
@@ -198,7 +188,7 @@ mutex_lock(struct mutex *m)
 void
 mutex_unlock(struct mutex *m)
 {
-	struct waiter *first;
+	struct thread *first;
 	unsigned long owner;
 
 	check_mutex_unlock(m);
@@ -206,12 +196,12 @@ mutex_unlock(struct mutex *m)
 		return;
 	assert(mutex_held(m));
 	spin_lock(&m->lock);
-	first = container_of(m->waiters.waiters.next, struct waiter, link);
-	list_remove(&first->link);
-	owner = (unsigned long)first->thread;
+	first = container_of(m->waiters.waiters.next, struct thread, wait_link);
+	list_remove(&first->wait_link);
+	owner = (unsigned long)first;
 	if (!list_empty(&m->waiters.waiters))
 		owner |= MUTEX_WANTED;
 	__atomic_store_n(&m->owner, owner, __ATOMIC_RELEASE);
-	thread_wake(first->thread, false);
+	thread_wake(first, false);
 	spin_unlock(&m->lock);
 }

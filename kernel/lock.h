@@ -15,7 +15,6 @@
 #include "list.h"
 
 struct hart;
-struct poller;
 struct thread;
 
 struct spinlock {
@@ -45,29 +44,16 @@ void spin_unlock(struct spinlock *lk);
  * sleep can't be lost.
  */
 struct waitq {
-	struct list waiters; /* of struct waiter */
+	struct list waiters; /* of struct thread */
+	bool polled;         /* wake those in select and poll, too */
 };
 
-#define WAITQ_INIT(q)                  \
-	{                              \
-		LIST_INIT((q).waiters) \
+#define WAITQ_INIT(q)                             \
+	{                                         \
+		.waiters = LIST_INIT((q).waiters) \
 	}
 
-struct waiter {
-	struct list link;
-	struct thread *thread;
-	struct poller *poller; /* not NULL: told instead (fs/select.c) */
-};
-
-void poll_woken(struct poller *p);
-
 #define WAIT_FOREVER (~0UL)
-
-static inline void
-waitq_init(struct waitq *q)
-{
-	list_init(&q->waiters);
-}
 
 /*
  * Sleep on q until woken; lk, held, guards q: released while asleep, held
@@ -83,6 +69,8 @@ void wait_uninterruptible(struct waitq *q, struct spinlock *lk);
 
 /* Wake all of q's waiters. The lock that guards q is held. */
 void wake_all(struct waitq *q);
+/* fs/select.c: wake all threads in select and poll, to look once more. */
+void poll_wake(void);
 
 struct mutex {
 	unsigned long owner;  /* a struct thread's address; see lock.c */
@@ -95,7 +83,6 @@ struct mutex {
 		.lock = SPINLOCK1(n), .waiters = WAITQ_INIT(m.waiters) \
 	}
 
-void mutex_init(struct mutex *m, const char *name);
 void mutex_lock(struct mutex *m);
 void mutex_unlock(struct mutex *m);
 

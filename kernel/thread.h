@@ -62,6 +62,7 @@ struct thread {
 	/* Scheduling: see proc/sched.c. */
 	enum thread_state state; /* under sched_lock */
 	struct list run_link;    /* in the run queue, under sched_lock */
+	struct list wait_link;   /* in a wait queue, under that one's lock */
 	unsigned int slice;      /* ticks left before others have a turn */
 
 	/* Ticks that profil is still to charge: proc/profil.c. */

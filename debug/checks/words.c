@@ -65,9 +65,8 @@ sleeplock(void)
 static void
 mutexunderspin(void)
 {
-	static struct mutex m;
+	static struct mutex m = MUTEX("ktest", m);
 
-	mutex_init(&m, "ktest");
 	spin_lock(&first);
 	mutex_lock(&m);
 }

@@ -70,24 +70,22 @@ send_chunk(const struct file *f, unsigned int id, const char *buf, size_t n)
 
 	spin_lock(&console_lock);
 	size = encode(id, buf, n, out);
-	while (err == 0 && uart_room() < size)
+	while (err == 0 && !uart_put(out, size))
 		err = f->flags & O_NONBLOCK ? -EAGAIN
 					    : wait_on(&writers, &console_lock);
-	if (err == 0)
-		uart_put(out, size);
 	spin_unlock(&console_lock);
 	return err;
 }
 
 static ssize_t
-console_write(struct file *f, unsigned int id, struct uio *u)
+console_write(struct vnode *v, struct file *f, struct uio *u)
 {
 	char buf[CHUNK];
 	ssize_t total = 0;
 
 	while (u->left) {
 		ssize_t n = uio_from(u, buf, sizeof(buf));
-		int err = n < 0 ? n : send_chunk(f, id, buf, n);
+		int err = n < 0 ? n : send_chunk(f, dev_id(v), buf, n);
 
 		if (err)
 			return total ? total : err;
@@ -176,14 +174,12 @@ wait_input(const struct file *f, size_t want)
 
 /* All that a read may give fits buf; it is copied out without the lock. */
 static ssize_t
-console_read(struct file *f, unsigned int id, struct uio *u)
+console_read(struct vnode *, struct file *f, struct uio *u)
 {
 	char buf[LINE_RING];
 	size_t n = 0;
 	int err;
 
-	if (id != CONSOLE)
-		return -EINVAL;
 	if (u->left == 0)
 		return 0;
 	spin_lock(&console_lock);
@@ -277,9 +273,9 @@ get_count(uintptr_t arg)
 }
 
 static int
-console_ioctl(struct file *, unsigned int id, unsigned int cmd, uintptr_t arg)
+console_ioctl(struct vnode *v, struct file *, unsigned int cmd, uintptr_t arg)
 {
-	if (id != CONSOLE)
+	if (dev_id(v) != CONSOLE)
 		return -ENOTTY;
 	switch (cmd) {
 	case TCGETS:
@@ -304,16 +300,16 @@ console_ioctl(struct file *, unsigned int id, unsigned int cmd, uintptr_t arg)
 }
 
 static unsigned int
-console_poll(struct file *, unsigned int id, struct poller *p)
+console_poll(struct vnode *v, struct file *)
 {
 	unsigned int ready = 0;
 
 	spin_lock(&console_lock);
-	poll_wait(p, &writers, &console_lock);
+	writers.polled = true;
 	if (uart_room() >= ENCODED)
 		ready |= POLLOUT;
-	if (id == CONSOLE) {
-		poll_wait(p, &readers, &console_lock);
+	if (dev_id(v) == CONSOLE) {
+		readers.polled = true;
 		if (line.read != line.ready)
 			ready |= POLLIN;
 	}
@@ -332,8 +328,8 @@ static const struct devfile files[] = {
 const struct device console_device = {
     .files = files,
     .stream = true,
-    .read = console_read,
-    .write = console_write,
-    .ioctl = console_ioctl,
-    .poll = console_poll,
+    .ops.read = console_read,
+    .ops.write = console_write,
+    .ops.ioctl = console_ioctl,
+    .ops.poll = console_poll,
 };

@@ -21,18 +21,14 @@ struct device {
 	void (*init)(void); /* nothing */
 	int (*missing)(const char *name); /* open's errno for a name that is
 					   * none of its files'; ENOENT */
-	int (*open)(struct file *f, unsigned int id);   /* allowed */
-	void (*close)(struct file *f, unsigned int id); /* nothing */
-	/* The offset is u->offset, whoever keeps it. */
-	ssize_t (*read)(struct file *f, unsigned int id, struct uio *u); /* 0 */
-	ssize_t (*write)(struct file *f, unsigned int id,
-			 struct uio *u); /* EINVAL */
-	int (*ioctl)(struct file *f, unsigned int id, unsigned int cmd,
-		     uintptr_t arg); /* ENOTTY */
-	unsigned int (*poll)(struct file *f, unsigned int id,
-			     struct poller *p); /* always ready */
-	off_t (*size)(unsigned int id);         /* 0, for stat */
+	off_t (*size)(unsigned int id);   /* 0, for stat */
+	/* Of a vnode's operations those on an open file, which its mode has
+	 * allowed. The offset is u->offset, whoever keeps it. */
+	struct vnode_ops ops;
 };
+
+/* Which of its device's files v is: the id. */
+unsigned int dev_id(const struct vnode *v);
 
 extern const struct device *const devices[]; /* the last is NULL */
 void dev_init(void);

@@ -100,9 +100,9 @@ kprof_size(unsigned int id)
 
 /* Like an ordinary file: any offset, any length; word by word, big-endian. */
 static ssize_t
-kprof_read(struct file *, unsigned int id, struct uio *u)
+kprof_read(struct vnode *v, struct file *, struct uio *u)
 {
-	off_t size = kprof_size(id);
+	off_t size = kprof_size(dev_id(v));
 	ssize_t total = 0;
 	uint32_t chunk[128];
 
@@ -124,9 +124,9 @@ kprof_read(struct file *, unsigned int id, struct uio *u)
 }
 
 static ssize_t
-kprof_write(struct file *, unsigned int id, struct uio *u)
+kprof_write(struct vnode *v, struct file *, struct uio *u)
 {
-	return id == KPCTL ? ctl_write(u, words) : -EINVAL;
+	return dev_id(v) == KPCTL ? ctl_write(u, words) : -EINVAL;
 }
 
 static const struct devfile files[] = {
@@ -138,7 +138,7 @@ static const struct devfile files[] = {
 const struct device kprof_device = {
     .files = files,
     .init = kprof_init,
-    .read = kprof_read,
-    .write = kprof_write,
+    .ops.read = kprof_read,
+    .ops.write = kprof_write,
     .size = kprof_size,
 };

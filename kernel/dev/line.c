@@ -39,30 +39,23 @@ is_cc(char c, int i)
 	return line.t.c_cc[i] && (cc_t)c == line.t.c_cc[i];
 }
 
-/* Show what was typed; if there's no room, it isn't shown. */
-static void
-echo_bytes(const char *buf, size_t n)
-{
-	if (uart_room() >= n)
-		uart_put(buf, n);
-}
-
 static bool
 is_control(char c)
 {
 	return (unsigned char)c < ' ' || c == DELETE;
 }
 
+/* Show what was typed; if there's no room, it isn't shown. */
 static void
 echo(char c)
 {
 	if (c == '\n' &&
 	    (line_flag(ECHO) || (line_flag(ECHONL) && line_flag(ICANON))))
-		echo_bytes("\r\n", 2);
+		uart_put("\r\n", 2);
 	else if (line_flag(ECHO) && is_control(c))
-		echo_bytes((char[]){'^', c ^ 0x40}, 2);
+		uart_put((char[]){'^', c ^ 0x40}, 2);
 	else if (line_flag(ECHO))
-		echo_bytes(&c, 1);
+		uart_put(&c, 1);
 }
 
 void
@@ -83,7 +76,7 @@ append(uint16_t c, size_t spare)
 {
 	if (line.typed - line.read + spare >= LINE_RING) {
 		if (line_flag(ECHO))
-			echo_bytes((char[]){BELL}, 1);
+			uart_put((char[]){BELL}, 1);
 		return false;
 	}
 	line.ring[line.typed++ % LINE_RING] = c;
@@ -109,9 +102,9 @@ erase(void)
 	} while (((unsigned char)c & 0xc0) == 0x80 && line.typed != line.ready);
 	if (!line_flag(ECHO) || !line_flag(ECHOE))
 		return;
-	echo_bytes("\b \b", 3);
+	uart_put("\b \b", 3);
 	if (is_control(c))
-		echo_bytes("\b \b", 3);
+		uart_put("\b \b", 3);
 }
 
 static void

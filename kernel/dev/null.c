@@ -8,11 +8,11 @@ enum { NULL_ID, ZERO_ID };
 
 /* As long a read as is asked for. */
 static ssize_t
-null_read(struct file *, unsigned int id, struct uio *u)
+null_read(struct vnode *v, struct file *, struct uio *u)
 {
 	ssize_t total = 0;
 
-	while (id == ZERO_ID && u->left > 0) {
+	while (dev_id(v) == ZERO_ID && u->left > 0) {
 		ssize_t r = uio_to(u, zeroes, sizeof(zeroes));
 
 		if (r < 0)
@@ -23,7 +23,7 @@ null_read(struct file *, unsigned int id, struct uio *u)
 }
 
 static ssize_t
-null_write(struct file *, unsigned int, struct uio *u)
+null_write(struct vnode *, struct file *, struct uio *u)
 {
 	return u->left;
 }
@@ -36,6 +36,6 @@ static const struct devfile files[] = {
 
 const struct device null_device = {
     .files = files,
-    .read = null_read,
-    .write = null_write,
+    .ops.read = null_read,
+    .ops.write = null_write,
 };

@@ -35,14 +35,14 @@ struct profiler pcs_profiler = {
 };
 
 static int
-pcs_open(struct file *, unsigned int)
+pcs_open(struct vnode *, struct file *)
 {
 	return log_open(current->proc->pid) ? 0 : -EBUSY;
 }
 
 /* The last descriptor is gone, so nobody reads or asks. */
 static void
-pcs_close(struct file *, unsigned int)
+pcs_close(struct vnode *, struct file *)
 {
 	log_close();
 }
@@ -61,7 +61,7 @@ wait_full(const struct file *f)
 }
 
 static ssize_t
-pcs_read(struct file *f, unsigned int, struct uio *u)
+pcs_read(struct vnode *, struct file *f, struct uio *u)
 {
 	ssize_t n = 0;
 
@@ -74,12 +74,12 @@ pcs_read(struct file *f, unsigned int, struct uio *u)
 }
 
 static unsigned int
-pcs_poll(struct file *, unsigned int, struct poller *p)
+pcs_poll(struct vnode *, struct file *)
 {
 	unsigned int ready;
 
 	spin_lock(&lock);
-	poll_wait(p, &readers, &lock);
+	readers.polled = true;
 	ready = log_full() ? POLLIN : 0;
 	spin_unlock(&lock);
 	return ready;
@@ -115,7 +115,7 @@ ask_list(unsigned int cmd, uintptr_t arg)
 }
 
 static int
-pcs_ioctl(struct file *, unsigned int, unsigned int cmd, uintptr_t arg)
+pcs_ioctl(struct vnode *, struct file *, unsigned int cmd, uintptr_t arg)
 {
 	struct pcs_stat account;
 
@@ -153,9 +153,9 @@ static const struct devfile files[] = {
 const struct device pcs_device = {
     .files = files,
     .stream = true,
-    .open = pcs_open,
-    .close = pcs_close,
-    .read = pcs_read,
-    .ioctl = pcs_ioctl,
-    .poll = pcs_poll,
+    .ops.open = pcs_open,
+    .ops.close = pcs_close,
+    .ops.read = pcs_read,
+    .ops.ioctl = pcs_ioctl,
+    .ops.poll = pcs_poll,
 };

@@ -22,7 +22,7 @@ static const struct {
 };
 
 static ssize_t
-pcstat_read(struct file *, unsigned int, struct uio *u)
+pcstat_read(struct vnode *, struct file *, struct uio *u)
 {
 	struct log_state s = log_state();
 	const struct DEVPC *d = &s.devpc;
@@ -55,5 +55,5 @@ static const struct devfile files[] = {
 
 const struct device pcstat_device = {
     .files = files,
-    .read = pcstat_read,
+    .ops.read = pcstat_read,
 };

@@ -117,9 +117,9 @@ prf_load(struct table *t, struct uio *u, size_t n)
 }
 
 static ssize_t
-prf_write(struct file *, unsigned int id, struct uio *u)
+prf_write(struct vnode *v, struct file *, struct uio *u)
 {
-	struct table *t = &tables[id];
+	struct table *t = &tables[dev_id(v)];
 	size_t size = u->left;
 	int r;
 
@@ -135,9 +135,9 @@ prf_write(struct file *, unsigned int id, struct uio *u)
 
 /* From the start, at any offset. It may be on: counters go on meanwhile. */
 static ssize_t
-prf_read(struct file *, unsigned int id, struct uio *u)
+prf_read(struct vnode *v, struct file *, struct uio *u)
 {
-	struct table *t = &tables[id];
+	struct table *t = &tables[dev_id(v)];
 	ssize_t r = -ENXIO;
 
 	mutex_lock(&lock);
@@ -148,9 +148,9 @@ prf_read(struct file *, unsigned int id, struct uio *u)
 }
 
 static int
-prf_ioctl(struct file *, unsigned int id, unsigned int cmd, uintptr_t arg)
+prf_ioctl(struct vnode *v, struct file *, unsigned int cmd, uintptr_t arg)
 {
-	struct table *t = &tables[id];
+	struct table *t = &tables[dev_id(v)];
 	int size, status, max = ADDRESS_MAX;
 
 	mutex_lock(&lock);
@@ -209,7 +209,7 @@ const struct device prf_device = {
     .files = files,
     .init = prf_init,
     .missing = prf_missing,
-    .read = prf_read,
-    .write = prf_write,
-    .ioctl = prf_ioctl,
+    .ops.read = prf_read,
+    .ops.write = prf_write,
+    .ops.ioctl = prf_ioctl,
 };

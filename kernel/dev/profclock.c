@@ -25,7 +25,7 @@
 #define HZ_MAX 20000
 
 static ssize_t
-profclock_read(struct file *, unsigned int, struct uio *u)
+profclock_read(struct vnode *, struct file *, struct uio *u)
 {
 	char text[128];
 	unsigned long late = 0;
@@ -97,7 +97,7 @@ static const struct ctlword words[] = {
 };
 
 static ssize_t
-profclock_write(struct file *, unsigned int, struct uio *u)
+profclock_write(struct vnode *, struct file *, struct uio *u)
 {
 	return ctl_write(u, words);
 }
@@ -109,6 +109,6 @@ static const struct devfile files[] = {
 
 const struct device profclock_device = {
     .files = files,
-    .read = profclock_read,
-    .write = profclock_write,
+    .ops.read = profclock_read,
+    .ops.write = profclock_write,
 };

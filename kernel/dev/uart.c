@@ -57,32 +57,15 @@ enable(uint8_t interrupts)
 		*reg(IER) = enabled = interrupts;
 }
 
-/* Move one FIFO's worth from the ring; the port must be sendable. */
-static void
-fill_fifo(void)
-{
-	for (int i = 0; i < FIFO_SIZE && ring_out != ring_in; i++)
-		*reg(THR) = ring[ring_out++ % UART_RING];
-}
-
 /* Send what the port takes now; ask for an interrupt if that isn't all. */
 static void
 pump(void)
 {
 	while (ring_out != ring_in && *reg(LSR) & LSR_SENDABLE)
-		fill_fifo();
+		for (int i = 0; i < FIFO_SIZE && ring_out != ring_in; i++)
+			*reg(THR) = ring[ring_out++ % UART_RING];
 	enable(ring_out == ring_in ? IER_RECEIVED
 				   : IER_RECEIVED | IER_SENDABLE);
-}
-
-/* Send everything now. The interrupt stays wanted if it was: its handler is
- * to wake those who wait for room. */
-static void
-drain(void)
-{
-	while (ring_out != ring_in)
-		if (*reg(LSR) & LSR_SENDABLE)
-			fill_fifo();
 }
 
 static void
@@ -95,6 +78,15 @@ send_polled(char c)
 	while (!(*reg(LSR) & LSR_SENDABLE))
 		;
 	*reg(THR) = c;
+}
+
+/* Send the ring's now. The interrupt stays wanted if it was: its handler is
+ * to wake those who wait for room. */
+static void
+drain(void)
+{
+	while (ring_out != ring_in)
+		send_polled(ring[ring_out++ % UART_RING]);
 }
 
 /* Once a panic has broken in, the lock is left as it is: a hart that has been
@@ -140,19 +132,24 @@ uart_room(void)
 }
 
 /* ring_in moves once, so that a panic finds all of buf in the ring or none. */
-void
+bool
 uart_put(const char *buf, size_t n)
 {
 	size_t in;
+	bool fits;
 
 	spin_lock(&uart_lock);
 	in = ring_in;
-	for (const char *end = buf + n; buf < end; buf++)
-		ring[in++ % UART_RING] = *buf;
-	asm volatile("" ::: "memory");
-	ring_in = in;
-	pump();
+	fits = n <= UART_RING - (in - ring_out);
+	if (fits) {
+		for (const char *end = buf + n; buf < end; buf++)
+			ring[in++ % UART_RING] = *buf;
+		asm volatile("" ::: "memory");
+		ring_in = in;
+		pump();
+	}
 	spin_unlock(&uart_lock);
+	return fits;
 }
 
 /* Characters are received here only, on one hart at a time: the PLIC sees to

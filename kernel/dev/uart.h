@@ -6,6 +6,7 @@
 #ifndef KERNEL_UART_H
 #define KERNEL_UART_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* A kernel message: polled, in any context, before uart_init too. What the
@@ -19,15 +20,15 @@ void uart_break_in(void);
 void uart_flush(void);
 
 /*
- * The console's output. uart_room says how many bytes the transmit ring can
- * take, all of UART_RING when everything has gone out; else console_writable
- * will be called. uart_put adds n bytes, not more than that. Callers hold the
- * console's lock: the room that one of them found, no other takes away.
+ * The console's output, under its lock. uart_put adds n bytes to the transmit
+ * ring, or none: false, there is no room. uart_room says how many it can take,
+ * all of UART_RING when everything has gone out; when there is more again,
+ * console_writable will be called.
  */
 #define UART_RING 2048
 
 size_t uart_room(void);
-void uart_put(const char *buf, size_t n);
+bool uart_put(const char *buf, size_t n);
 
 /* The console's, called by the port's interrupt handler: a character came;
  * the transmit ring has room again. */

@@ -15,7 +15,7 @@ struct virtio_piece {
 	bool device_writes; /* such pieces come after all others */
 };
 
-#define VIRTIO_PIECES 32 /* of one request */
+#define VIRTIO_PIECES 4 /* of one request, at most */
 
 /* Bring up the first device of this kind; interrupt is called when a request
  * is done, at level 5. False: there is none, or none that works. At boot. */

@@ -8,7 +8,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <string.h>
 
 #include "../dev/dev.h"
@@ -22,7 +21,8 @@
 #define MODE_WRITE 0222
 
 struct devnode {
-	struct vnode vnode; /* first: the vnode's address is the node's */
+	struct vnode vnode;   /* first: the vnode's address is the node's */
+	struct vnode_ops ops; /* the device's, and those of this file */
 	dev_t number;
 	const struct device *device;
 	struct devfile file; /* its name isn't kept */
@@ -30,12 +30,16 @@ struct devnode {
 
 static struct timespec boot_time; /* the age of all files here */
 
-static const struct vnode_ops devfs_ops;
-
 static struct devnode *
 devnode_of(struct vnode *v)
 {
 	return (struct devnode *)v;
+}
+
+unsigned int
+dev_id(const struct vnode *v)
+{
+	return ((const struct devnode *)v)->file.id;
 }
 
 static dev_t
@@ -54,30 +58,6 @@ device_find(const struct device *d, const char *name, struct devfile *out)
 			return 0;
 		}
 	return d->missing != NULL ? d->missing(name) : -ENOENT;
-}
-
-static int
-devfs_lookup(struct vnode *, const char *name, struct vnode **out)
-{
-	struct devnode *n = kzalloc(sizeof *n);
-	int r = -ENOENT;
-
-	if (n == NULL)
-		return -ENOMEM;
-	/* Until one has it, or has another reason why it isn't there. */
-	for (unsigned int i = 0; r == -ENOENT && devices[i] != NULL; i++) {
-		n->device = devices[i];
-		r = device_find(n->device, name, &n->file);
-		n->number = device_number(i, n->file.id);
-	}
-	if (r < 0) {
-		kfree(n);
-		return r;
-	}
-	vnode_init(&n->vnode, &devfs_ops, S_IFCHR);
-	n->vnode.stream = n->device->stream;
-	*out = &n->vnode;
-	return 0;
 }
 
 /* A cookie, less DIR_COOKIE, is how many files of all devices come before. */
@@ -125,52 +105,7 @@ devfs_open(struct vnode *v, struct file *f)
 		return -EACCES;
 	if (access != O_RDONLY && !(n->file.mode & MODE_WRITE))
 		return -EACCES;
-	return n->device->open ? n->device->open(f, n->file.id) : 0;
-}
-
-static void
-devfs_close(struct vnode *v, struct file *f)
-{
-	struct devnode *n = devnode_of(v);
-
-	if (n->device->close != NULL)
-		n->device->close(f, n->file.id);
-}
-
-static ssize_t
-devfs_read(struct vnode *v, struct file *f, struct uio *u)
-{
-	struct devnode *n = devnode_of(v);
-
-	return n->device->read ? n->device->read(f, n->file.id, u) : 0;
-}
-
-static ssize_t
-devfs_write(struct vnode *v, struct file *f, struct uio *u)
-{
-	struct devnode *n = devnode_of(v);
-
-	return n->device->write ? n->device->write(f, n->file.id, u) : -EINVAL;
-}
-
-static int
-devfs_ioctl(struct vnode *v, struct file *f, unsigned int cmd, uintptr_t arg)
-{
-	struct devnode *n = devnode_of(v);
-
-	if (n->device->ioctl == NULL)
-		return -ENOTTY;
-	return n->device->ioctl(f, n->file.id, cmd, arg);
-}
-
-static unsigned int
-devfs_poll(struct vnode *v, struct file *f, struct poller *p)
-{
-	struct devnode *n = devnode_of(v);
-
-	if (n->device->poll == NULL)
-		return POLLIN | POLLOUT;
-	return n->device->poll(f, n->file.id, p);
+	return n->device->ops.open ? n->device->ops.open(v, f) : 0;
 }
 
 static void
@@ -179,17 +114,38 @@ devfs_free(struct vnode *v)
 	kfree(devnode_of(v));
 }
 
-static const struct vnode_ops devfs_ops = {
+static int
+devfs_lookup(struct vnode *, const char *name, struct vnode **out)
+{
+	struct devnode *n = kzalloc(sizeof *n);
+	int r = -ENOENT;
+
+	if (n == NULL)
+		return -ENOMEM;
+	/* Until one has it, or has another reason why it isn't there. */
+	for (unsigned int i = 0; r == -ENOENT && devices[i] != NULL; i++) {
+		n->device = devices[i];
+		r = device_find(n->device, name, &n->file);
+		n->number = device_number(i, n->file.id);
+	}
+	if (r < 0) {
+		kfree(n);
+		return r;
+	}
+	n->ops = n->device->ops;
+	n->ops.open = devfs_open;
+	n->ops.stat = devfs_stat;
+	n->ops.free = devfs_free;
+	vnode_init(&n->vnode, &n->ops, S_IFCHR);
+	n->vnode.stream = n->device->stream;
+	*out = &n->vnode;
+	return 0;
+}
+
+static const struct vnode_ops folder_ops = {
     .lookup = devfs_lookup,
     .readdir = devfs_readdir,
-    .open = devfs_open,
-    .close = devfs_close,
-    .read = devfs_read,
-    .write = devfs_write,
-    .ioctl = devfs_ioctl,
-    .poll = devfs_poll,
     .stat = devfs_stat,
-    .free = devfs_free,
 };
 
 void
@@ -203,6 +159,6 @@ devfs_init(void)
 	};
 
 	boot_time = time_of_ns(time_realtime_ns());
-	vnode_init(&root.vnode, &devfs_ops, S_IFDIR);
+	vnode_init(&root.vnode, &folder_ops, S_IFDIR);
 	vfs_mount("/dev", &root.vnode);
 }

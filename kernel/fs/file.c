@@ -50,8 +50,7 @@ file_alloc(void)
 
 	if (f == NULL)
 		return NULL;
-	*f = (struct file){.refs = 1};
-	mutex_init(&f->lock, "file");
+	*f = (struct file){.refs = 1, .lock = MUTEX("file", f->lock)};
 	return f;
 }
 
@@ -82,9 +81,9 @@ file_put(struct file *f)
 }
 
 unsigned int
-file_poll(struct file *f, struct poller *p)
+file_poll(struct file *f)
 {
 	const struct vnode_ops *ops = f->vnode->ops;
 
-	return ops->poll != NULL ? ops->poll(f->vnode, f, p) : POLLIN | POLLOUT;
+	return ops->poll != NULL ? ops->poll(f->vnode, f) : POLLIN | POLLOUT;
 }

@@ -71,27 +71,18 @@ hostfile_fsync(struct vnode *, struct file *f)
 	return p9_call(P9_FSYNC, NULL, NULL, "", "dd", fid_of(f->private), 0);
 }
 
-/* Pages for up to size bytes; fewer if there aren't so many, or -ENOMEM. */
+/* Room for size bytes, or as many as one exchange carries; but only a page when
+ * memory is short. */
 static int
 data_get(struct p9_data *d, size_t size)
 {
-	unsigned int n = 0;
-
-	size = size < p9_io ? size : p9_io;
-	for (; n * PAGE_SIZE < size; n++) {
-		d->page[n] = page_alloc();
-		if (d->page[n] == NULL)
-			break;
+	d->size = size < p9_io ? size : p9_io;
+	d->bytes = kmalloc(d->size);
+	if (d->bytes == NULL && d->size > PAGE_SIZE) {
+		d->size = PAGE_SIZE;
+		d->bytes = kmalloc(d->size);
 	}
-	d->size = size < n * PAGE_SIZE ? size : n * PAGE_SIZE;
-	return n > 0 ? 0 : -ENOMEM;
-}
-
-static void
-data_put(struct p9_data *d, size_t size)
-{
-	for (size_t i = 0; i * PAGE_SIZE < size; i++)
-		page_free(d->page[i]);
+	return d->bytes != NULL ? 0 : -ENOMEM;
 }
 
 /* One exchange's worth of a read: how many bytes. No lock is held while they
@@ -102,20 +93,14 @@ read_some(unsigned int fid, struct uio *u)
 	struct p9_data d;
 	uint64_t reply[P9_REPLIES];
 	ssize_t r = data_get(&d, u->left);
-	size_t room = d.size;
 
 	if (r < 0)
 		return r;
 	r = p9_call(P9_READ, &d, reply, "d", "dqd", fid,
-		    (unsigned long)u->offset, (unsigned int)room);
-	for (size_t at = 0; r >= 0 && at < d.size; at += PAGE_SIZE) {
-		size_t left = d.size - at;
-		ssize_t n = uio_to(u, d.page[at / PAGE_SIZE],
-				   left < PAGE_SIZE ? left : PAGE_SIZE);
-
-		r = n < 0 ? n : r + n;
-	}
-	data_put(&d, room);
+		    (unsigned long)u->offset, (unsigned int)d.size);
+	if (r == 0)
+		r = uio_to(u, d.bytes, d.size);
+	kfree(d.bytes);
 	return r;
 }
 
@@ -126,20 +111,17 @@ write_some(unsigned int fid, struct uio *u)
 	uint64_t reply[P9_REPLIES];
 	struct uio before = *u;
 	ssize_t r = data_get(&d, u->left);
-	size_t room = d.size;
 
 	if (r < 0)
 		return r;
-	/* Whole pages, or all that u has left. */
-	for (size_t at = 0; r >= 0 && at < room; at += PAGE_SIZE)
-		r = uio_from(u, d.page[at / PAGE_SIZE], PAGE_SIZE);
+	r = uio_from(u, d.bytes, d.size);
 	if (r >= 0)
 		r = p9_call(P9_WRITE, &d, reply, "d", "dqd", fid,
-			    (unsigned long)before.offset, (unsigned int)room);
-	data_put(&d, room);
+			    (unsigned long)before.offset, (unsigned int)d.size);
+	kfree(d.bytes);
 	if (r < 0)
 		return r;
-	if (reply[0] == 0 || reply[0] > room)
+	if (reply[0] == 0 || reply[0] > d.size)
 		return -EIO;
 	u->base = before.base + reply[0];
 	u->left = before.left - reply[0];
@@ -226,7 +208,7 @@ hostfile_getpage(struct vnode *v, off_t offset, void **page)
 static int
 fill(struct hostopen *o)
 {
-	struct p9_data d = {.size = PAGE_SIZE};
+	struct p9_data d;
 	uint64_t reply[P9_REPLIES];
 	int r;
 
@@ -234,7 +216,7 @@ fill(struct hostopen *o)
 		o->entries = page_alloc();
 	if (o->entries == NULL)
 		return -ENOMEM;
-	d.page[0] = o->entries;
+	d = (struct p9_data){o->entries, PAGE_SIZE};
 	r = p9_call(P9_READDIR, &d, reply, "d", "dqd", fid_of(o), o->next,
 		    PAGE_SIZE);
 	o->at = 0;

@@ -22,8 +22,6 @@
 /* The server's, Linux's, numbers. */
 #define QTSYMLINK     0x02
 #define L_REMOVEDIR   0x200
-#define L_O_CREAT     0100
-#define L_O_EXCL      0200
 #define GETATTR_BASIC 0x7ff
 #define SETATTR_MODE  0x1
 #define SETATTR_SIZE  0x8
@@ -122,23 +120,6 @@ hostfs_free(struct vnode *v)
 	kfree(n);
 }
 
-/* A request that makes a file makes the directory's fid the file's, open: so
- * it gets a copy. */
-static int
-make_file(struct hostnode *dir, const char *name, unsigned int mode)
-{
-	void *copy = kmalloc(1); /* for its address */
-	int r = copy != NULL ? host_clone(dir, copy) : -ENOMEM;
-
-	if (r == 0) {
-		r = p9_call(P9_LCREATE, NULL, NULL, "", "dsddd", fid_of(copy),
-			    name, L_O_CREAT | L_O_EXCL | O_RDWR, mode, 0);
-		host_clunk(copy);
-	}
-	kfree(copy);
-	return r;
-}
-
 static int
 hostfs_create(struct vnode *dir, const char *name, mode_t mode,
 	      struct vnode **out)
@@ -149,7 +130,8 @@ hostfs_create(struct vnode *dir, const char *name, mode_t mode,
 		r = p9_call(P9_MKDIR, NULL, NULL, "", "dsdd", fid_of(dir), name,
 			    (unsigned int)(mode & 07777), 0);
 	else
-		r = make_file(hostnode_of(dir), name, mode & 07777);
+		r = p9_call(P9_MKNOD, NULL, NULL, "", "dsdddd", fid_of(dir),
+			    name, (unsigned int)mode, 0, 0, 0);
 	if (r == 0 && out != NULL)
 		r = hostfs_lookup(dir, name, out);
 	return r;

@@ -27,6 +27,8 @@
 #define COUNTED  11     /* a reply's part before its data: with their count */
 #define OVERHEAD 24     /* what a read or a write adds to its data, at most */
 
+#define DATA_MAX (16 * PAGE_SIZE) /* what a read or a write carries */
+
 enum { RLERROR = 7 };
 
 size_t p9_io;
@@ -139,7 +141,7 @@ wait_for_answer(void)
 static size_t
 exchange(enum p9_type type, size_t size, struct p9_data *data)
 {
-	struct virtio_piece piece[P9_PAGES + 2];
+	struct virtio_piece piece[VIRTIO_PIECES];
 	size_t written, most;
 	unsigned int n = 0;
 	bool reads = data != NULL && type != P9_WRITE;
@@ -147,15 +149,9 @@ exchange(enum p9_type type, size_t size, struct p9_data *data)
 	piece[n++] = (struct virtio_piece){request, size, false};
 	if (reads)
 		piece[n++] = (struct virtio_piece){answer, COUNTED, true};
-	for (size_t at = 0; data != NULL && at < data->size; at += PAGE_SIZE) {
-		size_t left = data->size - at;
-
-		piece[n++] = (struct virtio_piece){
-		    data->page[at / PAGE_SIZE],
-		    left < PAGE_SIZE ? left : PAGE_SIZE,
-		    reads,
-		};
-	}
+	if (data != NULL)
+		piece[n++] = (struct virtio_piece){data->bytes, data->size,
+						   reads};
 	if (!reads)
 		piece[n++] = (struct virtio_piece){answer, PAGE_SIZE, true};
 	virtio_submit(piece, n);
@@ -214,7 +210,7 @@ bool
 p9_init(uint32_t root, uint64_t *root_path)
 {
 	uint64_t reply[P9_REPLIES];
-	size_t wanted = P9_PAGES * PAGE_SIZE + OVERHEAD;
+	size_t wanted = DATA_MAX + OVERHEAD;
 	bool known;
 
 	if (!virtio_open(VIRTIO_ID_9P, interrupt))

@@ -12,7 +12,7 @@
 /* Requests; a reply's number is one more. */
 enum p9_type {
 	P9_LOPEN = 12,
-	P9_LCREATE = 14,
+	P9_MKNOD = 18,
 	P9_GETATTR = 24,
 	P9_SETATTR = 26,
 	P9_READDIR = 40,
@@ -30,11 +30,11 @@ enum p9_type {
 
 #define P9_NOFID   UINT32_MAX
 #define P9_REPLIES 20 /* numbers in a reply, at most */
-#define P9_PAGES   16 /* of what one read or write carries */
 
-/* What a read brings or a write takes along: size bytes. */
+/* What a read brings or a write takes along: size bytes, kmalloc's or of a
+ * page, as the device finds memory by its physical address. */
 struct p9_data {
-	void *page[P9_PAGES];
+	void *bytes;
 	size_t size;
 };
 

@@ -30,8 +30,9 @@ enum { READER = O_RDONLY, WRITER = O_WRONLY, ENDS };
 
 struct pipe_end {
 	bool open;
-	bool busy;  /* a thread moves bytes at this end */
-	size_t pos; /* changed with the lock held, when not busy */
+	bool busy;    /* a thread moves bytes at this end */
+	bool awaited; /* there may be threads that wait or poll at it */
+	size_t pos;   /* changed with the lock held, when not busy */
 	struct waitq wait;
 };
 
@@ -60,8 +61,10 @@ side_of(const struct file *f)
 static void
 wake(struct pipe_end *end)
 {
-	if (!list_empty(&end->wait.waiters))
-		wake_all(&end->wait);
+	if (!end->awaited)
+		return;
+	end->awaited = false;
+	wake_all(&end->wait);
 }
 
 /*
@@ -127,6 +130,7 @@ wait_for(struct pipe *p, int side, struct file *f, size_t want)
 			return n;
 		if (n < want && f->flags & O_NONBLOCK)
 			return -EAGAIN;
+		p->end[side].awaited = true;
 		r = wait_on(&p->end[side].wait, &p->lock);
 		if (r < 0)
 			return r;
@@ -192,14 +196,14 @@ pipe_write(struct vnode *v, struct file *f, struct uio *u)
 }
 
 static unsigned int
-pipe_poll(struct vnode *v, struct file *f, struct poller *poller)
+pipe_poll(struct vnode *v, struct file *f)
 {
 	struct pipe *p = pipe_of(v);
 	int side = side_of(f);
 	unsigned int ready = 0;
 
 	spin_lock(&p->lock);
-	poll_wait(poller, &p->end[side].wait, &p->lock);
+	p->end[side].awaited = p->end[side].wait.polled = true;
 	if (side == READER) {
 		if (available(p, READER) > 0)
 			ready |= POLLIN;
@@ -278,8 +282,10 @@ pipe_create(struct file *end[2])
 	p->ino = __atomic_add_fetch(&last_ino, 1, __ATOMIC_RELAXED);
 	p->lock = (struct spinlock)SPINLOCK1("pipe");
 	for (int side = 0; side < ENDS; side++) {
-		p->end[side].open = true;
-		waitq_init(&p->end[side].wait);
+		struct pipe_end *e = &p->end[side];
+
+		*e = (struct pipe_end){.open = true,
+				       .wait = WAITQ_INIT(e->wait)};
 		file_open(end[side], &p->vnode, side);
 	}
 	return 0;

@@ -122,7 +122,7 @@ node_create(mode_t mode, const char *name)
 	}
 	vnode_init(&n->vnode, S_ISDIR(mode) ? &ramdir_ops : &ramfile_ops,
 		   mode & S_IFMT);
-	mutex_init(&n->lock, "ramfs file");
+	n->lock = (struct mutex)MUTEX("ramfs file", n->lock);
 	n->page_lock = (struct spinlock)SPINLOCK1("ramfs pages");
 	n->ino = __atomic_add_fetch(&last_ino, 1, __ATOMIC_RELAXED);
 	n->mode = mode;

@@ -1,19 +1,16 @@
 /*
  * select and poll: waiting for any of several files.
  *
- * First the files are asked what is ready; mostly something is, and that's
- * all. Else the thread puts a waiter on the queues of all files, which each
- * file's poll does through poll_wait, as it's asked once more; and sleeps
- * until one is woken. A waiter of this kind doesn't wake the thread itself:
- * it calls poll_woken, which leaves a mark. So a wake-up that comes before
- * the thread sleeps, while it still asks other files, isn't lost.
+ * A file that is asked what is ready marks those of its queues that are woken
+ * when that changes as polled. To wake one of these is to wake every thread
+ * that sleeps here: each asks its files once more. None is missed: changes are
+ * counted, and who has asked sleeps only if the count is what it was before.
  */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/select.h>
 
-#include "../print.h"
 #include "../proc/proc.h"
 #include "../riscv.h"
 #include "../syscall.h"
@@ -30,87 +27,37 @@ struct question {
 	unsigned int always;       /* events told even if not asked for */
 };
 
-/* A place in a queue. */
-struct place {
-	struct waiter waiter;
-	struct spinlock *lock; /* guards that queue */
-};
-
-struct poller {
-	struct spinlock lock; /* level 5; guards woken and wait */
-	bool woken;
-	struct waitq wait; /* the thread */
-
-	/* The thread's own. */
-	unsigned int nplaces;
-	struct place place[FD_MAX * POLL_QUEUES];
-};
+static struct spinlock poll_lock = SPINLOCK5("poll");
+/* Under poll_lock: */
+static struct waitq pollers = WAITQ_INIT(pollers);
+static unsigned long changes; /* of what files are polled for */
 
 void
-poll_wait(struct poller *p, struct waitq *q, struct spinlock *lk)
+poll_wake(void)
 {
-	struct place *place;
-
-	if (p == NULL)
-		return;
-	assert(p->nplaces < FD_MAX * POLL_QUEUES);
-	place = &p->place[p->nplaces++];
-	*place = (struct place){.waiter.poller = p, .lock = lk};
-	list_append(&q->waiters, &place->waiter.link);
+	spin_lock(&poll_lock);
+	changes++;
+	wake_all(&pollers);
+	spin_unlock(&poll_lock);
 }
 
-/* From wake_all, for a waiter that poll_wait has put there. The lock that
- * guards its queue is held, so the poller can't go away. */
-void
-poll_woken(struct poller *p)
-{
-	spin_lock(&p->lock);
-	p->woken = true;
-	wake_all(&p->wait);
-	spin_unlock(&p->lock);
-}
-
-/* Its places, of which there are many, are written as they are taken. */
-static void
-poller_init(struct poller *p)
-{
-	p->lock = (struct spinlock)SPINLOCK5("poller");
-	p->woken = false;
-	waitq_init(&p->wait);
-	p->nplaces = 0;
-}
-
-/* Leave all queues. */
-static void
-poller_leave(struct poller *p)
-{
-	for (unsigned int i = 0; i < p->nplaces; i++) {
-		struct place *place = &p->place[i];
-
-		spin_lock(place->lock);
-		list_remove(&place->waiter.link);
-		spin_unlock(place->lock);
-	}
-	p->nplaces = 0;
-}
-
-/* Sleep until woken; 0, or -ERESTART or -ETIMEDOUT. */
+/* Sleep until there are other changes than were seen; 0, or -ERESTART or
+ * -ETIMEDOUT. */
 static int
-poller_sleep(struct poller *p, unsigned long deadline)
+await_change(unsigned long seen, unsigned long deadline)
 {
 	int r = 0;
 
-	spin_lock(&p->lock);
-	while (!p->woken && r == 0)
-		r = wait_until(&p->wait, &p->lock, deadline);
-	p->woken = false;
-	spin_unlock(&p->lock);
+	spin_lock(&poll_lock);
+	while (changes == seen && r == 0)
+		r = wait_until(&pollers, &poll_lock, deadline);
+	spin_unlock(&poll_lock);
 	return r;
 }
 
 /* Ask all files; gives how many have something to tell. */
 static int
-scan(struct question *q, struct poller *p)
+scan(struct question *q)
 {
 	int count = 0;
 
@@ -119,7 +66,7 @@ scan(struct question *q, struct poller *p)
 
 		fd->revents = 0;
 		if (q->file[i] != NULL)
-			fd->revents = file_poll(q->file[i], p) &
+			fd->revents = file_poll(q->file[i]) &
 				      (fd->events | q->always);
 		else if (fd->fd >= 0)
 			fd->revents = POLLNVAL;
@@ -133,18 +80,19 @@ scan(struct question *q, struct poller *p)
 static int
 scan_until(struct question *q, unsigned long deadline)
 {
-	int count = scan(q, NULL), r = 0;
-	struct poller p;
+	int r = 0;
 
-	if (count > 0 || deadline == 0)
-		return count;
-	poller_init(&p);
-	while ((count = scan(q, &p)) == 0 && r == 0) {
-		r = poller_sleep(&p, deadline);
-		poller_leave(&p);
+	for (;;) {
+		unsigned long seen = __atomic_load_n(&changes,
+						     __ATOMIC_ACQUIRE);
+		int count = scan(q);
+
+		if (count > 0 || deadline == 0 || r == -ETIMEDOUT)
+			return count;
+		if (r < 0)
+			return -EINTR;
+		r = await_change(seen, deadline);
 	}
-	poller_leave(&p);
-	return count == 0 && r == -ERESTART ? -EINTR : count;
 }
 
 static int

@@ -36,17 +36,6 @@ struct vnode;
 struct file;
 struct dirent;
 
-/*
- * select and poll: what is ready, in the bits of <poll.h>. A file's poll calls
- * poll_wait for each queue that is woken when the answer may change, at most
- * POLL_QUEUES, with the lock that guards the queue held. p may be NULL: the
- * caller only asks. Wake such queues with wake_all.
- */
-#define POLL_QUEUES 2
-
-struct poller; /* a thread in select or poll (fs/select.c) */
-void poll_wait(struct poller *p, struct waitq *q, struct spinlock *lk);
-
 /* What chmod and utimens change; OMIT leaves a thing as it is. */
 struct attr {
 	int mode;             /* permissions */
@@ -92,9 +81,10 @@ struct vnode_ops {
 	int (*fsync)(struct vnode *v, struct file *f); /* nothing to do */
 	int (*ioctl)(struct vnode *v, struct file *f, unsigned int cmd,
 		     uintptr_t arg); /* ENOTTY */
-	unsigned int (*poll)(struct vnode *v, struct file *f,
-			     struct poller *p);        /* always ready */
-	int (*truncate)(struct vnode *v, off_t size);  /* EINVAL */
+	/* select and poll: what is ready, in the bits of <poll.h>. Marks each
+	 * queue that is woken when the answer may change as polled. */
+	unsigned int (*poll)(struct vnode *v, struct file *f); /* all */
+	int (*truncate)(struct vnode *v, off_t size);          /* EINVAL */
 	int (*stat)(struct vnode *v, struct stat *st); /* st is all zeroes */
 	int (*setattr)(struct vnode *v, const struct attr *a); /* EROFS */
 	/* The page that holds offset, referenced, to be mapped read-only. */
@@ -165,7 +155,7 @@ struct file *file_alloc(void); /* refs 1, all else zero; NULL: no memory */
 /* Give f, as file_alloc gave it, to v; takes over a reference on success. */
 int file_open(struct file *f, struct vnode *v, int flags);
 void file_put(struct file *f);
-unsigned int file_poll(struct file *f, struct poller *p);
+unsigned int file_poll(struct file *f);
 
 /* Descriptors of a process (fs/fd.c). */
 #define FD_MAX 64

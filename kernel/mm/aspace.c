@@ -40,7 +40,7 @@ aspace_create(void)
 	root_init(as->root);
 	as->refs = 1;
 	as->harts = 0;
-	mutex_init(&as->lock, "aspace");
+	as->lock = (struct mutex)MUTEX("aspace", as->lock);
 	*heap_of(as) = (struct region){.prot = PROT_R | PROT_W};
 	as->nregions = 1;
 	as->brk = 0;

@@ -18,6 +18,18 @@ struct vnode;
 
 typedef uint64_t pte_t;
 
+static inline uintptr_t
+page_round_down(uintptr_t va)
+{
+	return va & ~(uintptr_t)(PAGE_SIZE - 1);
+}
+
+static inline uintptr_t
+page_round_up(uintptr_t va)
+{
+	return page_round_down(va + PAGE_SIZE - 1);
+}
+
 /*
  * Pages (page.c), named by their address in the direct map. Each has a
  * reference count: 1 when allocated; the last page_free gives it back.

@@ -42,18 +42,6 @@ page_address(const struct page *p)
 	return pa_to_va(page_base + ((uint64_t)(p - page_array) << PAGE_SHIFT));
 }
 
-static inline uintptr_t
-page_round_down(uintptr_t va)
-{
-	return va & ~(uintptr_t)(PAGE_SIZE - 1);
-}
-
-static inline uintptr_t
-page_round_up(uintptr_t va)
-{
-	return page_round_down(va + PAGE_SIZE - 1);
-}
-
 /* n pages in a row. For kmalloc, which everyone else calls. */
 void *pages_alloc(size_t n);
 void pages_free(void *pages, size_t n);

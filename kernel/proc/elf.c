@@ -18,8 +18,6 @@
 #define SEGMENT_MAX 16
 #define HEAP_TOP    (USER_TOP - USER_STACK_MAX)
 
-#define PAGE_MASK (PAGE_SIZE - 1UL)
-
 /* Exactly n bytes at offset: 0, -ENOEXEC if the file is too short. */
 static int
 read_exactly(struct vnode *v, void *buf, size_t n, uint64_t offset)
@@ -50,7 +48,7 @@ segment_good(const Elf64_Phdr *s, uint64_t file_size)
 	       s->p_memsz <= HEAP_TOP - s->p_vaddr &&
 	       s->p_filesz <= s->p_memsz && s->p_offset <= file_size &&
 	       s->p_filesz <= file_size - s->p_offset &&
-	       ((s->p_vaddr ^ s->p_offset) & PAGE_MASK) == 0 &&
+	       (s->p_vaddr ^ s->p_offset) % PAGE_SIZE == 0 &&
 	       (s->p_flags & (PF_W | PF_X)) != (PF_W | PF_X);
 }
 
@@ -69,8 +67,8 @@ segment_prot(const Elf64_Phdr *s)
 static int
 segment_map(struct aspace *as, struct vnode *v, const Elf64_Phdr *s)
 {
-	uintptr_t start = s->p_vaddr & ~PAGE_MASK;
-	uintptr_t end = (s->p_vaddr + s->p_memsz + PAGE_MASK) & ~PAGE_MASK;
+	uintptr_t start = page_round_down(s->p_vaddr);
+	uintptr_t end = page_round_up(s->p_vaddr + s->p_memsz);
 	struct region r = {
 	    .start = start,
 	    .end = end,
@@ -80,7 +78,7 @@ segment_map(struct aspace *as, struct vnode *v, const Elf64_Phdr *s)
 
 	if (s->p_filesz > 0) {
 		r.vnode = v;
-		r.offset = s->p_offset & ~PAGE_MASK;
+		r.offset = page_round_down(s->p_offset);
 		r.filled = s->p_vaddr - start + s->p_filesz;
 	}
 	error = aspace_map(as, &r);

@@ -155,7 +155,7 @@ args_copy(struct args *a, const char *arg0, uintptr_t argv, uintptr_t envp)
 static int
 args_prepare(struct args *a, struct aspace *as)
 {
-	uintptr_t page = vector_address(a) & ~(PAGE_SIZE - 1UL);
+	uintptr_t page = page_round_down(vector_address(a));
 	uintptr_t string = strings_address(a);
 	const char *s = a->strings;
 	uintptr_t *to;
@@ -330,14 +330,8 @@ exec(const char *path, const char *arg0, uintptr_t argv, uintptr_t envp)
 long
 sys_execve(const unsigned long *arg)
 {
-	char *path = kmalloc(PATH_MAX_LEN);
-	ssize_t r;
+	char path[PATH_MAX_LEN];
+	ssize_t r = copy_in_str(path, arg[0], sizeof path);
 
-	if (path == NULL)
-		return -ENOMEM;
-	r = copy_in_str(path, arg[0], PATH_MAX_LEN);
-	if (r >= 0)
-		r = exec(path, NULL, arg[1], arg[2]);
-	kfree(path);
-	return r;
+	return r < 0 ? r : exec(path, NULL, arg[1], arg[2]);
 }

@@ -118,16 +118,16 @@ proc_alloc(void)
 	p->fds = fds;
 	p->lock = (struct spinlock)SPINLOCK5("process");
 	p->sleep_lock = (struct spinlock)SPINLOCK1("sleepers");
-	mutex_init(&p->profil_lock, "profil");
+	p->profil_lock = (struct mutex)MUTEX("profil", p->profil_lock);
 	list_init(&p->children);
 	list_init(&p->sibling);
 	list_init(&p->threads);
 	list_init(&p->gone);
 	list_init(&p->sleepers);
 	timer_init(&p->alarm, ring_alarm, p);
-	waitq_init(&p->child_wait);
-	waitq_init(&p->cont_wait);
-	waitq_init(&p->alone_wait);
+	p->child_wait = (struct waitq)WAITQ_INIT(p->child_wait);
+	p->cont_wait = (struct waitq)WAITQ_INIT(p->cont_wait);
+	p->alone_wait = (struct waitq)WAITQ_INIT(p->alone_wait);
 	return p;
 }
 

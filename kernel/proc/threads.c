@@ -133,7 +133,7 @@ long
 sys_futex_wait(const unsigned long *arg)
 {
 	struct proc *p = current->proc;
-	struct sleeper s = {.word = arg[0]};
+	struct sleeper s = {.word = arg[0], .wait = WAITQ_INIT(s.wait)};
 	uint64_t deadline = WAIT_FOREVER;
 	uint32_t value;
 	int r = arg[2] != 0 ? time_copy_in(arg[2], &deadline) : 0;
@@ -142,7 +142,6 @@ sys_futex_wait(const unsigned long *arg)
 		r = -EINVAL;
 	if (r < 0)
 		return r;
-	waitq_init(&s.wait);
 	spin_lock(&p->sleep_lock);
 	list_append(&p->sleepers, &s.link);
 	spin_unlock(&p->sleep_lock);

@@ -79,10 +79,9 @@ int
 time_sleep(uint64_t deadline)
 {
 	struct proc *p = current->proc;
-	struct waitq nothing; /* wakes those who wait on this */
+	struct waitq nothing = WAITQ_INIT(nothing); /* wakes who waits here */
 	int r = 0;
 
-	waitq_init(&nothing);
 	spin_lock(&p->sleep_lock);
 	while (r == 0)
 		r = wait_until(&nothing, &p->sleep_lock, deadline);

@@ -115,7 +115,6 @@ vfs_mount(const char *path, struct vnode *fs)
 	declaration          \
 	{                    \
 	}
-NOTHING(void mutex_init(struct mutex *m, const char *name))
 NOTHING(void mutex_lock(struct mutex *m))
 NOTHING(void mutex_unlock(struct mutex *m))
 NOTHING(void spin_lock(struct spinlock *l))
@@ -195,9 +194,9 @@ put_body(uint8_t *at, const uint8_t *asked, unsigned int type, size_t room)
 	case P9_ATTACH:
 		return put_qid(at, QTDIR);
 	case P9_LOPEN:
-	case P9_LCREATE:
 		return put(put_qid(at, 0), 0, 'd');
 	case P9_MKDIR:
+	case P9_MKNOD:
 		return put_qid(at, QTDIR);
 	case P9_WALK:
 		at = put(at, p9_number(asked + 15, 'w'), 'w');
