@@ -44,13 +44,13 @@ static struct cache {
 	void *page[CACHE_MAX];
 } caches[HART_MAX];
 
-/* Put a page in the free list before `next`. page_lock held. */
+/* Put a page at the free list's end. page_lock held. */
 static void
-free_put(struct page *p, struct list *next)
+free_put(struct page *p)
 {
 	assert(p->use != PAGE_FREE);
 	p->use = PAGE_FREE;
-	list_append(next, &p->link);
+	list_append(&free_pages, &p->link);
 }
 
 /* Take a page off the free list. page_lock held. */
@@ -88,7 +88,7 @@ cache_drain(struct cache *c)
 {
 	spin_lock(&page_lock);
 	while (c->n > CACHE_MAX - CACHE_BATCH)
-		free_put(page_of(c->page[--c->n]), &free_pages);
+		free_put(page_of(c->page[--c->n]));
 	nfree += CACHE_BATCH;
 	spin_unlock(&page_lock);
 }
@@ -169,9 +169,19 @@ page_free(void *page)
 static void
 run_put(struct page *p, size_t n)
 {
+	struct list *next;
+
 	spin_lock(&page_lock);
-	for (size_t i = 0; i < n; i++)
-		free_put(&p[i], free_pages.next);
+	next = free_pages.next;
+	for (struct page *end = p + n; p < end; p++) { /* all memory, at boot */
+		assert(p->use != PAGE_FREE);
+		p->use = PAGE_FREE;
+		p->link.next = next;
+		next->prev = &p->link;
+		next = &p->link;
+	}
+	next->prev = &free_pages;
+	free_pages.next = next;
 	nfree += n;
 	spin_unlock(&page_lock);
 }

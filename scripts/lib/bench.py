@@ -25,6 +25,7 @@ import image
 from machine import Machine, SetupError, find_qemu
 
 BENCH = image.ROOT / "tests" / "bench"
+SCALE = image.ROOT / "tests" / "scale"
 RESULT = image.BUILD / "bench.json"
 WORSE = 1.03  # a figure that has grown by more fails a check
 FOREIGN = 1.15  # of those that another version of the compiler gave
@@ -168,7 +169,7 @@ def rate(harts: int, what: str, options: tuple[str, ...]) -> float:
     words = what.split()
     if not options:
         words.append(LASTS)
-    boot = ["--harts", str(harts), *options, "--extra", str(BENCH)]
+    boot = ["--harts", str(harts), *options, "--extra", str(SCALE)]
     (figure,) = guest(f"echo rate $(scale {' '.join(words)})", *boot).values()
     return figure
 
