@@ -256,22 +256,22 @@ clock_interrupt(const struct sample *where)
 {
 	struct hart *h = this_hart();
 	uint64_t now = rdtime();
-	bool due = false, late = false; /* a sample */
+	bool late = false, due; /* a sample */
 
 	h->last_pc = where->pc;
+	due = now >=
+	      (h->next_sample == WITH_TICK ? h->next_tick : h->next_sample);
+	if (due) {
+		sample(where, true);
+		now = rdtime(); /* or a slow one would let nothing else run */
+	}
 	if (now >= h->next_tick) {
 		late = advance(&h->next_tick, period(&h->tick_rate), now);
-		due = h->next_sample == WITH_TICK;
 		h->owed++;
 	}
-	if (now >= h->next_sample) {
+	if (now >= h->next_sample)
 		late = advance(&h->next_sample, sample_interval(h), now);
-		due = true;
-	}
-	if (due) {
-		h->late_samples += late;
-		sample(where, true);
-	}
+	h->late_samples += due && late;
 	if (h->profclock_seen != profclock.generation)
 		sample_restart(h);
 	arm(h);
