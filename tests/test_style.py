@@ -32,6 +32,7 @@ CPPCHECK_MISTAKES = (
     "syntaxError",
     "internalAstError",
     "arrayIndexOutOfBoundsCond",
+    "unknownEvaluationOrder",
 )
 
 

@@ -29,8 +29,12 @@ compete(uint64_t start, uint64_t end, int out)
 	_exit(0);
 }
 
-/* All start a while after they were made, so that they have found their
- * harts, and compute for three seconds: within a tenth, the same. */
+/*
+ * All start a while after they were made, so that they have found their harts,
+ * and compute for six seconds: the same, within 15 %. Where QEMU runs one hart
+ * at a time, two that share a hart may be in step with its turns: 12 % is seen
+ * on 8 harts, mostly it is less than 2.
+ */
 static void
 check_shares(void)
 {
@@ -40,15 +44,16 @@ check_shares(void)
 	pipe(fds);
 	for (size_t i = 0; i < rivals; i++)
 		if (fork() == 0)
-			compete(start, start + 3 * SECOND, fds[1]);
+			compete(start, start + 6 * SECOND, fds[1]);
 	for (size_t i = 0; i < rivals; i++) {
 		read(fds[0], &work[i], sizeof(work[i]));
 		mean += work[i] / rivals;
 		wait(NULL);
 	}
 	for (size_t i = 0; i < rivals; i++)
-		CHECK(work[i] * 10 >= mean * 9 && work[i] * 10 <= mean * 11,
-		      "process %zu has its share of the time", i);
+		CHECK(work[i] * 20 >= mean * 17 && work[i] * 20 <= mean * 23,
+		      "process %zu has its share of the time (%u/1000)", i,
+		      (unsigned int)(work[i] * 1000 / mean));
 	close(fds[0]);
 	close(fds[1]);
 }

@@ -228,7 +228,7 @@ check_list(void)
 	finish();
 }
 
-/* In a child: wait for a tick, again and again, which gives its handler work. */
+/* In a child: wait for a tick, again and again: work for its handler. */
 static int
 doze(void)
 {
