@@ -59,18 +59,19 @@ class Workload(NamedTuple):
     alone: bool = True  # profil sees all of its program, on one hart
     threads: bool = False  # and on several, too
     waits: bool = False  # harts for each other: see docs/truth.md
+    single: bool = False  # on several harts all but one are idle
 
 
 WORKLOADS = {
     "split": Workload(),
     "nullcall": Workload(),
-    "levels": Workload(),
+    "levels": Workload(single=True),
     "console": Workload(samples=40_000),
     "forkexec": Workload(alone=False, hz=500),
     "pipe": Workload(),
     "pingpong": Workload(alone=False, samples=24_000, waits=True),
     "faults": Workload(hz=500),
-    "instep": Workload(hz=100, shift=8, samples=30_000, waits=True),
+    "instep": Workload(hz=100, shift=8, samples=45_000, waits=True, single=True),
     "threads": Workload(threads=True, waits=True),
     "files": Workload(),
     "signals": Workload(waits=True),
@@ -163,7 +164,8 @@ def scratch() -> Iterator[Path]:
 def run(images: Images, name: str, harts: int, jitter: bool) -> tuple[str, str]:
     """What the profilers say, and what was executed."""
     w = WORKLOADS[name]
-    words = f"{name} {w.hz} {'on' if jitter else 'off'} {SEED} {w.samples}"
+    words = f"{name} {w.hz} {'on' if jitter else 'off'} {SEED}"
+    words += f" {w.samples * (harts if w.single else 1)}"
     command = f"prfld && workload {words}"
     heard: dict[str, bytes] = collections.defaultdict(bytes)
 

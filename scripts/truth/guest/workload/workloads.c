@@ -188,7 +188,7 @@ instep_work(void)
 static void
 instep(void)
 {
-	struct timespec moment = {.tv_nsec = 1};
+	struct timespec moment = {.tv_nsec = 1000000}; /* till a tick */
 
 	for (int i = 0; i < 20; i++) {
 		nanosleep(&moment, NULL);
