@@ -103,7 +103,7 @@ watch(struct qemu_plugin_insn *insn, executed *count, void *udata)
 	for (unsigned int i = 0; i < nmarks; i++)
 		if (marks[i].address == at && landmark_switches(marks[i].what))
 			qemu_plugin_register_vcpu_mem_cb(
-			    insn, switched, NO_REGISTERS, LOADS, NULL);
+			    insn, switched, NO_REGISTERS, ACCESSES, NULL);
 }
 
 #if API > 1

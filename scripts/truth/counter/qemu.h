@@ -23,7 +23,7 @@ typedef void accessed(unsigned int vcpu, uint32_t info, uint64_t address,
 		      void *udata);
 
 enum { NO_REGISTERS, READS_REGISTERS };
-enum { LOADS = 1 };
+enum { ACCESSES = 3 }; /* of both kinds: who asks for loads alone gets none */
 
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t, tb_translated *);
 void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *, executed *,
