@@ -3,10 +3,9 @@
  * every way, scripts, and names of other things. The interpreter of the
  * scripts is this program, in a mode that the environment names.
  */
-#include <elf.h>
 #include <signal.h>
-#include <stddef.h>
 
+#include "image.h"
 #include "observe.h"
 
 #define SELF     "/bin/images"
@@ -15,12 +14,9 @@
 
 /* --- Images --- */
 
-#define TEXT 0x10000
 #define DATA 0x20000
 
 /* A whole program: it exits with ANSWER. */
-#define ANSWER 42
-
 struct image {
 	Elf64_Ehdr header;
 	Elf64_Phdr text, data;
@@ -28,18 +24,7 @@ struct image {
 };
 
 static const struct image good = {
-    .header =
-	{
-	    .e_ident = ELFMAG "\2\1\1",
-	    .e_type = ET_EXEC,
-	    .e_machine = EM_RISCV,
-	    .e_version = EV_CURRENT,
-	    .e_entry = TEXT + offsetof(struct image, code),
-	    .e_phoff = offsetof(struct image, text),
-	    .e_ehsize = sizeof(Elf64_Ehdr),
-	    .e_phentsize = sizeof(Elf64_Phdr),
-	    .e_phnum = 2,
-	},
+    .header = IMAGE_HEADER(2),
     .text =
 	{
 	    .p_type = PT_LOAD,
@@ -56,23 +41,8 @@ static const struct image good = {
 	    .p_filesz = sizeof(struct image),
 	    .p_memsz = 3 * PAGE,
 	},
-    .code =
-	{
-	    0x00100893,           /* li a7, 1: exit */
-	    ANSWER << 20 | 0x513, /* li a0, ANSWER */
-	    0x00000073,           /* ecall */
-	},
+    .code = IMAGE_CODE,
 };
-
-/* The first size bytes of an image as a file. */
-static void
-image_write(const struct image *image, size_t size)
-{
-	int fd = open("image", O_WRONLY | O_CREAT | O_TRUNC, 0755);
-
-	write(fd, image, size);
-	close(fd);
-}
 
 /* Run it: its wait status, or that of what couldn't. Not for long: what is
  * damaged may do anything. */
@@ -146,14 +116,14 @@ test_images(void)
 {
 	struct image image;
 
-	image_write(&good, sizeof(good));
+	image_write("image", &good, sizeof(good));
 	CHECK(image_gives(ANSWER), "a small program");
 	for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
 		const struct damage *d = &damages[i];
 
 		image = good;
 		memcpy((char *)&image + d->offset, &d->value, d->size);
-		image_write(&image, sizeof(image));
+		image_write("image", &image, sizeof(image));
 		CHECK(image_gives(NOT_EXEC), "ENOEXEC: %s", d->name);
 	}
 }
@@ -165,7 +135,7 @@ test_cut_images(void)
 	size_t refused = 0;
 
 	for (size_t size = 0; size < sizeof(good); size++) {
-		image_write(&good, size);
+		image_write("image", &good, size);
 		refused += image_gives(NOT_EXEC);
 	}
 	CHECK(refused == sizeof(good), "ENOEXEC: cut off anywhere");
@@ -187,7 +157,7 @@ test_wrong_bytes(void)
 		int status;
 
 		((char *)&image)[i % headers] = values[i / headers];
-		image_write(&image, sizeof(image));
+		image_write("image", &image, sizeof(image));
 		status = image_run();
 		if (!WIFEXITED(status) || WEXITSTATUS(status) == ANSWER)
 			run++;
@@ -198,7 +168,7 @@ test_wrong_bytes(void)
 	}
 	CHECK(strange == 0, "a wrong byte: ENOEXEC, or it runs");
 	CHECK(refused > headers / 2 && run > headers / 2, "both are common");
-	image_write(&good, sizeof(good));
+	image_write("image", &good, sizeof(good));
 	CHECK(image_gives(ANSWER), "and none of it matters to the next");
 	unlink("image");
 }

@@ -3,16 +3,13 @@
  * to run one ends in an errno of execve, or in the program's own end; and all
  * the memory that it took is back.
  */
-#include <elf.h>
-#include <stddef.h>
 
 #include "hostile.h"
+#include "image.h"
 
-#define TEXT     0x10000
 #define CONSTANT 0x20000
 #define DATA     0x30000
-#define ANSWER   42  /* exit status: it ran.. */
-#define REFUSED  100 /* ..or not: and the errno */
+#define REFUSED  100 /* exit status: it didn't run; and the errno */
 
 struct image {
 	union {
@@ -29,15 +26,7 @@ struct image {
 #define HEADERS offsetof(struct image, code)
 
 static const struct image good = {
-    .header = {.e_ident = ELFMAG "\2\1\1",
-	       .e_type = ET_EXEC,
-	       .e_machine = EM_RISCV,
-	       .e_version = EV_CURRENT,
-	       .e_entry = TEXT + offsetof(struct image, code),
-	       .e_phoff = offsetof(struct image, text),
-	       .e_ehsize = sizeof(Elf64_Ehdr),
-	       .e_phentsize = sizeof(Elf64_Phdr),
-	       .e_phnum = 3},
+    .header = IMAGE_HEADER(3),
     .text = {.p_type = PT_LOAD,
 	     .p_flags = PF_R | PF_X,
 	     .p_vaddr = TEXT,
@@ -55,8 +44,7 @@ static const struct image good = {
 	     .p_vaddr = DATA,
 	     .p_filesz = PAGE + 100,
 	     .p_memsz = 4 * PAGE},
-    .code = {0x00100893 /* li a7, 1: exit */,
-	     ANSWER << 20 | 0x513 /* li a0, ANSWER */, 0x00000073 /* ecall */},
+    .code = IMAGE_CODE,
 };
 
 /* Change a field's worth of the headers. */
@@ -72,15 +60,6 @@ damage(struct image *image)
 		memcpy(&value, &((char *)image)[random_below(HEADERS / 8) * 8],
 		       8);
 	memcpy((char *)image + at, &value, size);
-}
-
-static void
-image_write(const struct image *image, size_t size)
-{
-	int fd = open("mutant", O_WRONLY | O_CREAT | O_TRUNC, 0755);
-
-	write(fd, image, size);
-	close(fd);
 }
 
 /* Its wait status. */
@@ -121,7 +100,7 @@ main(int argc, char **argv)
 	scratch_enter("mutants.d");
 	alarm(0);
 	hostile_start(argc, argv, 2000);
-	image_write(&good, sizeof(good));
+	image_write("mutant", &good, sizeof(good));
 	CHECK(WEXITSTATUS(image_run()) == ANSWER, "whole, it runs");
 	before = pages_free();
 	for (long i = 0; i < rounds; i++) {
@@ -130,9 +109,9 @@ main(int argc, char **argv)
 		image = good;
 		for (int n = random_below(4); n >= 0; n--)
 			damage(&image);
-		image_write(&image, random_below(8) == 0
-					? random_below(sizeof(image))
-					: sizeof(image));
+		image_write("mutant", &image,
+			    random_below(8) == 0 ? random_below(sizeof(image))
+						 : sizeof(image));
 		status = image_run();
 		ran += status == ANSWER << 8;
 		refused += status == (REFUSED + ENOEXEC) << 8;
@@ -143,7 +122,7 @@ main(int argc, char **argv)
 	      first);
 	CHECK(ran > rounds / 20 && refused > rounds / 5,
 	      "many run, many are refused");
-	image_write(&good, sizeof(good));
+	image_write("mutant", &good, sizeof(good));
 	CHECK(AWAIT(pages_free() >= before), "no page is lost (%ld)",
 	      before - pages_free());
 	CHECK(WEXITSTATUS(image_run()) == ANSWER, "whole, it still runs");

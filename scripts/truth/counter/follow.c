@@ -229,7 +229,8 @@ at_trap(struct hart *h)
 	mask(h, 0);
 }
 
-/* exit_interrupted: another exit begins: the one before won't be gone on with. */
+/* exit_interrupted: another exit begins, the one before won't be gone on with.
+ */
 static void
 at_in_exit(struct hart *h)
 {
