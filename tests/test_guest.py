@@ -43,6 +43,7 @@ TABLE = {
     "programs": EVERYWHERE,
     "select": EVERYWHERE,
     "signals": EVERYWHERE,
+    "system": EVERYWHERE,
     "t_cow": EVERYWHERE,
     "threads": EVERYWHERE,
     "words": ("1", "4", "free"),

@@ -107,22 +107,30 @@ describe_all(struct psinfo *ps, size_t count)
 	return n;
 }
 
+/*
+ * Those that came since room was made for all there were have an entry too, if
+ * the caller has one for them: so room is made again. What is returned would
+ * else promise more entries than are filled in.
+ */
 long
 sys_psinfo(const unsigned long *arg)
 {
-	size_t count = arg[1], n;
+	size_t count, n;
 	struct psinfo *ps;
 	int r;
 
-	/* No more memory than needed; some may still come or go. */
-	if (count > proc_count)
-		count = proc_count;
-	if (count == 0)
+	if (arg[1] == 0)
 		return proc_count;
-	ps = kmalloc(count * sizeof *ps);
-	if (ps == NULL)
-		return -ENOMEM;
-	n = describe_all(ps, count);
+	for (;;) {
+		count = arg[1] < proc_count ? arg[1] : proc_count;
+		ps = kmalloc(count * sizeof *ps);
+		if (ps == NULL)
+			return -ENOMEM;
+		n = describe_all(ps, count);
+		if (n <= count || count == arg[1])
+			break;
+		kfree(ps);
+	}
 	r = copy_out(arg[0], ps, (n < count ? n : count) * sizeof *ps);
 	kfree(ps);
 	return r < 0 ? r : (long)n;

@@ -16,6 +16,8 @@ static const bool is_call[] = {
 
 #define ALL    64             /* processes; there are fewer */
 #define GROWTH (256UL * PAGE) /* of the heap */
+#define LISTS  3000           /* asked for while processes come and go */
+#define FORKS  3
 
 static void
 test_unknown_calls(void)
@@ -152,6 +154,49 @@ test_psinfo_list(void)
 	CHECK_FAULTS_OUT("psinfo", psinfo(bad, ALL));
 }
 
+/* Processes come and go, by twos and more, as fast as they can. */
+static int
+come_and_go(void)
+{
+	for (;;) {
+		for (int i = 0; i < FORKS; i++)
+			if (fork() == 0)
+				_exit(0);
+		while (waitpid(-1, NULL, 0) > 0)
+			;
+	}
+}
+
+/* Has each entry that psinfo says is there been filled in? */
+static bool
+list_filled(void)
+{
+	struct psinfo all[ALL];
+	int n;
+
+	for (int i = 0; i < ALL; i++)
+		all[i].pid = 0;
+	n = psinfo(all, ALL);
+	for (int i = 0; i < n; i++)
+		if (all[i].pid == 0)
+			return false;
+	return true;
+}
+
+static void
+test_psinfo_race(void)
+{
+	pid_t pid[2] = {child_start(come_and_go), child_start(come_and_go)};
+	int good = 0;
+
+	while (good < LISTS && list_filled())
+		good++;
+	CHECK(good == LISTS,
+	      "psinfo: all entries are filled in while processes come and go");
+	for (int i = 0; i < 2; i++)
+		child_end(pid[i]);
+}
+
 static void
 test_psinfo_memory(void)
 {
@@ -185,6 +230,7 @@ main(void)
 	test_sysinfo_size();
 	test_psinfo_states();
 	test_psinfo_list();
+	test_psinfo_race();
 	test_psinfo_memory();
 	return check_done();
 }

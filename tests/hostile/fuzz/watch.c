@@ -150,11 +150,12 @@ family_note(void)
 	close(fd);
 }
 
-/* Those that aren't known get a signal to end them; how many there are. */
+/* Those that aren't known get a signal to end them; how many there are, or 1 if
+ * it can't be told now. */
 static int
 kill_others(void)
 {
-	int n = psinfo(all, PROCESSES), others = 0;
+	int n = psinfo(all, PROCESSES), others = n < 0;
 
 	for (int i = 0; i < n; i++) {
 		if (is_known(all[i].pid))
