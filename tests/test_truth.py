@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 
+import image
+from harness.guest import Images
+
 ROOT = Path(__file__).resolve().parents[1]
 TRUTH = ROOT / "scripts" / "truth"
 sys.path.insert(0, str(TRUTH))
 
-import image  # noqa: E402
 from compare import compare, gamma_tail  # noqa: E402
 from landmarks import Code, sie_changes  # noqa: E402
 
@@ -44,7 +46,7 @@ def truth(*arguments: str) -> subprocess.CompletedProcess:
     )
 
 
-def test_no_other_code_clears_sie() -> None:
+def test_no_other_code_clears_sie(images: Images) -> None:
     """Code that ran with SIE=0 would be charged to what follows it."""
     kernel = Code(image.BUILD / "kernel.elf")
     changes = [c for c in sie_changes(kernel) if not c.sets]
