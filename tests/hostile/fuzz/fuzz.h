@@ -125,8 +125,8 @@ bool witness_end(int pid);
 /* Those there are now stay; end all others, and wait until they are gone. */
 void family_note(void);
 bool family_end(void);
-/* Note what is in the root folder: it stays. Remove what else is in this. */
-void root_note(void);
+/* Note what is in a folder: it stays. Remove what else is in this. */
+void folder_note(const char *path);
 void folder_empty(void);
 /* What a hostile process may have set on a device, as it was at boot. */
 void devices_reset(void);

@@ -82,6 +82,19 @@ watch(int pid)
 	sum.killed += WIFSIGNALED(status);
 }
 
+/* Names that were garbage may have begun with a slash, or with this folder's. */
+static void
+folders_empty(void)
+{
+	static const char *const folders[] = {"/", "/tmp", FOLDER};
+
+	for (unsigned int i = 0; i < countof(folders); i++) {
+		if (chdir(folders[i]) < 0)
+			err(1, "%s", folders[i]);
+		folder_empty();
+	}
+}
+
 /* One process's calls, and what is left of them put away. */
 static void
 round_run(unsigned long round)
@@ -104,11 +117,7 @@ round_run(unsigned long round)
 	while (take_report())
 		;
 	devices_reset();
-	folder_empty();
-	if (chdir("/") == 0)
-		folder_empty();
-	if (chdir(FOLDER) < 0)
-		err(1, FOLDER);
+	folders_empty();
 	sum.rounds++;
 }
 
@@ -188,8 +197,9 @@ begin(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 	sigaction(SIGCHLD, &(struct sigaction){.sa_handler = nothing}, NULL);
-	root_note();
 	mkdir(FOLDER, 0777);
+	folder_note("/");
+	folder_note("/tmp");
 	if (chdir(FOLDER) < 0 || pipe(report) < 0)
 		err(1, FOLDER);
 	fcntl(report[0], F_SETFL, O_NONBLOCK);

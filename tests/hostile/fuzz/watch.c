@@ -30,7 +30,7 @@ char *arena;
 
 static struct psinfo known[PROCESSES], all[PROCESSES];
 static int nknown;
-static char kept[KEPT_MAX][sizeof(((struct dirent *)0)->d_name)];
+static ino_t kept[KEPT_MAX];
 static int nkept;
 static struct termios terminal;
 static pid_t foreground;
@@ -183,12 +183,14 @@ family_end(void)
 
 /* --- Files and devices --- */
 
-/* Is it one of those that the root folder had at first, or each folder has? */
+/* Was it there at first? */
 static bool
-is_kept(const char *name)
+is_kept(const struct dirent *de)
 {
+	if (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0)
+		return true;
 	for (int i = 0; i < nkept; i++)
-		if (strcmp(kept[i], name) == 0)
+		if (kept[i] == de->d_ino)
 			return true;
 	return false;
 }
@@ -200,7 +202,7 @@ folder_empty(void)
 	struct dirent *de;
 
 	while (dir != NULL && (de = readdir(dir)) != NULL) {
-		if (is_kept(de->d_name) || unlink(de->d_name) == 0 ||
+		if (is_kept(de) || unlink(de->d_name) == 0 ||
 		    chdir(de->d_name) != 0)
 			continue;
 		folder_empty();
@@ -211,15 +213,14 @@ folder_empty(void)
 		closedir(dir);
 }
 
-/* Names that are garbage may begin with a slash. */
 void
-root_note(void)
+folder_note(const char *path)
 {
-	DIR *dir = opendir("/");
+	DIR *dir = opendir(path);
 	struct dirent *de;
 
 	while (dir != NULL && nkept < KEPT_MAX && (de = readdir(dir)) != NULL)
-		strcpy(kept[nkept++], de->d_name);
+		kept[nkept++] = de->d_ino;
 	if (dir != NULL)
 		closedir(dir);
 }
