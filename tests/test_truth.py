@@ -66,7 +66,7 @@ def run() -> subprocess.CompletedProcess:
 def test_samples_are_what_was_executed(run: subprocess.CompletedProcess) -> None:
     """Each profiler, to what chance allows."""
     assert (run.stderr, run.returncode) == ("", 0)
-    rows = json.loads((ROOT / "build" / "truth.json").read_text())
+    rows = json.loads((image.BUILD / "truth.json").read_text())
     assert {row["workload"] for row in rows} == {"nullcall", "faults", "console"}
     assert {row["profiler"] for row in rows} == {"pcs", "prf", "kprof", "profil"}
     for row in rows:
@@ -98,7 +98,7 @@ def test_without_jitter_the_clock_is_in_step() -> None:
     assert run.returncode == 1
     assert "truth: nullcall on 1: pcs: p = 0\n" in run.stderr
     (row,) = [
-        row for row in json.loads((ROOT / "build" / "truth.json").read_text())
+        row for row in json.loads((image.BUILD / "truth.json").read_text())
         if row["profiler"] == "pcs"
     ]
     assert row["tv"] > 0.1 and not row["jitter"]
