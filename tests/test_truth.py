@@ -22,6 +22,8 @@ sys.path.insert(0, str(TRUTH))
 from compare import compare, gamma_tail  # noqa: E402
 from landmarks import Code, sie_changes  # noqa: E402
 
+pytestmark = pytest.mark.skipif(image.DEBUG, reason="of the ordinary kernel")
+
 P_LEAST = 1e-4
 
 # Who clears SIE, and why that is no window in which code hides.
