@@ -59,8 +59,32 @@ Its symbols join the kernel's, in place of those of the program before."""
 
 
 class UserBreakpoint(gdb.Breakpoint):
+    """Where nothing is in memory yet gdb can't go on: first the page's fault
+must come. So this one is off until the kernel returns from that."""
+
+    def __init__(self, where):
+        super().__init__(where)
+        self.later = AfterFault(self)
+
     def stop(self):
-        return program.runs_at(int(gdb.parse_and_eval("(long)$pc")))
+        try:
+            return program.runs_at(int(gdb.parse_and_eval("(long)$pc")))
+        except gdb.MemoryError:
+            self.enabled = False
+            self.later.enabled = True
+            return False
+
+
+class AfterFault(gdb.Breakpoint):
+    def __init__(self, other):
+        super().__init__("exit_user", internal=True)
+        self.enabled = False
+        self.other = other
+
+    def stop(self):
+        self.enabled = False
+        self.other.enabled = True
+        return False
 
 
 class UserBreak(gdb.Command):
