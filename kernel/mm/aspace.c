@@ -38,7 +38,7 @@ aspace_create(void)
 		return NULL;
 	}
 	root_init(as->root);
-	as->refs = 1;
+	as->going = false;
 	as->harts = 0;
 	as->lock = (struct mutex)MUTEX("aspace", as->lock);
 	*heap_of(as) = (struct region){.prot = PROT_R | PROT_W};
@@ -46,12 +46,6 @@ aspace_create(void)
 	as->brk = 0;
 	as->size = as->resident = 0;
 	return as;
-}
-
-void
-aspace_ref(struct aspace *as)
-{
-	__atomic_fetch_add(&as->refs, 1, __ATOMIC_RELAXED);
 }
 
 /* A region holds a reference to its vnode, which isn't written to while it
@@ -243,8 +237,7 @@ aspace_unload(struct aspace *as)
 void
 aspace_free(struct aspace *as)
 {
-	if (__atomic_sub_fetch(&as->refs, 1, __ATOMIC_ACQ_REL) != 0)
-		return;
+	as->going = true;
 	aspace_unload(as);
 	for (unsigned int i = 0; i < as->nregions; i++) {
 		const struct region *r = &as->region[i];

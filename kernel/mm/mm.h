@@ -65,8 +65,8 @@ extern bool (*alloc_fails)(void);
 /* Kernel stacks (kstack.c): the top of one, or 0. */
 uintptr_t kstack_alloc(void);
 void kstack_free(uintptr_t top); /* not the one it runs on */
-/* Give up stacks kept for reuse; false if there were none. No lock held that
- * page_free takes. reclaimable: the pages that would bring. */
+/* Give up stacks kept for reuse; false if there were none. At level 0, as all
+ * harts flush. reclaimable: the pages that would bring. */
 bool kstack_reclaim(void);
 size_t kstack_reclaimable(void);
 
@@ -92,11 +92,10 @@ struct region {
 #define REGION_MAX 12
 
 struct aspace {
-	unsigned int refs; /* atomic: threads and processes that use it */
+	bool going; /* it is being freed */
 	pte_t *root;
-	struct list tables; /* all its page tables: table.h */
-	unsigned long
-	    harts; /* atomic bit set: where it is loaded, by hart id */
+	struct list tables;  /* all its page tables: table.h */
+	unsigned long harts; /* atomic: bits by hart id, where it is loaded */
 
 	struct mutex lock; /* guards what follows, and the tables */
 	struct region region[REGION_MAX]; /* the heap's first, then any order */
@@ -109,8 +108,7 @@ struct aspace {
 void aspace_init(void); /* the kernel's own tables, final form */
 struct aspace *aspace_create(void);
 struct aspace *aspace_fork(struct aspace *as); /* copy on write */
-void aspace_ref(struct aspace *as);
-/* Drop a reference. Whoever may still be scheduled with it has one. */
+/* Free as, which no thread has that may still run. */
 void aspace_free(struct aspace *as);
 /*
  * Add a region; 0, -EINVAL for a bad or overlapping range, one both writable

@@ -132,7 +132,7 @@ unmap_part(struct aspace *as, uintptr_t start, uintptr_t end, struct gone *gone)
 	leaf = pte_page(*middle);
 	unmap_leaves(&leaf[table_index(start, SHIFT_LEAF)],
 		     (end - start) >> PAGE_SHIFT, gone);
-	if (as->refs != 0 && table_empty(leaf)) {
+	if (!as->going && table_empty(leaf)) {
 		*middle = 0;
 		list_remove(&page_of(leaf)->link);
 		gone_add(gone, leaf);
