@@ -43,7 +43,7 @@ bool bootarg_present(const char *name);
 void sbi_set_timer(uint64_t when);
 void sbi_send_ipi(unsigned int hartid);
 int sbi_hart_start(unsigned int hartid, uint64_t entry);
-/* For print.c, while there is no serial port. */
+/* For uart.c, while no serial port is known. */
 void sbi_putchar(char c);
 /* When all output has left, through the test device: QEMU exits with status. */
 void machine_poweroff(int status) __attribute__((noreturn));

@@ -131,7 +131,7 @@ print_trapped(unsigned long pc, unsigned long ra)
 		print_pc("  ", ra, 1);
 }
 
-/* Where the last sample found each hart. */
+/* Where the last timer interrupt found each hart. */
 static void
 print_harts(void)
 {

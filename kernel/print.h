@@ -25,8 +25,8 @@ void panic_trap(const char *what, unsigned long sepc, unsigned long scause,
     __attribute__((noreturn));
 /* The time that the machine was given is over: say where each hart is. */
 void limit_reached(void) __attribute__((noreturn));
-/* Never returns if another hart ends everything. From interrupt handlers,
- * with SIE=0. */
+/* Never returns if another hart ends everything. At each interrupt, at level
+ * 5. */
 void panic_stop_if_asked(void);
 
 /*

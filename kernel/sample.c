@@ -1,6 +1,6 @@
 /*
  * The sampler: every tick, on every hart, one sample goes to each profiler
- * that is armed. A fifth profiler is a file of its own and a line here.
+ * that is armed. A fifth profiler is a file of its own and two lines here.
  */
 #include "sample.h"
 

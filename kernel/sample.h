@@ -33,8 +33,8 @@ struct sample {
 
 /*
  * A profiler: one per file of dev/, plus profil. count runs with SIE=0, on
- * any number of harts at once: it takes no lock, allocates nothing, touches
- * no user memory.
+ * any number of harts at once: it takes no lock that other code holds,
+ * allocates nothing, waits for no page of user memory.
  */
 struct profiler {
 	volatile int armed; /* count is called only while this isn't 0 */

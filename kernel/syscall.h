@@ -27,7 +27,7 @@ enum {
 #include <sys/syscalls.h>
 #undef SYSCALL
 
-/* From trap.S: an ecall from user mode, enabled, level 0. */
+/* From trap.c: an ecall from user mode, level 0. */
 void syscall(void);
 
 #endif

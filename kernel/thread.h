@@ -72,7 +72,8 @@ struct thread {
 
 	/* Signals: see proc/signal.c. */
 	unsigned long sigmask;       /* blocked; changed by itself only */
-	unsigned long sigpending;    /* for this thread; atomic */
+	unsigned long sigpending;    /* for this thread; under proc->lock, but
+				      * read without it */
 	unsigned long sigmask_saved; /* sigsuspend's, restored after delivery */
 	bool sigmask_restore;
 	bool restart;         /* the call gave -ERESTART: see signal_deliver */

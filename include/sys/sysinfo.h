@@ -36,7 +36,8 @@ extern "C" {
 #endif
 /* Fill in as much of *info as size says. 0, or -1: EFAULT, EINVAL. */
 int sysinfo(struct sysinfo *info, size_t size);
-/* One entry per process, up to count; gives how many there are. EFAULT. */
+/* One entry per process, up to count; gives how many there are, or -1: EFAULT,
+ * ENOMEM. */
 int psinfo(struct psinfo *info, size_t count);
 /* Power off; QEMU exits with status. Never returns. */
 void poweroff(int status) __attribute__((noreturn));

@@ -28,7 +28,7 @@ struct termios {
 /* c_cflag */
 #define CS8 0x0030
 /* c_lflag */
-#define ISIG   0x0001 /* VINTR and VQUIT send signals */
+#define ISIG   0x0001 /* VINTR, VQUIT and VSUSP send signals */
 #define ICANON 0x0002 /* lines, with VERASE and VKILL, VEOF ends */
 #define ECHO   0x0008
 #define ECHOE  0x0010

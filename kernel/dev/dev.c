@@ -1,4 +1,4 @@
-/* The table of devices: a line here and a file beside this make a device. */
+/* The table of devices: two lines here and a file beside this make a device. */
 #include "dev.h"
 
 extern const struct device console_device;

@@ -1,7 +1,7 @@
 /*
- * Devices. A device is one file of this folder that ends in one const
- * struct device, and one line in the table of dev.c. Its files appear in
- * /dev. What a device leaves out has a default, named beside it.
+ * Devices. A device is one file, of this folder or debug/, that ends in one
+ * const struct device, and two lines in dev.c. Its files appear in /dev. What a
+ * device leaves out has a default, named beside it.
  */
 #ifndef KERNEL_DEV_H
 #define KERNEL_DEV_H
@@ -54,7 +54,7 @@ int ctl_number(const char *word, uint64_t max, uint64_t *out);
 ssize_t ctl_write(struct uio *u, const struct ctlword *words);
 int samples_make(char **argv); /* profclock's `sample`: debug/samples.c */
 
-/* A bootable machine needs these two before there are files. */
+/* A machine that boots needs these before there are files. */
 void uart_init(void);
 uint64_t rtc_read_ns(void); /* rtc.c: since 1970; 0: no such clock */
 void plic_init(void);       /* once */

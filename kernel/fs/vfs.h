@@ -1,6 +1,6 @@
 /*
  * Files: vnodes (what a name leads to), open files (what a descriptor leads
- * to), and the operations that ramfs, devfs and pipes give them.
+ * to), and the operations that ramfs, devfs, /host and pipes give them.
  *
  * Every function returns 0, a count, or a negative errno.
  */
@@ -114,7 +114,7 @@ struct file {
 	unsigned int refs;   /* atomic: descriptors, and calls in progress */
 	int flags;           /* O_ACCMODE, O_APPEND, O_NONBLOCK */
 	struct vnode *vnode; /* NULL: not opened yet (fs/fd.c) */
-	void *private;       /* the vnode's open */
+	void *private;       /* whatever the vnode's open puts here */
 	struct mutex lock;   /* guards offset */
 	off_t offset;
 };

@@ -1,9 +1,9 @@
 /*
  * void context_switch(struct thread *prev, struct thread *next)
  *
- * Leave prev for next, with sched_lock held. Returns in next's life, when
- * prev's stack has been left. gp isn't the kernel's, but
- * the program's of a thread whose entry (trap.S) hasn't saved it yet.
+ * Leave prev for next, with sched_lock held. Returns in next's life, when prev's
+ * stack has been left. gp isn't the kernel's, but the program's of a thread
+ * whose entry (trap.S) hasn't saved it yet.
  *
  * The sampler may interrupt any of these instructions; it finds the hart by
  * way of tp, so next must know its hart before tp points at it.
