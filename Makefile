@@ -18,7 +18,7 @@
 #   make analyze      the compiler's own analysis, of kernel and library
 #   make hostile      what tests make up at random, ten times as much
 #   make overlay      EXTRA=DIR OVERLAY=FILE.tar: DIR's programs, to boot with
-#   make clean
+#   make clean        and make help, which shows this
 #
 # CROSS=prefix- names the compiler, PICOLIBC=DIR a C library's prefix (with
 # include/ and lib/), BUILD=DIR another place to build; V=1 shows commands.
@@ -386,7 +386,7 @@ clean:
 	$(Q)rm -rf $(BUILD)
 
 help:
-	@sed -n '/^#   make/s/^# //p' Makefile
+	@sed -n '3,/^$$/s/^# \{0,1\}//p' Makefile
 
 -include $(kernel_obj:.o=.d) $(lib_obj:.o=.d) $(cmdlib_obj:.o=.d) \
 	$(libmon_obj:.o=.d) \

@@ -13,7 +13,7 @@ from harness import manual
 
 ROOT = image.ROOT
 C_FOLDERS = ("boot", "debug", "kernel", "lib", "include", "user", "examples")
-C_FOLDERS += ("tests", "labs")
+C_FOLDERS += ("tests", "scripts")
 C_FILES = sorted(f for d in C_FOLDERS for f in (ROOT / d).rglob("*.[ch]"))
 SHELL = [f for f in (ROOT / "scripts").iterdir() if f.is_file()]
 SHELL = sorted(f for f in SHELL if f.read_text().startswith("#!/bin/sh"))

@@ -30,7 +30,7 @@ P_LEAST = 1e-4
 CLEARS = {
     "_start": "boot",
     "begin_end": "a panic, or the limit's end",
-    "kernel_return_checked": "the last 12 instructions of a trap",
+    "kernel_return_checked": "the last 10 instructions of a trap",
     "clock_nap": "a wait for a lock's holder, who runs meanwhile",
     "samples_make": "the sampler, for made-up samples",
 }
