@@ -8,14 +8,15 @@
 
 #include "observe.h"
 
-#define PROCESSES  1000        /* at least; the kernel has 1024 stacks */
-#define THREADS    512         /* of a process */
-#define ARGUMENTS  (128 << 10) /* bytes of strings and pointers */
-#define FIXED      5           /* words that are always among these */
-#define FILE_SIZE  (1L << 40)
-#define PIPE_BYTES (64 << 10)
-#define PIPES      30
-#define NAME       255
+#define PROCESSES   1000        /* at least; the kernel has 1024 stacks */
+#define THREADS     512         /* of a process */
+#define ARGUMENTS   (128 << 10) /* bytes of strings and pointers */
+#define FIXED       5           /* words that are always among these */
+#define FILE_SIZE   (1L << 40)
+#define PIPE_BYTES  (64 << 10)
+#define PIPES       30
+#define NAME        255
+#define SCRIPT_LINE 255 /* bytes, before the newline */
 
 /* Children that wait; then none can be made. */
 static void
@@ -164,6 +165,37 @@ test_arguments(void)
 	CHECK(run_with(ARGUMENTS + 1) == E2BIG, "one byte more: E2BIG");
 }
 
+/* A script whose first line is so many bytes and a newline: its status, or
+ * errno. */
+static int
+script_with(int bytes)
+{
+	char text[SCRIPT_LINE + 3] = "#!/bin/true";
+	pid_t pid;
+
+	memset(text + strlen(text), ' ', bytes - strlen(text));
+	text[bytes] = '\n';
+	text[bytes + 1] = '\0';
+	file_make("script", text);
+	chmod("script", 0755);
+	pid = fork();
+	if (pid == 0) {
+		execve("script", (char *[]){"script", NULL}, (char *[]){NULL});
+		_exit(errno);
+	}
+	return child_wait(pid);
+}
+
+static void
+test_scripts(void)
+{
+	CHECK(script_with(SCRIPT_LINE) == 0,
+	      "a script that begins with a line of %d bytes", SCRIPT_LINE);
+	CHECK(script_with(SCRIPT_LINE + 1) == ENOEXEC,
+	      "one byte more: ENOEXEC");
+	unlink("script");
+}
+
 /* --- Files --- */
 
 static void
@@ -212,6 +244,7 @@ main(void)
 	scratch_enter("limits.d");
 	test_names();
 	test_arguments();
+	test_scripts();
 	test_sizes();
 	test_pipes();
 	test_processes();
