@@ -2,9 +2,10 @@
  * Locks. docs/locks.md lists every one, what it guards and the order.
  *
  * A spinlock raises the level while held, so its holder is never preempted;
- * locks that an external interrupt's handler or a tick takes are of level 5, the
- * others of level 1. Release in the opposite order of taking: a lock remembers
- * the level to go back to. Never sleep, nor touch user memory, under one.
+ * locks that an external interrupt's handler or a tick takes are of level 5,
+ * the others of level 1. Release in the opposite order of taking: a lock
+ * remembers the level to go back to. Never sleep, nor touch user memory, under
+ * one.
  *
  * A mutex may be held across sleeping and faulting; it is for code at level 0.
  */

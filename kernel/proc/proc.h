@@ -2,9 +2,9 @@
  * A process: what owns memory, files and children. What runs is its threads.
  *
  * Signals are sent by the console's interrupt and by the tick's alarms too, so
- * proc_tree_lock and a process's `lock` are of level 5. The order: a wait queue's
- * or device's lock, the timers' lock (timer.c), proc_tree_lock, a process's
- * lock, sched_lock.
+ * proc_tree_lock and a process's `lock` are of level 5. The order: a wait
+ * queue's or device's lock, the timers' lock (timer.c), proc_tree_lock, a
+ * process's lock, sched_lock.
  */
 #ifndef KERNEL_PROC_H
 #define KERNEL_PROC_H
