@@ -82,7 +82,8 @@ watch(int pid)
 	sum.killed += WIFSIGNALED(status);
 }
 
-/* Names that were garbage may have begun with a slash, or with this folder's. */
+/* Names that were garbage may have begun with a slash, or with that of this
+ * folder. */
 static void
 folders_empty(void)
 {
