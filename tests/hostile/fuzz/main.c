@@ -158,15 +158,17 @@ account_compare(const struct account *a, const struct account *b)
 	return same("buffers", a->buffers, b->buffers) && good;
 }
 
-/* Have memory now that may be wanted later, and none that is shared with the
- * witness, lest it be taken for lost. */
+/* Have memory now that may be wanted later, the pipe's as well, and none that
+ * is shared with the witness, lest it be taken for lost. */
 static void
 touch_memory(void)
 {
 	extern char edata[], end[];
 	volatile char stack[ROOM];
-	char *heap = malloc(ROOM);
+	char *heap = malloc(ROOM), byte = 0;
 
+	write(report[1], &byte, 1);
+	read(report[0], &byte, 1);
 	for (int i = 0; i < ROOM; i += PAGE)
 		stack[i] = heap[i] = 1;
 	free(heap);
