@@ -31,7 +31,10 @@ struct hart {
 	 * or not. */
 	bool undecided;
 	unsigned int n;
-	struct site *sites[UNDECIDED];
+	struct {
+		struct site *site;
+		uint64_t waited;
+	} executed[UNDECIDED];
 	/* The instructions since SIE became 0. */
 	bool masked;
 	bool sampler; /* the timer is being served, */
@@ -42,7 +45,8 @@ struct hart {
 	 * QEMU runs several harts in turns. Between its turns a hart is at the
 	 * instruction that it has come to, and there a sample finds it. So that
 	 * time is counted for this instruction, in instructions of the others,
-	 * once it is executed: after the interrupts that come before it.
+	 * once it is executed: after the interrupts that come before it. With
+	 * SIE=0 a sample waits too, until SIE is set again.
 	 */
 	uint64_t left; /* when its last turn ended */
 	uint64_t waited;
@@ -60,14 +64,6 @@ static bool counting;
 
 /* --- Counting --- */
 
-/* An instruction executed, and the wait for it. */
-static void
-count(struct hart *h, struct site *s)
-{
-	s->counted += 1 + h->waited;
-	h->waited = 0;
-}
-
 /* Each instruction, before it is counted. */
 static struct hart *
 executes(void)
@@ -80,14 +76,13 @@ executes(void)
 }
 
 static void
-count_site(struct hart *h, struct site *s, bool out)
+count_site(struct hart *h, struct site *s, uint64_t waited, bool out)
 {
 	if (out) {
-		s->left_out += 1 + h->waited;
-		h->waited = 0;
+		s->left_out += 1 + waited;
 	} else {
-		count(h, s);
-		h->thread->kernel++;
+		s->counted += 1 + waited;
+		h->thread->kernel += 1 + waited;
 	}
 }
 
@@ -97,7 +92,7 @@ decide(struct hart *h, bool out)
 {
 	h->undecided = false;
 	for (unsigned int i = 0; i < h->n; i++)
-		count_site(h, h->sites[i], out);
+		count_site(h, h->executed[i].site, h->executed[i].waited, out);
 	h->n = 0;
 }
 
@@ -110,15 +105,20 @@ left_out(const struct thread *t)
 static void
 count_kernel(struct hart *h, struct site *s)
 {
+	uint64_t waited = h->masked && counting ? 0 : h->waited;
+
 	h->last = s;
+	h->waited -= waited;
 	if (!counting)
 		return;
-	if (!h->undecided)
-		count_site(h, s, left_out(h->thread));
-	else if (h->n < UNDECIDED)
-		h->sites[h->n++] = s;
-	else
+	if (!h->undecided) {
+		count_site(h, s, waited, left_out(h->thread));
+	} else if (h->n < UNDECIDED) {
+		h->executed[h->n].site = s;
+		h->executed[h->n++].waited = waited;
+	} else {
 		die("a trap is neither the timer's nor another's");
+	}
 }
 
 void
@@ -149,16 +149,19 @@ user_executed(unsigned int vcpu, void *udata)
 	struct hart *h = executes();
 	struct thread *t = h->thread;
 	struct place *p = udata;
+	uint64_t waited;
 	struct site *s;
 
 	(void)vcpu;
 	if (p->in[t->program] == NULL) /* it has executed another program */
 		t->program = p->first;
 	s = t->last = p->in[t->program];
+	waited = h->waited;
+	h->waited = 0;
 	if (!counting)
 		return;
-	count(h, s);
-	s->charged += t->kernel + 1;
+	s->counted += 1 + waited;
+	s->charged += t->kernel + 1 + waited;
 	t->kernel = 0;
 }
 
@@ -182,6 +185,8 @@ unmasked(struct hart *h, uint64_t at)
 	if (!h->masked)
 		return;
 	h->masked = false;
+	if (h->sampler) /* the next sample is not yet due */
+		h->waited = 0;
 	if (h->sampler && !h->sampled && h->thread->depth > 0)
 		h->thread->left_out[h->thread->depth - 1] =
 		    h->thread->depth > 1 &&
@@ -331,7 +336,7 @@ go_on(struct hart *h)
 {
 	struct thread *t = h->thread;
 
-	h->waited = t->waited[t->depth];
+	h->waited += t->waited[t->depth];
 	t->waited[t->depth] = 0;
 }
 
