@@ -8,6 +8,7 @@ what was typed doesn't, and to be over at the next prompt.
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Iterator
 
 import pexpect
@@ -16,6 +17,8 @@ import pytest
 from harness.console import Console
 from harness.guest import Images
 from machine import Machine
+
+PROGRAMS = Path(__file__).parent / "console"
 
 LEFT, RIGHT, UP, DOWN = "\x1b[D", "\x1b[C", "\x1b[A", "\x1b[B"
 DELETE, BACKSPACE, ESCAPE = "\x1b[3~", "\x7f", "\x1b"
@@ -379,6 +382,15 @@ def test_read_from_the_terminal(console: Console) -> None:
     console.send("read a b; echo \"<$a> <$b>\"\r")
     console.send("some words here\r")
     assert console.wait().endswith("<some> <words here>")
+
+
+def test_read_to_a_bad_address(images: Images, machine: Machine) -> None:
+    """What was typed is still there for the next one."""
+    console = Console(machine, extra=PROGRAMS)
+    console.send("bad_read\r")
+    console.send("a line\r")
+    assert console.wait().endswith("error 14, then 7: a line")
+    console.close()
 
 
 def test_remove_asks(console: Console) -> None:

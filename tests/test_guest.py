@@ -29,6 +29,7 @@ TABLE = {
     "faults": EVERYWHERE,
     "fresh": ("1", "4", "free"),
     "gmon": EVERYWHERE,
+    "halts": ("2", "4", "8", "free"),
     "images": EVERYWHERE,
     "interrupted": EVERYWHERE,
     "isolation": (*EVERYWHERE, "no-sstc", "vector"),

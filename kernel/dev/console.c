@@ -172,22 +172,37 @@ wait_input(const struct file *f, size_t want)
 	}
 }
 
-/* All that a read may give fits buf; it is copied out without the lock. */
+/*
+ * All that a read may give fits buf; it is copied out without the lock, and
+ * taken off the line after that, or a bad address would lose it. If another
+ * has taken it meanwhile, this one reads once more.
+ */
 static ssize_t
 console_read(struct vnode *, struct file *f, struct uio *u)
 {
 	char buf[LINE_RING];
-	size_t n = 0;
-	int err;
+	size_t n, from, to;
+	int err = 0;
 
 	if (u->left == 0)
 		return 0;
 	spin_lock(&console_lock);
-	err = wait_input(f, u->left);
-	if (err == 0)
+	do {
+		err = wait_input(f, u->left);
+		if (err)
+			break;
+		from = line.read;
 		n = line_take(buf, u->left);
+		to = line.read;
+		line.read = from;
+		spin_unlock(&console_lock);
+		err = copy_out(u->base, buf, n);
+		spin_lock(&console_lock);
+	} while (err == 0 && line.read != from);
+	if (err == 0)
+		line.read = to;
 	spin_unlock(&console_lock);
-	return err ? err : uio_to(u, buf, n);
+	return err ? err : (ssize_t)n;
 }
 
 static int

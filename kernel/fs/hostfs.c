@@ -110,14 +110,19 @@ hostfs_lookup(struct vnode *v, const char *name, struct vnode **out)
 	return r;
 }
 
+/* And its parent, if that had no other reference, and so on: not by vnode_put,
+ * as folders may be nested deeper than a kernel stack is. */
 static void
 hostfs_free(struct vnode *v)
 {
-	struct hostnode *n = hostnode_of(v);
+	struct hostnode *n = hostnode_of(v), *parent;
 
-	host_clunk(n);
-	vnode_put(&n->parent->vnode);
-	kfree(n);
+	do {
+		parent = n->parent;
+		host_clunk(n);
+		kfree(n);
+		n = parent;
+	} while (__atomic_sub_fetch(&n->vnode.refs, 1, __ATOMIC_ACQ_REL) == 0);
 }
 
 static int

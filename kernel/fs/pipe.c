@@ -84,7 +84,7 @@ available(const struct pipe *p, int side)
 
 /*
  * Move up to n bytes between u and the ring. Gives how many, or an error if
- * that came before the first.
+ * that came before the first; of PIPE_BUF or fewer, all are moved or none.
  */
 INLINED ssize_t
 copy(struct pipe *p, int side, size_t n, struct uio *u)
@@ -110,7 +110,7 @@ copy(struct pipe *p, int side, size_t n, struct uio *u)
 		if (r > 0)
 			at += r;
 	}
-	return at != start ? (ssize_t)(at - start) : r;
+	return r >= 0 || at - start >= PIPE_BUF ? (ssize_t)(at - start) : r;
 }
 
 /* Wait until want bytes can be moved at an end where no one else does; gives
@@ -180,19 +180,21 @@ pipe_read(struct vnode *v, struct file *f, struct uio *u)
 static ssize_t
 pipe_write(struct vnode *v, struct file *f, struct uio *u)
 {
-	size_t size = u->left, want = size;
-	ssize_t n = 0;
+	size_t want = u->left;
+	ssize_t n = 0, total = 0;
 
-	if (size > PIPE_BUF)
+	if (want > PIPE_BUF)
 		want = f->flags & O_NONBLOCK ? 1 : PIPE_BUF;
 	while (want > 0 && n >= 0) {
 		n = move(pipe_of(v), WRITER, f, u, want);
+		if (n > 0)
+			total += n;
 		if (want > u->left)
 			want = u->left;
 	}
 	if (n == -EPIPE)
 		signal_send(current->proc, SIGPIPE);
-	return u->left < size ? (ssize_t)(size - u->left) : n;
+	return total > 0 ? total : n;
 }
 
 static unsigned int

@@ -159,7 +159,7 @@ write_page(struct ramnode *n, struct uio *u)
 {
 	size_t index = u->offset / PAGE_SIZE, at = u->offset % PAGE_SIZE;
 	size_t chunk = PAGE_SIZE - at;
-	char *old, *page;
+	char *old, *page, last;
 	ssize_t r;
 
 	if (chunk > u->left)
@@ -173,6 +173,8 @@ write_page(struct ramnode *n, struct uio *u)
 		page = page_renew(old, at, chunk);
 		if (page == NULL)
 			return -ENOSPC;
+	} else if (!u->kernel && copy_in(&last, u->base + chunk - 1, 1) < 0) {
+		return -EFAULT; /* before the bytes of another page are lost */
 	}
 	r = uio_from(u, page + at, chunk);
 	if (r < 0 && page != old)

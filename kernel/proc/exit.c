@@ -155,7 +155,7 @@ sys_exit(const unsigned long *arg)
 {
 	if (!exit_begin(STATUS_EXITED(arg[0]), false)) {
 		current->tf.sepc -= ECALL_SIZE; /* and then once more */
-		return arg[0];
+		return WEXITSTATUS(STATUS_EXITED(arg[0])); /* no -ERESTART */
 	}
 	thread_leave();
 }

@@ -51,6 +51,7 @@ sys_fork(const unsigned long *)
 	struct proc *child = proc_alloc();
 	struct thread *t;
 	pid_t pid;
+	int r;
 
 	if (child == NULL)
 		return -ENOMEM;
@@ -62,9 +63,10 @@ sys_fork(const unsigned long *)
 	}
 	fork_attributes(child, parent);
 	profil_fork(child, parent);
-	if (proc_enter(child, parent) < 0) {
+	r = proc_enter(child, parent);
+	if (r < 0) {
 		proc_free(child);
-		return -EAGAIN;
+		return r;
 	}
 	fdtable_fork(child->fds, parent->fds);
 	pid = child->pid; /* once started, it may be gone at any time */

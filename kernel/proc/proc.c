@@ -65,13 +65,21 @@ next_pid(void)
 	return last_pid;
 }
 
+/* What has just ended or stopped the parent's group was meant for p, too: a
+ * group of processes that fork and exit couldn't be killed else. */
 int
 proc_enter(struct proc *p, struct proc *parent)
 {
+	int r = 0;
+
 	spin_lock(&proc_tree_lock);
-	if (proc_count == PROC_MAX) {
+	if (proc_count == PROC_MAX)
+		r = -EAGAIN;
+	else if (parent != NULL && signal_halting())
+		r = -ERESTART;
+	if (r < 0) {
 		spin_unlock(&proc_tree_lock);
-		return -EAGAIN;
+		return r;
 	}
 	proc_count++;
 	p->pid = next_pid();

@@ -100,7 +100,8 @@ void proc_init(void); /* make process 1, which runs /bin/init */
 struct proc *proc_alloc(void);
 /* Give back p and all it has; it isn't in the tree, nothing of it runs. */
 void proc_free(struct proc *p);
-/* Put p into the tree below parent, with a new pid. 0, or -EAGAIN. */
+/* Put p into the tree below parent, the current process (NULL: none), with a
+ * new pid. 0, -EAGAIN, or -ERESTART: the parent is about to end or stop. */
 int proc_enter(struct proc *p, struct proc *parent);
 /* The next four want proc_tree_lock. */
 void proc_leave(struct proc *p);
@@ -155,6 +156,8 @@ bool signal_post(struct proc *p, int sig);
 /* Have those of p's threads that don't block sig (none blocks SIGKILL) look at
  * what there is for them, or for p. p->lock is held. */
 void signal_tell(struct proc *p, int sig);
+/* Is the current process about to end or stop? proc_tree_lock is held. */
+bool signal_halting(void);
 /* On the way to user mode: act on what is pending. */
 void signal_deliver(void);
 /* The current thread did something that no one can put right. */

@@ -157,19 +157,20 @@ fault_address(void)
 	return (void *)tf->stval;
 }
 
-/* Does this action, the default one, end the process? */
+/* Does this action, the default one, end or stop the process? */
 static bool
-ends(const struct sigaction *act, int sig)
+halts(const struct sigaction *act, int sig)
 {
 	return act->sa_handler == SIG_DFL && sig != SIGCONT &&
-	       !(sigmask(sig) & (STOPS | IGNORED));
+	       !(sigmask(sig) & IGNORED);
 }
 
 /*
  * Take one signal off what is pending and not blocked: its number, or 0;
  * what to do about it; and what a handler is told. A fault comes first: other
  * signals' handlers would have it happen elsewhere. One that ends the process
- * stays: no other thread may get past it meanwhile, and call exit.
+ * stays: no other thread may get past it meanwhile, and call exit. So does one
+ * that stops it, until it has: SIGCONT may come before.
  */
 static int
 take(struct sigaction *act, siginfo_t *info)
@@ -188,7 +189,7 @@ take(struct sigaction *act, siginfo_t *info)
 		if (current->sigpending & sigmask(sig))
 			info->si_addr = fault_address();
 		*act = p->action[sig];
-		if (!ends(act, sig)) {
+		if (!halts(act, sig)) {
 			current->sigpending &= ~sigmask(sig);
 			p->sigpending &= ~sigmask(sig);
 		}
@@ -197,6 +198,22 @@ take(struct sigaction *act, siginfo_t *info)
 	}
 	spin_unlock(&p->lock);
 	return sig;
+}
+
+bool
+signal_halting(void)
+{
+	struct proc *p = current->proc;
+	bool any = p->state != PROC_ALIVE;
+
+	if (!signal_pending())
+		return any;
+	spin_lock(&p->lock);
+	for (int sig = 1; sig < NSIG; sig++)
+		any |= p->sigpending & ~current->sigmask & sigmask(sig) &&
+		       halts(&p->action[sig], sig);
+	spin_unlock(&p->lock);
+	return any;
 }
 
 /* If the process has been stopped, all its threads wait here. */
@@ -213,18 +230,20 @@ await_continue(void)
 	spin_unlock(&proc_tree_lock);
 }
 
-/* Stop until continued, unless word to continue has come since. */
+/* Stop until continued, unless word to continue has come, which took the signal
+ * back, or another thread has seen to it. */
 static void
 stop(int sig)
 {
 	struct proc *p = current->proc;
 
 	spin_lock(&proc_tree_lock);
-	if (p->state == PROC_ALIVE &&
-	    !(p->sigpending & (sigmask(SIGCONT) | sigmask(SIGKILL)))) {
+	if (p->state == PROC_ALIVE && p->sigpending & sigmask(sig) &&
+	    !(p->sigpending & sigmask(SIGKILL))) {
 		p->state = PROC_STOPPED;
 		proc_tell_parent(p, STATUS_STOPPED(sig));
 		spin_lock(&p->lock);
+		p->sigpending &= ~sigmask(sig);
 		signal_tell(p, SIGKILL);
 		spin_unlock(&p->lock);
 	}
@@ -285,10 +304,10 @@ signal_deliver(void)
 		sig = take(&act, &info);
 		if (sig == 0)
 			break;
-		if (ends(&act, sig))
-			proc_exit(STATUS_KILLED(sig));
-		else if (act.sa_handler == SIG_DFL && sigmask(sig) & STOPS)
+		if (halts(&act, sig) && sigmask(sig) & STOPS)
 			stop(sig);
+		else if (halts(&act, sig))
+			proc_exit(STATUS_KILLED(sig));
 		else if (act.sa_handler != SIG_DFL && act.sa_handler != SIG_IGN)
 			run_handler(sig, &act, &info);
 	}

@@ -97,6 +97,7 @@ sys_thread_create(const unsigned long *arg)
 	    .sstatus = current->tf.sstatus & ~SSTATUS_FS,
 	};
 	t->sigmask = current->sigmask;
+	t->work = WORK_SIGNAL; /* the others may just have been told to stop */
 	if (!threads_add(p, t)) {
 		thread_free(t);
 		return -EAGAIN;

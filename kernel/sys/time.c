@@ -111,11 +111,11 @@ sys_nanosleep(const unsigned long *arg)
 	uint64_t deadline = current->sleep_until, counts;
 	int r = time_copy_in(arg[0], &counts);
 
+	current->sleep_until = 0;
 	if (r < 0)
 		return r;
 	if (deadline == 0)
 		deadline = rdtime() + counts;
-	current->sleep_until = 0;
 	r = time_sleep(deadline);
 	return r == -ETIMEDOUT ? 0 : sleep_interrupted(deadline, arg[1]);
 }

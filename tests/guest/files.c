@@ -299,6 +299,9 @@ test_faults(void)
 	CHECK(ftruncate(fd, 20) == 0 && zeroes_at(fd, 10, 10),
 	      "not even past the end");
 	CHECK(lseek(fd, 0, SEEK_CUR) == 2 * PAGE, "no offset moved");
+	CHECK_ERRNO(pwrite(fd, end - 4, 8, 0), EFAULT, "over what is there");
+	CHECK(pread(fd, buf, 100, 0) == 20 && memcmp(buf, "0123", 4) == 0,
+	      "which stays as it was");
 	CHECK(write(fd, end - 3 * PAGE, 4 * PAGE) == 3 * PAGE &&
 		  size_of(fd) == 5 * PAGE,
 	      "of a long write, what can be read is written");

@@ -149,6 +149,13 @@ test_faults(void)
 	CHECK_ERRNO(write(fds[1], end - 2, 4), EFAULT, "write across the end");
 	CHECK(read(fds[0], buf, 100) == 4 && memcmp(buf, "kept", 4) == 0,
 	      "nothing is lost, and nothing added");
+	/* The ring is made of pages: these lie in two of them. */
+	write(fds[1], buf, PAGE - 50);
+	CHECK_ERRNO(write(fds[1], end - 100, 200), EFAULT, "a longer one");
+	write(fds[1], buf, 100);
+	CHECK(read(fds[0], buf, PAGE - 50) == PAGE - 50, "that isn't there");
+	CHECK_ERRNO(read(fds[0], end - 60, 100), EFAULT, "nor read in part");
+	CHECK(read(fds[0], buf, 200) == 100, "but all of it at last");
 	pipe_close();
 }
 

@@ -310,6 +310,47 @@ test_ends(void)
 	CHECK(exited(with_threads(end_forked), 6), "fork copies one");
 }
 
+static struct timespec period = {60, 0};
+static struct gate gate;
+
+/* Have the other thread's sleep looked at again, when it's no time any more. */
+static void *
+spoil(void *arg)
+{
+	const sigset_t mask = sigmask(SIGCONT);
+
+	gate_pass(gate);
+	sigprocmask(SIG_BLOCK, &mask, NULL); /* it's for the other one */
+	period.tv_nsec = -1;
+	kill(getpid(), SIGCONT);
+	return arg;
+}
+
+static void
+test_spoiled_sleep(void)
+{
+	const struct timespec brief = {0, NS_PER_MS};
+	long start = now_ns();
+	pid_t sleeper = getpid(), pid;
+	pthread_t t;
+
+	gate = gate_make();
+	pthread_create(&t, NULL, spoil, NULL);
+	pid = fork();
+	if (pid == 0) {
+		AWAIT(state_of(sleeper) == 'S');
+		gate_open(gate);
+		_exit(0);
+	}
+	CHECK_ERRNO(nanosleep(&period, NULL), EINVAL,
+		    "a sleep that goes on, and its time was overwritten");
+	CHECK(nanosleep(&brief, NULL) == 0 && now_ns() - start < WAIT_MAX,
+	      "the next one takes as long as it says");
+	pthread_join(t, NULL);
+	child_wait(pid);
+	gate_remove(gate);
+}
+
 static void *
 nothing(void *arg)
 {
@@ -343,6 +384,7 @@ main(void)
 	test_mutexes();
 	test_futex();
 	test_ends();
+	test_spoiled_sleep();
 	test_many();
 	scratch_leave("threads");
 	return check_done();

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Optional
+
 import pexpect
 
 import image
@@ -14,12 +17,14 @@ DEADLINE = 60.0  # seconds to wait for anything
 class Console:
     """Start with the first prompt. Nothing is typed before one is seen."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, extra: Optional[Path] = None) -> None:
         options = ["--harts", str(machine.harts), "--mem", machine.mem]
         if machine.icount is not None:
             options += ["--icount", str(machine.icount)]
         if machine.cpu is not None:
             options += ["--cpu", machine.cpu]
+        if extra is not None:
+            options += ["--extra", str(extra)]
         self.tty = pexpect.spawn(
             str(image.ROOT / "scripts" / "run"), options, timeout=DEADLINE
         )

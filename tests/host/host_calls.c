@@ -14,6 +14,7 @@
 #define WRITERS 4
 #define WRITES  200
 #define LARGE   (3 * 1024 * 1024 + 17)
+#define DEPTH   700
 
 static void
 check_errors(void)
@@ -208,6 +209,23 @@ check_names(void)
 	CHECK(rmdir("c") == 0 && rmdir("a") == 0, "all are removed");
 }
 
+/* Folders nested deeper than a kernel stack has room for calls. */
+static void
+check_depth(void)
+{
+	int depth = 0;
+
+	while (depth < DEPTH && mkdir("d", 0777) == 0 && chdir("d") == 0)
+		depth++;
+	CHECK(depth == DEPTH, "%d folders in one another", DEPTH);
+	CHECK(chdir("/host") == 0, "all of them are left at once");
+	while (chdir("d") == 0)
+		;
+	while (chdir("..") == 0 && rmdir("d") == 0)
+		depth--;
+	CHECK(depth == 0, "and removed");
+}
+
 int
 main(void)
 {
@@ -216,6 +234,7 @@ main(void)
 		printf("no /host: %s\n", strerror(errno));
 	check_errors();
 	check_names();
+	check_depth();
 	check_contents();
 	check_open_files();
 	check_listing();
