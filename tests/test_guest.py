@@ -71,6 +71,9 @@ TABLE = {
         ),
         PROFILERS,
     ),
+    # What another hart does meanwhile.
+    "kstacks": ("32M", "free-32M"),
+    "races": ("2", "4", "8", "free"),
     # Where the host's load doesn't matter.
     "fairness": ("1", "2", "4", "8"),
     # Where only one's own interrupts take time away.

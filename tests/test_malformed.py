@@ -26,7 +26,7 @@ from test_boot import with_options
 
 MORE = int(os.environ.get("HOSTILE", "1"))
 SOURCES = Path(__file__).parent / "malformed"
-ROUNDS = {"fdt": 5000, "ustar": 3000, "p9": 1000}
+ROUNDS = {"fdt": 5000, "ustar": 3000, "p9": 1000, "replies": 1000}
 BLOCK = 512
 DAMAGED_BOOTS = 6
 

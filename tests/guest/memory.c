@@ -8,7 +8,7 @@
 
 #include "observe.h"
 
-#define MANY      512 /* pages; enough to tell them from what else is used */
+#define MANY      256 /* pages; enough to tell them from what else is used */
 #define FEW       24  /* pages: tables, a stack, the kernel's blocks */
 #define STACK_MAX (8 << 20) /* bytes */
 

@@ -94,18 +94,35 @@ do_fork(void)
 	return e;
 }
 
-/* It becomes this program, which says what no_more_failures would. */
+static void
+thread_stay(void)
+{
+	for (;;)
+		pause();
+}
+
+/* It becomes this program, which says what no_more_failures would. Another
+ * thread is there as long as this doesn't happen. */
 static int
 do_exec(void)
 {
 	char fd[12], e[12];
 	char *argv[] = {"no_memory", "-e", fd, e, large, NULL};
+	static long stack[64];
 	static int before; /* what came of the first try */
 
+	if (before == 0) {
+		fail_at(0);
+		call(SYS_thread_create, (long)thread_stay, (long)&stack[64]);
+		fail_at(nth);
+	}
 	sprintf(fd, "%d", ktest);
 	sprintf(e, "%d", before);
 	execv("/bin/no_memory", argv);
-	return before = error_of(-1);
+	before = error_of(-1);
+	if (info_of(getpid()).threads != 2)
+		before = ESRCH;
+	return before;
 }
 
 static int

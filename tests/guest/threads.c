@@ -274,6 +274,27 @@ end_exec(void)
 	return 1;
 }
 
+/* One that fails at each of its steps. */
+static int
+end_failed_execs(void)
+{
+	char *argv[] = {"sh", NULL}, *bad[] = {(char *)1, NULL};
+	static char *many[20000];
+	int errors = 0;
+
+	for (int i = 0; i < 19999; i++)
+		many[i] = "";
+	file_make("text", "not a program");
+	chmod("text", 0755);
+	errors += execv("/bin/none", argv) == -1 && errno == ENOENT;
+	errors += execv("/bin", argv) == -1 && errno == EACCES;
+	errors += execv("/bin/sh", bad) == -1 && errno == EFAULT;
+	errors += execv("/bin/sh", many) == -1 && errno == E2BIG;
+	errors += execv("./text", argv) == -1 && errno == ENOEXEC;
+	unlink("text");
+	return errors == 5 && info_of(getpid()).threads == 5 ? 4 : 1;
+}
+
 static void *
 leave_with_three(void *arg)
 {
@@ -306,6 +327,8 @@ test_ends(void)
 	CHECK(exited(with_threads(end_seven), 7), "exit ends all threads");
 	CHECK(killed(with_threads(end_killed), SIGKILL), "so does a signal");
 	CHECK(exited(with_threads(end_exec), 9), "exec leaves one");
+	CHECK(exited(with_threads(end_failed_execs), 4),
+	      "an exec that fails leaves all");
 	CHECK(exited(with_threads(end_by_another), 3), "any may call exit");
 	CHECK(exited(with_threads(end_forked), 6), "fork copies one");
 }

@@ -1,0 +1,320 @@
+/*
+ * What the threads of a process do to it at the same time: exec twice, exec
+ * and make threads, exit and stop, leave one after the other.
+ *
+ * Each is done over and over, a little earlier or later from one round to the
+ * next. Under icount a hart runs until the sampling clock strikes, then another
+ * does (clock.c); so whoever does something so long before a stroke is stopped
+ * in the middle of it, and each of its moments has its round.
+ */
+#include <pthread.h>
+
+#include "observe.h"
+#include "profiling.h"
+
+#define COUNTS_PER_US 10 /* of rdtime */
+#define US(n)         ((n)*COUNTS_PER_US)
+
+/* How children end. */
+#define EXIT_CODE 7
+#define OVERDUE   99
+
+static uint64_t stroke; /* counts between two of them */
+static uint64_t when;   /* one that all wait for */
+
+static inline uint64_t
+rdtime(void)
+{
+	uint64_t t;
+
+	asm volatile("rdtime %0" : "=r"(t));
+	return t;
+}
+
+static void
+spin_till(uint64_t t)
+{
+	while (rdtime() < t)
+		;
+}
+
+/* All harts follow a new rate from their next tick on. */
+static void
+strike(unsigned int hz)
+{
+	struct timespec nap = {.tv_nsec = 30 * NS_PER_MS};
+
+	ctl(PROFCLOCK, "hz %u", hz);
+	stroke = US(1000000) / hz;
+	nanosleep(&nap, NULL);
+}
+
+/* Agree on the nth stroke from now. */
+static void
+appoint(unsigned int n)
+{
+	when = (rdtime() / stroke + n) * stroke;
+}
+
+static pthread_t
+start(void *(*body)(void *), void *arg)
+{
+	pthread_t t = NULL;
+
+	pthread_create(&t, NULL, body, arg);
+	return t;
+}
+
+/* --- exec, and something else at the same time --- */
+
+static void
+exec_false(void)
+{
+	execl("/bin/false", "false", NULL);
+}
+
+static void
+exit_by_itself(void)
+{
+	_exit(EXIT_CODE);
+}
+
+static void
+kill_itself(void)
+{
+	kill(getpid(), SIGKILL);
+}
+
+static void
+spin(void)
+{
+	for (;;)
+		;
+}
+
+static void
+start_threads(void)
+{
+	static long stack[16]; /* of all: they keep nothing there */
+
+	for (int i = 0; i < 40; i++)
+		call(SYS_thread_create, (long)spin, (long)&stack[16]);
+	spin();
+}
+
+static const struct rival {
+	const char *name;
+	void (*act)(void);
+	int status; /* of the process, where this comes first */
+} rivals[] = {
+    {"another exec", exec_false, 1 << 8},
+    {"exit", exit_by_itself, EXIT_CODE << 8},
+    {"SIGKILL", kill_itself, SIGKILL},
+    {"new threads", start_threads, 0},
+};
+
+static void *
+exec_true(void *arg)
+{
+	spin_till(when);
+	execl("/bin/true", "true", NULL);
+	_exit(OVERDUE);
+	return arg;
+}
+
+static void
+exec_against(const struct rival *r, long later)
+{
+	start(exec_true, NULL);
+	spin_till(when + later);
+	r->act();
+	_exit(OVERDUE);
+}
+
+/* exec takes a millisecond or so, and what it does last is what matters. */
+static void
+test_exec(const struct rival *r)
+{
+	int n = 0, good = 0, status;
+	long before = pages_free();
+
+	strike(1000);
+	for (long later = -US(1500); later < US(1500); later += US(50), n++) {
+		pid_t pid;
+
+		appoint(6);
+		pid = fork();
+		if (pid == 0)
+			exec_against(r, later);
+		status = status_of(pid, 0);
+		good += status == 0 || status == r->status;
+	}
+	CHECK(good == n, "exec and %s: one of them wins, %d of %d", r->name,
+	      good, n);
+	CHECK(AWAIT(pages_free() >= before - 16),
+	      "exec and %s: all memory is given back", r->name);
+}
+
+/* --- A stop doesn't undo an exit --- */
+
+static void *
+exit_then(void *arg)
+{
+	spin_till(when + US(2));
+	_exit(EXIT_CODE);
+	return arg;
+}
+
+/* Were the exit undone, the process would end otherwise. */
+static void
+stop_before_exit(uint64_t before)
+{
+	start(exit_then, NULL);
+	spin_till(when - before);
+	kill(getpid(), SIGSTOP);
+	sleep(1);
+	_exit(OVERDUE);
+}
+
+/* Of one that may be stopped first. */
+static bool
+exits(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status))
+		kill(pid, SIGCONT);
+	return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_CODE;
+}
+
+static void
+test_stop(void)
+{
+	int n = 0, good = 0;
+
+	strike(1000);
+	for (uint64_t before = US(20); before < US(120); before += US(1))
+		for (int strokes = 4; strokes < 8; strokes++, n++) {
+			pid_t pid;
+
+			appoint(strokes);
+			pid = fork();
+			if (pid == 0)
+				stop_before_exit(before);
+			good += exits(pid);
+		}
+	CHECK(good == n, "a stop doesn't undo an exit: %d of %d", good, n);
+}
+
+/*
+ * --- Who leaves is not chosen again ---
+ *
+ * On two harts, of which each goes on from every other stroke to the next. A
+ * thread leaves its process at the tick that ends its turn. If it could be
+ * preempted while it leaves, it would be chosen again when this process yields.
+ * That is done before another stroke, such that the hart stands still there,
+ * about to load the leaver's address space. Meanwhile the process's last thread
+ * execs: the address space is freed, and its pages are used for other things.
+ */
+#define TICK        US(10000)
+#define SLICE_TICKS 4
+
+static uint64_t turn_end, choice; /* the two strokes */
+
+static void *
+leave(void *before)
+{
+	spin_till(turn_end - SLICE_TICKS * TICK);
+	sched_yield(); /* so a turn begins */
+	spin_till(turn_end - (uint64_t)before);
+	call(SYS_thread_exit, 0, 0);
+	return NULL;
+}
+
+/* The last thread, whose own turn is to end later. */
+static void
+outlast(uint64_t before)
+{
+	start(leave, (void *)before);
+	spin_till(turn_end - stroke - stroke / 4);
+	sched_yield();
+	spin_till(choice + US(5));
+	execl("/bin/races", "races", "-u", NULL);
+	_exit(OVERDUE);
+}
+
+static int
+use_pages(void)
+{
+	static volatile char pages[64 * PAGE];
+
+	for (int i = 0; i < 64; i++)
+		pages[i * PAGE] = 0xff;
+	return EXIT_CODE;
+}
+
+/* One leaves, and this yields, so long before the strokes. Till then it only
+ * waits for its turn. Was it the right one of the harts that stood still? */
+static bool
+leave_and_yield(uint64_t leaves, uint64_t yields, bool *good)
+{
+	uint64_t now;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		outlast(leaves);
+	while ((now = rdtime()) < turn_end)
+		sched_yield();
+	spin_till(choice - yields);
+	sched_yield();
+	*good = exited(pid, EXIT_CODE);
+	return now - turn_end > stroke / 2;
+}
+
+/* The same till it was: every other tick is a turn of the same hart's. */
+static bool
+leaves_well(uint64_t leaves, uint64_t yields)
+{
+	static unsigned int odd;
+
+	for (int tries = 0; tries < 4; tries++) {
+		uint64_t tick = rdtime() / TICK + SLICE_TICKS + 2;
+		bool good;
+
+		turn_end = (tick + (tick + odd) % 2) * TICK;
+		choice = turn_end + 2 * stroke;
+		if (leave_and_yield(leaves, yields, &good) || !good)
+			return good;
+		odd = !odd;
+	}
+	return true;
+}
+
+static void
+test_leave(void)
+{
+	int n = 0, good = 0;
+
+	if (system_info().harts != 2)
+		return;
+	strike(300);
+	for (uint64_t leaves = 50; leaves <= 120; leaves += 35)
+		for (uint64_t yields = 60; yields < 150; yields += 12, n++)
+			good += leaves_well(leaves, yields);
+	CHECK(good == n, "who leaves is gone: %d of %d", good, n);
+}
+
+int
+main(int argc, char **argv)
+{
+	if (argc > 1 && strcmp(argv[1], "-u") == 0)
+		return use_pages();
+	alarm(DEADLINE);
+	CHECK(system_info().timebase == US(1000000), "the clock's unit");
+	for (size_t i = 0; i < sizeof(rivals) / sizeof(rivals[0]); i++)
+		test_exec(&rivals[i]);
+	test_stop();
+	test_leave();
+	ctl(PROFCLOCK, "hz 100");
+	return check_done();
+}
