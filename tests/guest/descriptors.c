@@ -66,7 +66,9 @@ test_bad(void)
 	int before = count_open();
 
 	check_bad(-1, "-1");
+	fcntl(0, F_SETFD, FD_CLOEXEC); /* which is noted behind the last one */
 	check_bad(DESCRIPTORS, "64");
+	fcntl(0, F_SETFD, 0);
 	check_bad(DESCRIPTORS - 1, "a closed one");
 	check_bad(INT_MAX, "the highest int");
 	check_bad(INT_MIN, "the lowest int");

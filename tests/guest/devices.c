@@ -192,15 +192,20 @@ test_profclock(void)
 	read_settings(1);
 	CHECK(strcmp(buf, before) == 0, "byte by byte the same");
 	check_words("/dev/profclock", bad_clock_words);
-	memset(buf, ' ', 1000);
-	strcpy(buf + 990, "hz 200");
-	CHECK_ERRNO(send_to("/dev/profclock", buf), EINVAL, "too long a line");
+	memset(buf, ' ', 256);
+	strcpy(buf + 250, "hz 200");
+	CHECK_ERRNO(send_to("/dev/profclock", buf), EINVAL,
+		    "a line of 256 bytes is too long");
 	fd = open("/dev/profclock", O_WRONLY);
 	CHECK_ERRNO(write(fd, "hz 200\0", 7), EINVAL, "a NUL in it");
 	CHECK_FAULTS_IN("profclock", write(fd, bad, 6));
 	close(fd);
 	read_settings(100);
 	CHECK(strcmp(buf, before) == 0, "none of that changed a setting");
+	CHECK(send_to("/dev/profclock", "hz 20000") == 8, "hz 20000");
+	memset(buf, ' ', 255);
+	strcpy(buf + 249, "hz 100");
+	CHECK(send_to("/dev/profclock", buf) == 255, "a line of 255 bytes");
 	CHECK(send_to("/dev/profclock", " hz\t 0xc8 \n") == 11, "hz 200, so");
 	read_settings(100);
 	CHECK(strncmp(buf, "hz 200\n", 7) == 0, "is set");

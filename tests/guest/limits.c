@@ -6,9 +6,10 @@
  */
 #include <pthread.h>
 
+#include "image.h"
 #include "observe.h"
 
-#define PROCESSES   1000        /* at least; the kernel has 1024 stacks */
+#define STACKS      1024        /* in the kernel, of all threads */
 #define THREADS     512         /* of a process */
 #define ARGUMENTS   (128 << 10) /* bytes of strings and pointers */
 #define FIXED       5           /* words that are always among these */
@@ -16,21 +17,26 @@
 #define PIPE_BYTES  (64 << 10)
 #define PIPES       30
 #define NAME        255
+#define HEADERS     16 /* of segments */
+#define SEGMENTS    10 /* that are loaded */
+#define STACK       (8L << 20)
+#define STACK_END   (0x80000000 - STACK)
 #define SCRIPT_LINE 255 /* bytes, before the newline */
 
 /* Children that wait; then none can be made. */
 static void
 test_processes(void)
 {
-	static pid_t pid[2000];
+	static pid_t pid[STACKS];
 	long before = pages_free();
-	int n = 0, err;
+	int n = 0, err, most = STACKS - (system_info().harts - 1);
 
-	while (n < 2000 && (pid[n] = sleeper_start()) > 0)
+	while (n < STACKS && (pid[n] = sleeper_start()) > 0)
 		n++;
 	err = errno;
-	CHECK(n >= PROCESSES, "%d processes and more at once", PROCESSES);
-	CHECK(n < 2000 && err == ENOMEM, "one past the limit: ENOMEM");
+	CHECK((int)system_info().processes == most,
+	      "as many processes as stacks, but for idle threads': %d", most);
+	CHECK(err == ENOMEM, "one more: ENOMEM");
 	CHECK(fork() == -1 && errno == ENOMEM, "and again");
 	child_end(pid[--n]);
 	pid[n] = sleeper_start();
@@ -196,6 +202,76 @@ test_scripts(void)
 	unlink("script");
 }
 
+/* --- Programs --- */
+
+static struct image {
+	Elf64_Ehdr header;
+	Elf64_Phdr text, more[HEADERS];
+	uint32_t code[3];
+} image = {
+    .header = IMAGE_HEADER(1),
+    .text =
+	{
+	    .p_type = PT_LOAD,
+	    .p_flags = PF_R | PF_X,
+	    .p_vaddr = TEXT,
+	    .p_filesz = sizeof(struct image),
+	    .p_memsz = sizeof(struct image),
+	},
+    .code = IMAGE_CODE,
+};
+
+/* With so many headers, of which so many are loaded, the others than text as
+ * pages that end there: its status, or errno. */
+static int
+image_with(int headers, int loaded, uintptr_t end)
+{
+	pid_t pid;
+
+	image.header.e_phnum = headers;
+	for (int i = 1; i < headers; i++)
+		image.more[i - 1] = (Elf64_Phdr){
+		    .p_type = i < loaded ? PT_LOAD : 0,
+		    .p_flags = PF_R | PF_W,
+		    .p_vaddr = end - (loaded - i) * PAGE,
+		    .p_memsz = PAGE,
+		};
+	image_write("image", &image, sizeof(image));
+	pid = fork();
+	if (pid == 0) {
+		execl("image", "image", NULL);
+		_exit(errno);
+	}
+	return child_wait(pid);
+}
+
+static void
+test_segments(void)
+{
+	CHECK(image_with(HEADERS, 2, STACK_END) == ANSWER,
+	      "a program of %d headers", HEADERS);
+	CHECK(image_with(HEADERS + 1, 2, STACK_END) == ENOEXEC,
+	      "one more: ENOEXEC");
+	CHECK(image_with(HEADERS, SEGMENTS, STACK_END) == ANSWER, "%d segments",
+	      SEGMENTS);
+	CHECK(image_with(HEADERS, SEGMENTS + 1, STACK_END) == ENOMEM,
+	      "one more: ENOMEM");
+	CHECK(image_with(2, 2, STACK_END + PAGE) == ENOEXEC,
+	      "one where the stack may come: ENOEXEC");
+	unlink("image");
+}
+
+static void
+test_stack(void)
+{
+	int zero = open("/dev/zero", O_RDONLY);
+	char *end = (char *)STACK_END;
+
+	CHECK(read(zero, end, 1) == 1, "a stack of 8 MiB");
+	CHECK_ERRNO(read(zero, end - 1, 1), EFAULT, "one byte more: EFAULT");
+	close(zero);
+}
+
 /* --- Files --- */
 
 static void
@@ -245,6 +321,8 @@ main(void)
 	test_names();
 	test_arguments();
 	test_scripts();
+	test_segments();
+	test_stack();
 	test_sizes();
 	test_pipes();
 	test_processes();

@@ -140,7 +140,7 @@ test_hang_up(void)
 static void
 test_poll_arguments(void)
 {
-	struct pollfd p[3] = {
+	struct pollfd p[65] = {
 	    {.fd = -1, .events = POLLIN, .revents = -1},
 	    {.fd = 63, .events = POLLIN, .revents = -1},
 	    {.fd = 9999, .events = 0, .revents = -1},
@@ -150,7 +150,10 @@ test_poll_arguments(void)
 		  p[2].revents == POLLNVAL,
 	      "closed ones are POLLNVAL, at once");
 	CHECK(p[0].revents == 0, "negative ones are left out");
-	CHECK_ERRNO(poll(p, 65, 0), EINVAL, "more than one can have open");
+	for (int i = 3; i < 65; i++)
+		p[i].fd = -1;
+	CHECK(poll(p, 64, 0) == 2, "as many as one can have open");
+	CHECK_ERRNO(poll(p, 65, 0), EINVAL, "more than that");
 	CHECK_FAULTS_IN("poll", poll(bad, 1, 0));
 	CHECK_ERRNO(poll((struct pollfd *)memory_end() - 1, 2, 0), EFAULT,
 		    "poll of a list that goes on past the heap");
