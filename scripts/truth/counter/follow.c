@@ -288,6 +288,7 @@ at_signal(struct hart *h)
 	struct thread *t = h->thread;
 
 	at_not_timer(h);
+	t->pays = false; /* this would have come without a sample, too */
 	if (t->last != NULL)
 		t->last->charged += t->kernel;
 	t->kernel = 0;
