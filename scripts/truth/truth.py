@@ -77,7 +77,7 @@ WORKLOADS = {
     ),
     "threads": Workload(threads=True, waits=True),
     "files": Workload(),
-    "signals": Workload(waits=True),
+    "signals": Workload(),
     "text": Workload(alone=False),
 }
 
