@@ -299,6 +299,10 @@ clock_tick(bool user)
 	sched_tick(n);
 	if (now >= limit)
 		limit_reached();
+	if (h->wanted) { /* it has no lock now: see nap_for */
+		h->wanted = 0;
+		clock_nap();
+	}
 }
 
 /*

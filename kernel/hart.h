@@ -28,6 +28,7 @@ struct hart {
 
 	unsigned long owed;    /* ticks whose work is still to be done */
 	unsigned int depth;    /* interrupt handlers in progress */
+	unsigned int wanted;   /* others wait for a lock it has; any hart */
 	unsigned long last_pc; /* what the timer last interrupted; any hart */
 
 	/* The clock's deadlines (clock.c), in timer counts. */

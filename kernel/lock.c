@@ -4,6 +4,7 @@
 #include <checks.h>
 
 #include "clock.h"
+#include "machine.h"
 #include "print.h"
 #include "proc/proc.h"
 #include "syscall.h"
@@ -20,11 +21,25 @@ taken(struct spinlock *lk, unsigned long sie, void *pc)
 	lk->saved = sie;
 }
 
+/* Let the hart run that has lk. If it has had it for a tick, whenever this one
+ * looked, it is to nap as well, as soon as it has no lock. */
+static void
+nap_for(struct spinlock *lk, uint64_t start)
+{
+	struct hart *h = __atomic_load_n(&lk->hart, __ATOMIC_RELAXED);
+
+	if (h != NULL && rdtime() - start > machine.timebase / HZ)
+		h->wanted = 1;
+	clock_nap();
+}
+
 /* Someone has lk: wait for it. Out of line, or each taking of a lock would save
  * registers for this. */
 static __attribute__((noinline)) void
 spin_slowly(struct spinlock *lk, unsigned long sie, void *pc)
 {
+	uint64_t start = rdtime();
+
 	if (lk->hart == this_hart())
 		panic("deadlock: %s, taken at %p, wanted again at %p", lk->name,
 		      lk->pc, pc);
@@ -32,7 +47,7 @@ spin_slowly(struct spinlock *lk, unsigned long sie, void *pc)
 		for (unsigned int n = 0;
 		     __atomic_load_n(&lk->held, __ATOMIC_RELAXED); n++)
 			if (n >= SPINS)
-				clock_nap();
+				nap_for(lk, start);
 	taken(lk, sie, pc);
 }
 

@@ -14,9 +14,6 @@
 #include "../syscall.h"
 #include "../trap.h"
 
-/* Each process keeps at most two pids busy, its own and its group's: so
- * with this many there is always one left to find. */
-#define PROC_MAX   (PID_MAX / 2)
 #define MODE_MASK  0777
 #define INIT_UMASK 022
 
@@ -53,7 +50,8 @@ proc_meant(const struct proc *p, pid_t pid)
 	return pid == -1 || -p->pgrp == pid;
 }
 
-/* The next one that names nothing; there is one, see PROC_MAX. */
+/* The next one that names nothing. There is one: a process keeps two busy at
+ * most, its own and its group's, and for each there is a kernel stack. */
 static pid_t
 next_pid(void)
 {
@@ -70,16 +68,10 @@ next_pid(void)
 int
 proc_enter(struct proc *p, struct proc *parent)
 {
-	int r = 0;
-
 	spin_lock(&proc_tree_lock);
-	if (proc_count == PROC_MAX)
-		r = -EAGAIN;
-	else if (parent != NULL && signal_halting())
-		r = -ERESTART;
-	if (r < 0) {
+	if (parent != NULL && signal_halting()) {
 		spin_unlock(&proc_tree_lock);
-		return r;
+		return -ERESTART;
 	}
 	proc_count++;
 	p->pid = next_pid();

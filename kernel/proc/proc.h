@@ -101,7 +101,7 @@ struct proc *proc_alloc(void);
 /* Give back p and all it has; it isn't in the tree, nothing of it runs. */
 void proc_free(struct proc *p);
 /* Put p into the tree below parent, the current process (NULL: none), with a
- * new pid. 0, -EAGAIN, or -ERESTART: the parent is about to end or stop. */
+ * new pid. 0, or -ERESTART: the parent is about to end or stop. */
 int proc_enter(struct proc *p, struct proc *parent);
 /* The next four want proc_tree_lock. */
 void proc_leave(struct proc *p);

@@ -122,7 +122,9 @@ sys_psinfo(const unsigned long *arg)
 	if (arg[1] == 0)
 		return proc_count;
 	for (;;) {
-		count = arg[1] < proc_count ? arg[1] : proc_count;
+		count = __atomic_load_n(&proc_count, __ATOMIC_RELAXED);
+		if (count > arg[1])
+			count = arg[1];
 		ps = kmalloc(count * sizeof *ps);
 		if (ps == NULL)
 			return -ENOMEM;

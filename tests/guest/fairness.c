@@ -6,11 +6,14 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "observe.h"
 #include "prf.h"
 
 #define SECOND     1000000 /* us */
 #define TURN_US    40000
 #define MAX_RIVALS (2 * HARTS)
+#define SLEEPERS   30
+#define PAUSES     40
 
 static size_t rivals;
 
@@ -165,6 +168,64 @@ check_lock(void)
 	close(fds[1]);
 }
 
+/* Ask for a list of all processes over and over, with a pause between, which
+ * takes the lock that they are made under for most of the time. */
+static pid_t
+hog_start(int pause)
+{
+	static struct psinfo all[SLEEPERS];
+	pid_t pid = fork();
+
+	while (pid == 0) {
+		psinfo(all, SLEEPERS);
+		for (volatile int i = pause; i > 0; i--)
+			;
+	}
+	return pid;
+}
+
+/* How long it takes to make a process that ends at once: the most of 20. */
+static uint64_t
+worst_fork(void)
+{
+	uint64_t worst = 0;
+
+	for (int i = 0; i < 20; i++) {
+		uint64_t start = now_us(), took;
+		pid_t pid = fork();
+
+		if (pid == 0)
+			_exit(0);
+		waitpid(pid, NULL, 0);
+		took = now_us() - start;
+		worst = took > worst ? took : worst;
+	}
+	return worst;
+}
+
+/* Whatever the pause: QEMU's turns may be in step with the two of them. */
+static void
+check_spinlock(void)
+{
+	pid_t sleepers[SLEEPERS];
+	uint64_t worst = 0;
+
+	for (int i = 0; i < SLEEPERS; i++)
+		sleepers[i] = sleeper_start();
+	for (int pause = 0; pause < PAUSES; pause++) {
+		pid_t hog = hog_start(pause);
+		uint64_t took = worst_fork();
+
+		worst = took > worst ? took : worst;
+		child_end(hog);
+	}
+	CHECK(worst <= 5 * TURN_US,
+	      "others get a spinlock that one takes all the time (%lu ms)",
+	      worst / 1000);
+	for (int i = 0; i < SLEEPERS; i++)
+		child_end(sleepers[i]);
+}
+
 int
 main(void)
 {
@@ -172,5 +233,6 @@ main(void)
 	check_lock();
 	check_shares();
 	check_response();
+	check_spinlock();
 	return check_done();
 }

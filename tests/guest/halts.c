@@ -10,7 +10,7 @@
 #define GROUPS 12   /* of processes that fork and exit */
 #define STOPS  40   /* of a process that makes threads */
 #define TURNS  2000 /* of one that has threads: stopped, and continued */
-#define EXITS  400  /* while signals come */
+#define EXITS  300  /* while signals come */
 #define STEP   50   /* how far moments are apart */
 
 static const struct timespec settle = {0, 4 * NS_PER_MS};
@@ -207,22 +207,30 @@ test_continue(void)
 
 /* --- The end --- */
 
+/* Have a child exit while signals come. */
+static bool
+exit_disturbed(int round, const int sig[2])
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(-512); /* no error number, whatever the kernel has */
+	delay(round);
+	for (int i = 0; i < 20 && state_of(pid) != 'Z'; i++)
+		kill(pid, sig[i % 2]);
+	return exited(pid, 0);
+}
+
 static void
 test_exit(void)
 {
+	static const int caught[] = {SIGUSR1, SIGUSR1};
+	static const int stop[] = {SIGSTOP, SIGCONT};
 	int good = 0;
 
 	catch_signal(SIGUSR1, 0, 0);
-	for (int i = 0; i < EXITS; i++) {
-		pid_t pid = fork();
-
-		if (pid == 0)
-			_exit(-512);
-		delay(i);
-		while (state_of(pid) != 'Z')
-			kill(pid, SIGUSR1);
-		good += exited(pid, 0);
-	}
+	for (int i = 0; i < EXITS; i++)
+		good += exit_disturbed(i, caught) && exit_disturbed(i, stop);
 	CHECK(good == EXITS, "exit: signals don't change the status");
 }
 
