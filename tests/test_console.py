@@ -7,14 +7,18 @@ what was typed doesn't, and to be over at the next prompt.
 
 from __future__ import annotations
 
+import fcntl
 import re
+import sys
+import termios
+import time
 from pathlib import Path
 from typing import Iterator
 
 import pexpect
 import pytest
 
-from harness.console import Console
+from harness.console import DEADLINE, Console
 from harness.guest import Images
 from machine import Machine
 
@@ -46,6 +50,16 @@ def start_cat(console: Console) -> None:
     console.send("cat\r")
     console.send("line\r")
     console.expect(r"\nline\s+line\s")
+
+
+def fill(console: Console) -> None:
+    """Read nothing until the terminal holds no more of what is shown."""
+    end, before, now = time.monotonic() + DEADLINE, -1, 0
+    while now == 0 or now != before:
+        assert time.monotonic() < end
+        time.sleep(0.2)
+        waiting = fcntl.ioctl(console.tty.child_fd, termios.FIONREAD, bytes(4))
+        before, now = now, int.from_bytes(waiting, sys.byteorder)
 
 
 # --- Greeting, leaving -------------------------------------------------------
@@ -245,6 +259,14 @@ def test_interrupt_of_a_loop(console: Console, body: str) -> None:
     console.control("c")
     assert console.wait().strip() == "^C"
     assert console.run("echo $?") == "130"
+
+
+def test_a_terminal_that_is_full(console: Console) -> None:
+    """Who writes waits until it takes more, and nothing is lost."""
+    console.send("seq 10000\r")
+    fill(console)
+    shown = console.wait().partition("\n")[2]
+    assert shown.split() == list(map(str, range(1, 10_001)))
 
 
 def test_interrupt_of_a_pipeline(console: Console) -> None:
