@@ -105,6 +105,14 @@ def test_panic() -> None:
     assert result.stderr.splitlines()[-1] == b"run: the kernel panicked"
 
 
+@pytest.mark.parametrize("file", ["/dev/console", "/dev/kpctl"])
+def test_a_panic_cannot_be_forged(file: str) -> None:
+    """What a program writes is shown, but it is no mark."""
+    result = run(f"printf 'a\\020Pb' >{file}; echo after; exit 3")
+    assert (result.returncode, result.stdout) == (3, b"after\n")
+    assert b"panic" not in result.stderr
+
+
 # --- The machine -------------------------------------------------------------
 
 

@@ -39,9 +39,8 @@ encode(unsigned int id, const char *buf, size_t n, char *out)
 {
 	bool framed = id != CONSOLE;
 	bool returns = line.t.c_oflag & OPOST && line.t.c_oflag & ONLCR;
-	/* Which byte has another put before it; -1: none. */
-	int special = framed ? DLE : returns ? '\n' : -1;
-	char before = framed ? DLE : '\r';
+	/* Else scripts/run would take one for the beginning of a mark. */
+	bool doubles = framed || bootarg_present("framed");
 	char *p = out;
 
 	if (framed) {
@@ -49,8 +48,10 @@ encode(unsigned int id, const char *buf, size_t n, char *out)
 		*p++ = id == HOSTOUT ? 'o' : 'e';
 	}
 	for (const char *end = buf + n; buf < end; buf++) {
-		if (*buf == special)
-			*p++ = before;
+		if (*buf == DLE && doubles)
+			*p++ = DLE;
+		else if (*buf == '\n' && returns && !framed)
+			*p++ = '\r';
 		*p++ = *buf;
 	}
 	if (framed) {
