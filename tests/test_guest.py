@@ -73,6 +73,7 @@ TABLE = {
     ),
     # What another hart does meanwhile.
     "kstacks": ("32M", "free-32M"),
+    "pcs_lists": ("2", "4", "8", "free"),
     "races": ("2", "4", "8", "free"),
     # Where the host's load doesn't matter.
     "fairness": ("1", "2", "4", "8"),

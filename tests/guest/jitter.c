@@ -12,15 +12,6 @@
 #define NEAR     20 /* how exact they are */
 #define SAMPLES  120
 
-static uint64_t
-rdtime(void)
-{
-	uint64_t t;
-
-	asm volatile("rdtime %0" : "=r"(t));
-	return t;
-}
-
 /* Wait for the next interrupt; the time just before it. *tick: the
  * scheduler's tick was in it. */
 static uint64_t

@@ -99,6 +99,15 @@ all_ticks(const struct sysinfo *info)
 	return sum;
 }
 
+static inline uint64_t
+rdtime(void)
+{
+	uint64_t t;
+
+	asm volatile("rdtime %0" : "=r"(t));
+	return t;
+}
+
 /* Microseconds of the machine's clock. */
 static inline uint64_t
 now_us(void)

@@ -22,15 +22,6 @@
 static uint64_t stroke; /* counts between two of them */
 static uint64_t when;   /* one that all wait for */
 
-static inline uint64_t
-rdtime(void)
-{
-	uint64_t t;
-
-	asm volatile("rdtime %0" : "=r"(t));
-	return t;
-}
-
 static void
 spin_till(uint64_t t)
 {
