@@ -410,6 +410,7 @@ def test_read_to_a_bad_address(images: Images, machine: Machine) -> None:
     """What was typed is still there for the next one."""
     console = Console(machine, extra=PROGRAMS)
     console.send("bad_read\r")
+    console.expect("type: ")
     console.send("a line\r")
     assert console.wait().endswith("error 14, then 7: a line")
     console.close()

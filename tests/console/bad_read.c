@@ -7,8 +7,12 @@ int
 main(void)
 {
 	char line[100];
-	int error = read(STDIN_FILENO, NULL, sizeof(line)) < 0 ? errno : 0;
-	ssize_t n = read(STDIN_FILENO, line, sizeof(line));
+	int error;
+	ssize_t n;
+
+	write(STDOUT_FILENO, "type: ", 6);
+	error = read(STDIN_FILENO, NULL, sizeof(line)) < 0 ? errno : 0;
+	n = read(STDIN_FILENO, line, sizeof(line));
 
 	printf("error %d, then %zd: %.*s", error, n, (int)n, line);
 	return 0;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tally.h"
@@ -190,13 +191,16 @@ static struct program *
 load(const char *path)
 {
 	struct program *p;
+	struct stat st;
 
 	for (size_t i = 0; i < programs_count; i++)
 		if (strcmp(programs[i]->path, path) == 0)
 			return programs[i];
 	p = cmd_alloc(sizeof(*p));
 	p->path = path;
-	if (elfsym_load(&p->syms, path) != NULL)
+	/* What isn't a file couldn't be run, and the child has said so. */
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    elfsym_load(&p->syms, path) != NULL)
 		p->syms.count = 0;
 	if (programs_count == programs_room)
 		programs = cmd_grow(programs, &programs_room, sizeof(p));
