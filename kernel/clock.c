@@ -7,7 +7,7 @@
  * Sstc the CLINT only keeps the time that both compare with.
  *
  * All harts tick at the same moments: then QEMU, which under -icount runs one
- * hart at a time, can be made to give each its share (pass_turn).
+ * hart at a time, can be made to give each its share (icount.c).
  *
  * By default samples fall due with ticks. /dev/profclock gives them a rate of
  * their own, and random intervals as the 4.4BSD statclock had: a program in
@@ -15,22 +15,21 @@
  */
 #include "clock.h"
 
+#include "icount.h"
 #include "machine.h"
 #include "print.h"
 #include "proc/proc.h"
 #include "sample.h"
 #include "thread.h"
 
-#define NAP_US      10
-#define TURN_ROUNDS 6
-#define WITH_TICK   UINT64_MAX /* as next_sample: it's no deadline of its own */
+#define WITH_TICK UINT64_MAX /* as next_sample: it's no deadline of its own */
 
 struct profclock profclock = {.hz = HZ, .seed = 1};
 
 static uint64_t limit = UINT64_MAX; /* rdtime() at which to power off */
 
-static void
-set_timer(uint64_t when)
+void
+clock_set_timer(uint64_t when)
 {
 	if (machine.sstc)
 		csr_write(CSR_STIMECMP, when);
@@ -105,7 +104,7 @@ sample_interval(struct hart *h)
 }
 
 /* Start the sampling clock with the settings as they are now: with a tick. Out
- * of line, as pass_turn is: each interrupt would save registers for them. */
+ * of line, as icount_turn is: each interrupt would save registers for them. */
 static __attribute__((noinline)) void
 sample_restart(struct hart *h)
 {
@@ -118,8 +117,8 @@ sample_restart(struct hart *h)
 	h->random = (profclock.seed + h->id) * 0x9e3779b97f4a7c15 | 1;
 }
 
-static uint64_t
-next_due(const struct hart *h)
+uint64_t
+clock_next_due(const struct hart *h)
 {
 	return h->next_tick < h->next_sample ? h->next_tick : h->next_sample;
 }
@@ -127,26 +126,7 @@ next_due(const struct hart *h)
 static void
 arm(const struct hart *h)
 {
-	set_timer(next_due(h));
-}
-
-/*
- * Let the other harts run for NAP_US, for a wait that only they can end.
- * Under -icount QEMU runs one hart at a time, until the next timer's
- * deadline; a hart that spins can keep the one it waits for from running for
- * good. Here it sleeps, with a deadline of its own. SIE=0, so that the timer
- * can't be taken before the wfi, and is still pending after; arm() puts the
- * real deadline back and with that takes back the interrupt.
- */
-void
-clock_nap(void)
-{
-	unsigned long sstatus = csr_read_clear(sstatus, SSTATUS_SIE);
-
-	set_timer(rdtime() + NAP_US * machine.timebase / 1000000);
-	asm volatile("wfi" ::: "memory");
-	arm(this_hart());
-	csr_set(sstatus, sstatus & SSTATUS_SIE);
+	clock_set_timer(clock_next_due(h));
 }
 
 /*
@@ -186,71 +166,6 @@ advance(uint64_t *deadline, uint64_t interval, uint64_t now)
 	return true;
 }
 
-/* Turns are counted by deadlines that all harts have at once: samples if they
- * come often and without jitter, else ticks. */
-static uint64_t
-turn_number(const struct hart *h)
-{
-	if (profclock.jitter || profclock.hz < HZ)
-		return h->next_tick / (machine.timebase / HZ);
-	return next_due(h) / (machine.timebase / profclock.hz);
-}
-
-/* The hart whose turn it is: each in order of those that have something to do.
- * NULL: none has, any more. */
-static const struct hart *
-turn_of(uint64_t number)
-{
-	unsigned int busy = 0, n;
-
-	for (unsigned int i = 0; i < nharts; i++)
-		busy += !harts[i].idling;
-	if (!busy)
-		return NULL;
-	n = number % busy;
-	for (unsigned int i = 0; i < nharts; i++)
-		if (!harts[i].idling && n-- == 0)
-			return &harts[i];
-	return NULL; /* one went idle meanwhile */
-}
-
-/*
- * From deadline to deadline it is the turn of one hart, as far as this one can
- * see to it. QEMU, when it runs one hart at a time (-icount), goes on with the
- * next one when a hart sleeps; so here it sleeps, for an interrupt that is
- * pending already: anywhere else that takes no time. Left to itself QEMU 7.2
- * goes back to the same hart at every deadline of any timer, and lets it run
- * until the next; others that have work would stand still.
- *
- * The hart whose turn it is sleeps once, so that all others come to meet this
- * deadline; they sleep until it says that it goes on. (A fixed number of times
- * won't do: a hart that comes to it later than the others would find each of
- * its turns taken, for good.) It may not come to that, having gone idle or
- * being in the firmware: they sleep TURN_ROUNDS times at most.
- *
- * (A software interrupt that comes from elsewhere meanwhile may be cleared: it
- * asks for no more than what every interrupt does before it returns.)
- */
-static __attribute__((noinline)) void
-pass_turn(const struct hart *h)
-{
-	static uint64_t taken; /* the last turn whose hart went on */
-	uint64_t turn = turn_number(h);
-	bool mine = turn_of(turn) == h;
-	int rounds = mine ? 1 : TURN_ROUNDS;
-	unsigned long sie = csr_read(sie);
-
-	csr_set(sip, SIE_SOFT);
-	csr_set(sie, SIE_SOFT);
-	while (rounds-- && rdtime() < next_due(h) &&
-	       (mine || __atomic_load_n(&taken, __ATOMIC_RELAXED) != turn))
-		asm volatile("wfi" ::: "memory");
-	if (mine)
-		__atomic_store_n(&taken, turn, __ATOMIC_RELAXED);
-	csr_clear(sip, SIE_SOFT);
-	csr_write(sie, sie);
-}
-
 void
 clock_interrupt(const struct sample *where)
 {
@@ -276,7 +191,7 @@ clock_interrupt(const struct sample *where)
 		sample_restart(h);
 	arm(h);
 	if (nharts > 1 && current != h->idle)
-		pass_turn(h);
+		icount_turn(h);
 }
 
 /* The ticks that are owed; user: the first interrupted user mode. */

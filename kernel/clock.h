@@ -7,6 +7,7 @@
 
 #define HZ 100 /* scheduling ticks a second, on each hart */
 
+struct hart;
 struct sample;
 
 void clock_init(void);
@@ -17,7 +18,11 @@ void clock_interrupt(const struct sample *where);
 /* The work of the ticks that are owed, at level 5. */
 void clock_tick(bool user);
 
-/* For a loop that waits for another hart: let it run. */
+/* The next deadline of h; and that at which its timer interrupts this hart. */
+uint64_t clock_next_due(const struct hart *h);
+void clock_set_timer(uint64_t when);
+
+/* For a loop that waits for another hart: let it run (icount.c). */
 void clock_nap(void);
 
 /*
