@@ -69,7 +69,7 @@ samples_make(char **argv)
 	};
 	while (arg[COUNT]--) { /* as the clock does it: with SIE=0 */
 		csr_clear(sstatus, SSTATUS_SIE);
-		sample(&s, false);
+		sample(&s);
 		csr_set(sstatus, SSTATUS_SIE);
 	}
 	return 0;

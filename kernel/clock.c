@@ -9,9 +9,7 @@
  * All harts tick at the same moments: then QEMU, which under -icount runs one
  * hart at a time, can be made to give each its share (icount.c).
  *
- * By default samples fall due with ticks. /dev/profclock gives them a rate of
- * their own, and random intervals as the 4.4BSD statclock had: a program in
- * step with a periodic clock is never, or always, seen.
+ * When the next sample is due is the sampling clock's affair (sampleclock.c).
  */
 #include "clock.h"
 
@@ -21,10 +19,6 @@
 #include "proc/proc.h"
 #include "sample.h"
 #include "thread.h"
-
-#define WITH_TICK UINT64_MAX /* as next_sample: it's no deadline of its own */
-
-struct profclock profclock = {.hz = HZ, .seed = 1};
 
 static uint64_t limit = UINT64_MAX; /* rdtime() at which to power off */
 
@@ -37,90 +31,12 @@ clock_set_timer(uint64_t when)
 		sbi_set_timer(when);
 }
 
-static struct rate
-rate_of(unsigned int hz)
-{
-	return (struct rate){
-	    .counts = machine.timebase / hz,
-	    .rest = machine.timebase % hz,
-	    .hz = hz,
-	};
-}
-
-/* One period, in timer counts. The rest is carried from period to period, so
- * that in the long run none is lost. */
-static uint64_t
-period(struct rate *r)
-{
-	r->carry += r->rest;
-	if (r->carry < r->hz)
-		return r->counts;
-	r->carry -= r->hz;
-	return r->counts + 1;
-}
-
-/* xorshift64*: fast, and good enough to spread samples. */
-static uint64_t
-random_next(uint64_t *state)
-{
-	*state ^= *state >> 12;
-	*state ^= *state << 25;
-	*state ^= *state >> 27;
-	return *state * 0x2545f4914f6cdd1d;
-}
-
-/* By how much intervals with jitter vary, in timer counts: 8192 us, halved till
- * that is no more than half the period and 100 us. */
-static uint64_t
-variation_of(unsigned int hz)
-{
-	uint64_t us = 8192;
-
-	while (us > 1000000 / hz / 2 + 100)
-		us /= 2;
-	return us * machine.timebase / 1000000;
-}
-
-/* What jitter adds to a period: mean 0, uniform in -variation/2 + 1 ..
- * variation/2 - 1. At 100 Hz intervals are of 7953 to 12047 us. */
-static int64_t
-jitter(struct hart *h)
-{
-	uint64_t r;
-
-	do /* the multiplication's high half: uniform in 0..variation-1 */
-		r = (unsigned __int128)random_next(&h->random) * h->variation >>
-		    64;
-	while (r == 0);
-	return (int64_t)r - (int64_t)(h->variation / 2);
-}
-
-static uint64_t
-sample_interval(struct hart *h)
-{
-	uint64_t counts = period(&h->sample_rate);
-
-	return h->variation < 2 ? counts : counts + jitter(h);
-}
-
-/* Start the sampling clock with the settings as they are now: with a tick. Out
- * of line, as icount_turn is: each interrupt would save registers for them. */
-static __attribute__((noinline)) void
-sample_restart(struct hart *h)
-{
-	h->profclock_seen = profclock.generation;
-	h->next_sample = h->next_tick;
-	if (profclock.hz == HZ && !profclock.jitter)
-		h->next_sample = WITH_TICK;
-	h->sample_rate = rate_of(profclock.hz);
-	h->variation = profclock.jitter ? variation_of(profclock.hz) : 0;
-	h->random = (profclock.seed + h->id) * 0x9e3779b97f4a7c15 | 1;
-}
-
 uint64_t
 clock_next_due(const struct hart *h)
 {
-	return h->next_tick < h->next_sample ? h->next_tick : h->next_sample;
+	uint64_t sample = h->sampleclock.next;
+
+	return h->next_tick < sample ? h->next_tick : sample;
 }
 
 static void
@@ -150,45 +66,34 @@ clock_init_hart(void)
 
 	h->tick_rate = rate_of(HZ);
 	h->next_tick = now - now % h->tick_rate.counts + h->tick_rate.counts;
-	sample_restart(h);
+	sampleclock_follow(h, now);
 	arm(h);
-}
-
-/* From a deadline that has come to the next, an interval later; true: that has
- * passed too, and as many more as it takes are left out. */
-static bool
-advance(uint64_t *deadline, uint64_t interval, uint64_t now)
-{
-	*deadline += interval;
-	if (now < *deadline)
-		return false;
-	*deadline += interval * ((now - *deadline) / interval + 1);
-	return true;
 }
 
 void
 clock_interrupt(const struct sample *where)
 {
 	struct hart *h = this_hart();
-	uint64_t now = rdtime();
-	bool late = false, due; /* a sample */
+	struct sampleclock *c = &h->sampleclock;
+	uint64_t now = rdtime(), begin = now;
 
 	h->last_pc = where->pc;
-	due = now >=
-	      (h->next_sample == WITH_TICK ? h->next_tick : h->next_sample);
-	if (due) {
-		sample(where, true);
+	if (c->generation != profclock.generation)
+		sampleclock_follow(h, now);
+	if (now >= (c->with_tick ? h->next_tick : c->next)) {
+		sample(where);
+		c->taken++;
 		now = rdtime(); /* or a slow one would let nothing else run */
+		if (!c->with_tick)
+			sampleclock_advance(c, begin, now);
 	}
 	if (now >= h->next_tick) {
-		late = advance(&h->next_tick, period(&h->tick_rate), now);
+		uint64_t missed = rate_pass(&h->tick_rate, &h->next_tick, now);
+
+		if (c->with_tick)
+			c->skipped += missed;
 		h->owed++;
 	}
-	if (now >= h->next_sample)
-		late = advance(&h->next_sample, sample_interval(h), now);
-	h->late_samples += due && late;
-	if (h->profclock_seen != profclock.generation)
-		sample_restart(h);
 	arm(h);
 	if (nharts > 1 && current != h->idle)
 		icount_turn(h);

@@ -25,17 +25,4 @@ void clock_set_timer(uint64_t when);
 /* For a loop that waits for another hart: let it run (icount.c). */
 void clock_nap(void);
 
-/*
- * The sampling clock's settings, as /dev/profclock shows them. A hart follows
- * a change when it sees a new generation, at its next interrupt.
- */
-struct profclock {
-	unsigned int hz; /* samples a second, on each hart */
-	bool jitter;     /* intervals are random, their mean 1/hz */
-	uint64_t seed;   /* of the random intervals */
-	unsigned int generation;
-};
-
-extern struct profclock profclock;
-
 #endif

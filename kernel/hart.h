@@ -7,19 +7,11 @@
 
 #include "lock.h"
 #include "offsets.h"
+#include "sampleclock.h"
 
 #define HART_MAX 16 /* pcs has four bits for a hart's number */
 
 struct thread;
-
-/*
- * How often a clock comes: hz times a second. That is a deadline every counts +
- * rest/hz timer counts; carry is what the fractions have come to, in 1/hz.
- */
-struct rate {
-	uint64_t counts;
-	uint32_t rest, hz, carry;
-};
 
 struct hart {
 	unsigned int id;     /* logical: 0, 1, 2.. in the device tree's order */
@@ -31,17 +23,11 @@ struct hart {
 	unsigned int wanted;   /* others wait for a lock it has; any hart */
 	unsigned long last_pc; /* what the timer last interrupted; any hart */
 
-	/* The clock's deadlines (clock.c), in timer counts. */
-	uint64_t next_tick;
-	uint64_t next_sample;
+	uint64_t next_tick; /* deadline, in timer counts */
 	struct rate tick_rate;
-	struct rate sample_rate;
-	uint64_t late_samples;       /* whose deadline had passed; any hart */
-	uint64_t random;             /* state of the jitter's generator */
-	uint64_t variation;          /* what jitter may add; 0: it's off */
-	unsigned int profclock_seen; /* the generation it follows */
-	uint64_t ticks;              /* since boot; any hart */
-	unsigned int sampling;       /* odd while the sampler runs; any hart */
+	struct sampleclock sampleclock;
+	uint64_t ticks;        /* since boot; any hart */
+	unsigned int sampling; /* odd while the sampler runs; any hart */
 	unsigned int flush_asked, flush_done; /* mm/ktable.c; any hart */
 
 	/* It waits for something to do: set by itself, cleared by who has that,

@@ -156,6 +156,7 @@ found_chosen(const struct node *n)
 	machine.initrd_end = fdt_number(fdt_prop(n, "linux,initrd-end"));
 	if (args != NULL)
 		strlcpy(machine.bootargs, args, sizeof(machine.bootargs));
+	machine.icount = bootarg_present("icount");
 }
 
 static void

@@ -97,6 +97,7 @@ boot_main(unsigned long hartid)
 	hostfs_init();
 	symbols_load();
 	proc_init();
+	sampleclock_init();
 	start_harts();
 	hart_main();
 }

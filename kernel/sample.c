@@ -21,7 +21,6 @@ static struct profiler *const profilers[] = {
 
 #define NPROFILERS (sizeof(profilers) / sizeof(profilers[0]))
 
-static volatile bool held; /* no sample of the clock's is taken */
 volatile bool sample_left;
 
 /*
@@ -29,18 +28,16 @@ volatile bool sample_left;
  * is made: what sample_settle waits for.
  */
 void
-sample(const struct sample *s, bool real)
+sample(const struct sample *s)
 {
 	struct hart *h = this_hart();
 
 	__atomic_add_fetch(&h->sampling, 1, __ATOMIC_SEQ_CST);
-	if (!real || !held) { /* once: for all profilers or for none */
-		/* Unrolled, so that each has an address that is known. */
+	/* Unrolled, so that each has an address that is known. */
 #pragma GCC unroll 8
-		for (unsigned int i = 0; i < NPROFILERS; i++)
-			if (profilers[i]->armed)
-				profilers[i]->count(s);
-	}
+	for (unsigned int i = 0; i < NPROFILERS; i++)
+		if (profilers[i]->armed)
+			profilers[i]->count(s);
 	__atomic_add_fetch(&h->sampling, 1, __ATOMIC_RELEASE);
 }
 
@@ -79,17 +76,4 @@ sample_disarm(struct profiler *p)
 {
 	__atomic_store_n(&p->armed, 0, __ATOMIC_SEQ_CST);
 	sample_settle();
-}
-
-void
-sample_hold(bool hold)
-{
-	__atomic_store_n(&held, hold, __ATOMIC_SEQ_CST);
-	sample_settle();
-}
-
-bool
-sample_held(void)
-{
-	return held;
 }

@@ -43,9 +43,9 @@ struct profiler {
 			     * leaves to do. Level 5. NULL: nothing */
 };
 
-/* Hand s to every armed profiler: a real sample, unless they are held, or a
- * made-up one. Any hart, SIE=0. */
-void sample(const struct sample *s, bool real);
+/* Hand s to every armed profiler: one of the clock's, or a made-up one. Any
+ * hart, SIE=0. */
+void sample(const struct sample *s);
 
 /* At a tick, level 5: what samples left to do, such as waking somebody. They
  * set sample_left; any hart. */
@@ -65,9 +65,5 @@ void sample_settle(void);
  */
 void sample_disarm(struct profiler *p);
 void sample_arm(struct profiler *p);
-
-/* Until it is called with false no real sample is taken, on any hart. */
-void sample_hold(bool hold);
-bool sample_held(void);
 
 #endif

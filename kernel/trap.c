@@ -211,6 +211,44 @@ take_samples(const struct hart *h, bool user, unsigned long pc,
 		clock_interrupt(&where);
 }
 
+/* What another hart may want of this one at once. Its software interrupt may
+ * have been lost to a turn that was passed on (icount.c): every one looks. */
+static void
+serve_others(const struct hart *h)
+{
+	panic_stop_if_asked();
+	if (h->flush_asked != h->flush_done)
+		tlb_serve();
+}
+
+/* Another hart wants this one to look. Nothing says what for: there may be a
+ * thread to run, too, for which the way back looks. */
+static void
+software_interrupt(const struct hart *h)
+{
+	csr_clear(sip, SIE_SOFT);
+	if (h->sampleclock.generation != profclock.generation)
+		clock_set_timer(0); /* it strikes, and follows the settings */
+}
+
+/* At level 5, with SIE=1. */
+static void
+handle(struct hart *h, unsigned long cause, bool user,
+       const struct ktrapframe *kf)
+{
+	h->depth++;
+	if (h->owed && (kf == NULL || level_of(kf->sie) == 0))
+		clock_tick(user);
+	if (cause == CAUSE_SOFT)
+		software_interrupt(h);
+	else if (cause == CAUSE_EXTERNAL)
+		plic_interrupt();
+	else if (cause != CAUSE_TIMER)
+		panic("interrupt of unknown cause %lx", cause);
+	serve_others(h);
+	h->depth--;
+}
+
 /*
  * An interrupt. SIE is 0 if the timer is due, whatever else the interrupt is
  * about, and until the samples are taken; then it is handled at level 5. depth
@@ -218,31 +256,29 @@ take_samples(const struct hart *h, bool user, unsigned long pc,
  * waits for the level to be lowered if that was raised. user: of user mode.
  * kf: what it interrupted, if that was the kernel; NULL: user mode, or the
  * exit stub, which starts again afterwards.
+ *
+ * A timer that interrupts a raised level is done when the sample is taken, and
+ * SIE stays 0 until its frame is gone from the stack. So no more than two
+ * interrupts are ever on one: a handler, and a timer that interrupts that.
  */
 void
 trap_interrupt(unsigned long cause, bool user, unsigned long pc,
 	       struct ktrapframe *kf)
 {
 	struct hart *h = this_hart();
+	bool timer = !(csr_read(sstatus) & SSTATUS_SIE);
 
-	if (!(csr_read(sstatus) & SSTATUS_SIE)) {
+	if (timer)
 		take_samples(h, user, pc, kf);
-		csr_clear(sie, LEVEL5_MASK);
-		csr_set(sstatus, SSTATUS_SIE);
+	if (timer && cause == CAUSE_TIMER && kf && level_of(kf->sie) > 0) {
+		serve_others(h);
+	} else {
+		if (timer) {
+			csr_clear(sie, LEVEL5_MASK);
+			csr_set(sstatus, SSTATUS_SIE);
+		}
+		handle(h, cause, user, kf);
 	}
-	h->depth++;
-	panic_stop_if_asked();
-	if (h->owed && (kf == NULL || level_of(kf->sie) == 0))
-		clock_tick(user);
-	if (cause == CAUSE_SOFT) /* another hart wants this one to look */
-		csr_clear(sip, SIE_SOFT);
-	else if (cause == CAUSE_EXTERNAL)
-		plic_interrupt();
-	else if (cause != CAUSE_TIMER)
-		panic("interrupt of unknown cause %lx", cause);
-	if (h->flush_asked != h->flush_done)
-		tlb_serve();
-	h->depth--;
 	if (kf && in_idle(pc)) /* starts again from its test */
 		kf->sepc = (unsigned long)idle_wait;
 	/* On the way back, with the check for work behind it. */

@@ -18,7 +18,8 @@ struct sysinfo {
 	uint64_t uptime;               /* in counts of rdtime */
 	uint64_t text_start, text_end; /* of the kernel */
 	uint64_t ticks[16];            /* of each hart, since boot */
-	uint64_t late[16];             /* samples whose deadline had passed */
+	uint64_t taken[16];   /* samples, since boot */
+	uint64_t skipped[16]; /* samples that fell due and weren't taken */
 };
 
 struct psinfo {

@@ -10,43 +10,65 @@
  *	               hand a made-up sample to the profilers, COUNT times;
  *	               MODE is user, kernel, intr or idle: debug/samples.c
  *
- * Reading says what is set. While held, every byte that the profilers' devices
- * give is known in advance.
+ * Reading says what is set, then what has come of it since boot, and hart by
+ * hart: how many samples fell due, how many were taken and how many skipped,
+ * and the rate that was reached since the last change. While held, every byte
+ * that the profilers' devices give is known in advance.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "../clock.h"
 #include "../hart.h"
 #include "../sample.h"
 #include "dev.h"
 
-#define HZ_MAX 20000
+#define HZ_MAX    20000
+#define TEXT_SIZE 1280 /* sixteen harts with numbers of 15 digits */
+
+static struct mutex lock = MUTEX("profclock", lock); /* one change at a time */
+
+/* The rate of all harts, of which each had the same time. */
+static uint64_t
+reached(void)
+{
+	uint64_t taken = 0, skipped = 0;
+
+	for (unsigned int i = 0; i < nharts; i++) {
+		const struct sampleclock *c = &harts[i].sampleclock;
+
+		taken += c->taken - c->taken_before;
+		skipped += c->skipped - c->skipped_before;
+	}
+	if (skipped == 0)
+		return profclock.hz;
+	return profclock.hz * taken / (taken + skipped);
+}
+
+/* Into the text. */
+#define say(...) (n += snprintf(text + n, sizeof(text) - n, __VA_ARGS__))
 
 static ssize_t
 profclock_read(struct vnode *, struct file *, struct uio *u)
 {
-	char text[128];
-	unsigned long late = 0;
-	int n;
+	uint64_t taken[HART_MAX], skipped[HART_MAX];
+	uint64_t all_taken = 0, all_skipped = 0;
+	char text[TEXT_SIZE];
+	size_t n = 0;
 
+	for (unsigned int i = 0; i < nharts; i++) {
+		all_taken += taken[i] = harts[i].sampleclock.taken;
+		all_skipped += skipped[i] = harts[i].sampleclock.skipped;
+	}
+	say("hz %u\njitter %s\nseed %lu\n%s\nreached %lu\n", profclock.hz,
+	    profclock.jitter ? "on" : "off", profclock.seed,
+	    profclock.held ? "hold" : "go", reached());
+	say("due %lu\ntaken %lu\nskipped %lu\n", all_taken + all_skipped,
+	    all_taken, all_skipped);
 	for (unsigned int i = 0; i < nharts; i++)
-		late += harts[i].late_samples;
-	n = snprintf(text, sizeof(text),
-		     "hz %u\njitter %s\nseed %lu\n%s\nlate %lu\n", profclock.hz,
-		     profclock.jitter ? "on" : "off", profclock.seed,
-		     sample_held() ? "hold" : "go", late);
+		say("hart %u due %lu taken %lu skipped %lu\n", i,
+		    taken[i] + skipped[i], taken[i], skipped[i]);
 	return dev_read_buffer(u, text, n);
-}
-
-/* A setting has changed: the harts follow the generation. There is no lock, as
- * each setting is one word of its own. */
-static int
-changed(void)
-{
-	__atomic_add_fetch(&profclock.generation, 1, __ATOMIC_RELEASE);
-	return 0;
 }
 
 static int
@@ -56,8 +78,12 @@ set_hz(char **argv)
 
 	if (ctl_number(argv[1], HZ_MAX, &hz) != 0 || hz == 0)
 		return -EINVAL;
+	mutex_lock(&lock);
 	profclock.hz = hz;
-	return changed();
+	profclock.series++;
+	sampleclock_apply();
+	mutex_unlock(&lock);
+	return 0;
 }
 
 static int
@@ -67,22 +93,37 @@ set_jitter(char **argv)
 
 	if (!on && strcmp(argv[1], "off") != 0)
 		return -EINVAL;
+	mutex_lock(&lock);
 	profclock.jitter = on;
-	return changed();
+	profclock.series++;
+	sampleclock_apply();
+	mutex_unlock(&lock);
+	return 0;
 }
 
 static int
 set_seed(char **argv)
 {
-	if (ctl_number(argv[1], UINT64_MAX, &profclock.seed) != 0)
+	uint64_t seed;
+
+	if (ctl_number(argv[1], UINT64_MAX, &seed) != 0)
 		return -EINVAL;
-	return changed();
+	mutex_lock(&lock);
+	profclock.seed = seed;
+	profclock.series++;
+	sampleclock_apply();
+	mutex_unlock(&lock);
+	return 0;
 }
 
+/* The random intervals go on where they were. */
 static int
 hold_or_go(char **argv)
 {
-	sample_hold(strcmp(argv[0], "hold") == 0);
+	mutex_lock(&lock);
+	profclock.held = strcmp(argv[0], "hold") == 0;
+	sampleclock_apply();
+	mutex_unlock(&lock);
 	return 0;
 }
 

@@ -45,7 +45,8 @@ sys_sysinfo(const unsigned long *arg)
 		return -EINVAL;
 	for (unsigned int i = 0; i < nharts; i++) {
 		info.ticks[i] = harts[i].ticks;
-		info.late[i] = harts[i].late_samples;
+		info.taken[i] = harts[i].sampleclock.taken;
+		info.skipped[i] = harts[i].sampleclock.skipped;
 	}
 	return copy_out(arg[0], &info, size);
 }

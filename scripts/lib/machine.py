@@ -82,6 +82,8 @@ class Machine:
 
     def bootargs(self, framed: bool) -> str:
         words = ["framed"] if framed else []
+        if self.icount is not None:
+            words.append("icount")
         if self.limit is not None:
             words.append(f"limit={round(self.limit * 1000)}")  # milliseconds
         return " ".join(words)

@@ -164,18 +164,18 @@ check_words(const char *path, const char *const *word)
 			    **word == '\n' ? "\\n" : *word);
 }
 
-/* The settings, read in pieces, into buf; the count of late samples, which
- * comes last, changes by itself. */
+/* The settings, read in pieces, into buf; what has come of them, which is said
+ * behind them, changes by itself. */
 static void
 read_settings(size_t piece)
 {
-	char *late;
+	char *counts;
 
 	read_file("/dev/profclock", piece);
-	late = strstr(buf, "late ");
-	CHECK(late != NULL, "profclock tells its settings");
-	if (late != NULL)
-		*late = '\0';
+	counts = strstr(buf, "reached ");
+	CHECK(counts != NULL, "profclock tells its settings");
+	if (counts != NULL)
+		*counts = '\0';
 }
 
 static void

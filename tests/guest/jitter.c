@@ -28,9 +28,8 @@ next_interrupt(bool *tick)
 }
 
 /*
- * Set the seed; then the times of the samples, counted from the tick at which
- * they begin: the first after the next interrupt. One that falls into a tick
- * can't be seen.
+ * Set the seed just after a tick; then the times of the samples, counted from
+ * there, where they begin. One that falls into a tick can't be seen.
  */
 static void
 watch(unsigned int seed, int64_t *times)
@@ -38,16 +37,17 @@ watch(unsigned int seed, int64_t *times)
 	uint64_t start, t;
 	bool tick;
 
-	ctl(PROFCLOCK, "seed %u", seed);
-	next_interrupt(&tick);
 	do
-		start = next_interrupt(&tick);
+		next_interrupt(&tick);
 	while (!tick);
+	ctl(PROFCLOCK, "seed %u", seed);
+	start = rdtime();
 	for (size_t n = 0; n < SAMPLES;) {
 		t = next_interrupt(&tick);
 		if (!tick)
 			times[n++] = t - start;
 	}
+	CHECK(times[0] < PERIOD * 3 / 2, "the first comes an interval later");
 }
 
 /* Are all intervals this long, give or take? Two, where one isn't seen. */

@@ -282,13 +282,15 @@ all_at_once(long seconds)
 static void
 show_clock(struct sysinfo before, struct sysinfo after)
 {
-	unsigned long late = 0;
+	unsigned long taken = 0, skipped = 0;
 	double s = (after.uptime - before.uptime) / (double)after.timebase;
 
-	for (size_t i = 0; i < after.harts; i++)
-		late += after.late[i] - before.late[i];
-	fprintf(stderr, "%.0f s, %lu harts, %lu samples late\n", s,
-		(unsigned long)after.harts, late);
+	for (size_t i = 0; i < after.harts; i++) {
+		taken += after.taken[i] - before.taken[i];
+		skipped += after.skipped[i] - before.skipped[i];
+	}
+	fprintf(stderr, "%.0f s, %lu harts, %lu samples, %lu skipped\n", s,
+		(unsigned long)after.harts, taken, skipped);
 }
 
 static void

@@ -1,0 +1,92 @@
+/*
+ * The sampling clock: when samples fall due on a hart, and how many of those
+ * could not be taken. clock.c asks it at each timer interrupt.
+ */
+#ifndef KERNEL_SAMPLECLOCK_H
+#define KERNEL_SAMPLECLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct hart;
+
+#define NEVER UINT64_MAX /* a deadline that doesn't come */
+
+/*
+ * How often a clock comes: hz times a second. That is a deadline every counts +
+ * rest/hz timer counts; carry is what the fractions have come to, in 1/hz.
+ */
+struct rate {
+	uint64_t counts;
+	uint32_t rest, hz, carry;
+};
+
+struct rate rate_of(unsigned int hz);
+/* The same for a deadline whose successor isn't after `until` either. */
+uint64_t rate_pass_over(struct rate *r, uint64_t *deadline, uint64_t until);
+
+/*
+ * A deadline has come: move it to the first one after `until`. Returns how many
+ * are passed over; mostly none, so there is no division here. The rest is
+ * carried over, so that in the long run none is lost.
+ */
+static inline uint64_t
+rate_pass(struct rate *r, uint64_t *deadline, uint64_t until)
+{
+	*deadline += r->counts;
+	r->carry += r->rest;
+	if (r->carry >= r->hz) {
+		r->carry -= r->hz;
+		++*deadline;
+	}
+	return *deadline > until ? 0 : rate_pass_over(r, deadline, until);
+}
+
+/*
+ * The settings, as /dev/profclock shows them. Whoever changes them waits until
+ * every hart follows, and only one does so at a time (dev/profclock.c has the
+ * lock): so a hart that finds a new generation can read the rest.
+ */
+struct profclock {
+	unsigned int hz;     /* samples that fall due a second, on each hart */
+	bool jitter;         /* intervals are random, their mean 1/hz */
+	bool held;           /* none falls due */
+	uint64_t seed;       /* of the random intervals */
+	unsigned int series; /* counts how often these began with the seed */
+	uint64_t since;      /* when the last change was made */
+	unsigned int generation; /* counts changes; atomic */
+};
+
+extern struct profclock profclock;
+
+/* All harts' clocks start anew with the settings as they are now; on return all
+ * have. Level 0. */
+void sampleclock_apply(void);
+
+/*
+ * A hart's clock. The hart itself changes it, in the timer's interrupt. Any
+ * hart may read the generation, and the counts since boot: a sample that falls
+ * due is either taken or skipped.
+ */
+struct sampleclock {
+	uint64_t next;  /* deadline; NEVER: on hold, or with the tick */
+	bool with_tick; /* a sample is due with each tick of the scheduler */
+	struct rate rate;
+	uint64_t variation;      /* what jitter may add; 0: it's off */
+	uint64_t random;         /* state of the jitter's generator.. */
+	unsigned int series;     /* ..and the series it belongs to */
+	unsigned int generation; /* of the settings it follows */
+	uint64_t cost;  /* of a sample on this hart, in eighths of a count */
+	uint64_t ahead; /* skipped ones that were counted beforehand */
+	uint64_t taken, skipped;
+	uint64_t taken_before, skipped_before; /* the last start */
+};
+
+/* Measure what an interrupt costs: once, before other harts run. */
+void sampleclock_init(void);
+/* Follow the settings, which have changed. */
+void sampleclock_follow(struct hart *h, uint64_t now);
+/* A sample has been taken, from `now` to `end`: when is the next? */
+void sampleclock_advance(struct sampleclock *c, uint64_t now, uint64_t end);
+
+#endif
