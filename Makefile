@@ -155,8 +155,10 @@ $(kernel): $(kernel_obj) linker.ld
 	$(call say,LD,$@)$(CC) $(kernel_link) $(ld_flags) $(kernel_obj) \
 		-lgcc $(put)
 
+# Beside each object the compiler says, in a .ci file, how much stack each
+# function takes and whom it calls: tests/test_stack.py adds that up.
 $(BUILD)/boot/%.o $(BUILD)/kernel/%.o $(BUILD)/debug/%.o $(BUILD)/lib/%.o: \
-	flags = $(kernel_flags) $(sanitize)
+	flags = $(kernel_flags) -fcallgraph-info=su $(sanitize)
 $(BUILD)/debug/checks/%.o: flags = $(kernel_flags)
 $(BUILD)/debug/checks/words.c.o: flags = $(kernel_flags) $(sanitize)
 $(BUILD)/boot/%.o: boot/% Makefile

@@ -126,19 +126,20 @@ clock_tick(bool user)
 }
 
 /*
- * The slow half of lowering the level. A tick may fall due while the level
- * goes down again, so look once more after that; then let another thread have
- * its turn if this one's is over.
+ * The slow half of lowering the level: what is owed is done at level 5, so that
+ * it can't get here again on the same stack. A tick may fall due while the level
+ * goes down again, so look once more after that.
  */
 void
 level_pending(void)
 {
-	while (this_hart()->owed) {
+	while (this_hart()->owed || current->work & WORK_RESCHED) {
 		unsigned long sie = level_raise(LEVEL5_MASK);
 
-		clock_tick(false);
+		if (this_hart()->owed)
+			clock_tick(false);
+		if (current->work & WORK_RESCHED)
+			thread_yield();
 		csr_write(sie, sie);
 	}
-	if (current->work & WORK_RESCHED)
-		thread_yield();
 }

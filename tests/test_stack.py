@@ -1,0 +1,72 @@
+"""Kernel stacks are deep enough for whatever nests on one: docs/trap.md.
+
+What is added up: a system call or an exception of user mode; a page fault in
+its copy of user memory; an interrupt's handler, or what is owed when the level
+is lowered, at level 5; a timer that interrupts that, with SIE=0; and a fault
+of the sampler's look at user memory. An interrupt that comes at level 0 after
+these is one of the same, not one more.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import image
+from harness.guest import Images
+from harness.stackuse import CallGraph
+
+ROOT = Path(__file__).resolve().parent.parent
+KIB = 1024
+BOUND = 12 * KIB  # of the 16 that a stack has
+
+# What ends the machine may take the rest. level_pending runs at level 0 only,
+# and is added for itself. ktest_recurse overflows on purpose.
+CUT = {"panic", "panic_trap", "limit_reached", "level_pending", "ktest_recurse"}
+# A wake-up wakes those who poll, and a signal's end of a child signals its
+# parent: neither goes any further.
+TWICE = {"wake_all", "signal_post"}
+
+
+@pytest.fixture(scope="module")
+def graph(images: Images) -> CallGraph:
+    found = CallGraph(image.BUILD, ROOT)
+    assembly = "".join(file.read_text() for file in ROOT.glob("[bkl]*/**/*.S"))
+    for name in re.findall(r"^FUNCTION (\w+)", assembly, re.M):
+        found.frames.setdefault(name, 0)  # it has none
+    called = set().union(*found.calls.values())
+    for name in called - set(found.frames):
+        assert name.startswith("__"), f"{name}: neither C nor assembly"
+        found.frames[name] = 0  # the compiler's own, without a frame
+    return found
+
+
+@pytest.mark.skipif(image.DEBUG, reason="its checks take what they need")
+def test_the_deepest_nesting_fits(graph: CallGraph) -> None:
+    """12 KiB, so that other compilers' frames and what is new have room."""
+    offsets = (ROOT / "kernel/offsets.h").read_text()
+    trap_frame = int(re.search(r"#define KF_SIZE +(\d+)", offsets)[1])
+    parts = []
+
+    def deepest(what: str, *starts: str, cut: frozenset[str] = frozenset()) -> None:
+        chains = [graph.deepest(s, CUT - {s} | cut, TWICE) for s in starts]
+        chain = max(chains, key=graph.size)
+        parts.append((graph.size(chain), what, chain))
+
+    def trap(what: str, *starts: str, cut: frozenset[str] = frozenset()) -> None:
+        deepest(what, *starts, cut=cut)
+        parts[-1] = (parts[-1][0] + trap_frame, *parts[-1][1:])
+
+    sampler = frozenset({"clock_interrupt"})
+    handlers = frozenset({"clock_tick", "plic_interrupt"})
+    deepest("from user mode", "trap_user", "thread_work")
+    trap("a page fault of a copy", "trap_kernel")
+    trap("a handler", "trap_interrupt", cut=sampler)
+    deepest("what is owed", "clock_tick", "thread_yield")
+    trap("a timer in it", "trap_interrupt", cut=handlers)
+    trap("its look at user memory", "trap_kernel", cut=frozenset({"aspace_fault"}))
+    for size, what, chain in parts:
+        print(f"{size:6} {what}: {' > '.join(chain)}")
+    assert sum(size for size, _, _ in parts) <= BOUND
