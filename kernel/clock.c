@@ -95,7 +95,7 @@ clock_interrupt(const struct sample *where)
 		h->owed++;
 	}
 	arm(h);
-	if (nharts > 1 && current != h->idle)
+	if (machine.icount && nharts > 1 && current != h->idle)
 		icount_turn(h);
 }
 

@@ -18,9 +18,8 @@
  *   deadlines at the same moments, and from one to the next all that have work
  *   but one pass their turn on: they sleep (icount_turn).
  *
- * A hart sleeps here for an interrupt that is pending, or soon will be: so on
- * any other machine, where a wfi ends at once then, this takes next to no time
- * and changes nothing.
+ * Nothing of the machine tells that it runs so: the boot argument icount does,
+ * which scripts/run gives with --icount. Any other machine has no turns.
  */
 #include "icount.h"
 

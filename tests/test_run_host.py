@@ -116,7 +116,7 @@ def test_arguments() -> None:
     assert line == (
         "-machine virt -m 64M -smp 2 -cpu rv64,sstc=off -icount shift=5,sleep=off"
         " -rtc base=2026-01-01T00:00:00,clock=vm -display none -serial stdio"
-        " -monitor none -kernel K -initrd I -append framed limit=1500"
+        " -monitor none -kernel K -initrd I -append framed icount limit=1500"
     )
 
 
