@@ -267,7 +267,7 @@ clock_interrupt(const struct sample *where)
 	}
 	if (now >= h->next_tick) {
 		late = advance(&h->next_tick, period(&h->tick_rate), now);
-		h->owed++;
+		h->owed += OWED_TICK;
 	}
 	if (now >= h->next_sample)
 		late = advance(&h->next_sample, sample_interval(h), now);
@@ -284,19 +284,22 @@ void
 clock_tick(bool user)
 {
 	struct hart *h = this_hart();
-	unsigned long n = __atomic_exchange_n(&h->owed, 0, __ATOMIC_RELAXED);
+	unsigned long owed = __atomic_exchange_n(&h->owed, 0, __ATOMIC_RELAXED);
+	unsigned long n = owed / OWED_TICK;
 	uint64_t now = rdtime();
 	struct proc *p = current->proc;
 
+	if (owed & OWED_SAMPLES)
+		sample_deferred();
+	if (n == 0)
+		return;
 	h->ticks += n;
 	if (p)
 		__atomic_add_fetch(user ? &p->utime : &p->stime, n,
 				   __ATOMIC_RELAXED);
 	if (now >= __atomic_load_n(&timer_soonest, __ATOMIC_RELAXED))
 		timer_tick(now);
-	if (sample_left)
-		sample_tick();
-	sched_tick(n);
+	sched_tick();
 	if (now >= limit)
 		limit_reached();
 	if (h->wanted) { /* it has no lock now: see nap_for */
@@ -320,5 +323,5 @@ level_pending(void)
 		csr_write(sie, sie);
 	}
 	if (current->work & WORK_RESCHED)
-		thread_yield();
+		thread_resched();
 }
