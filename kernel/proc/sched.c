@@ -30,16 +30,17 @@
 #include "../trap.h"
 #include "proc.h"
 
-/* In timer counts: 10 ms, and 20. */
-#define TURN ((int64_t)(machine.timebase / 100))
-#define SPAN (2 * TURN)
+/* In timer counts: 5 ms, so that a turn, which ends at a tick, is of 10 or 20;
+ * and 20. */
+#define TURN ((int64_t)(machine.timebase / 200))
+#define SPAN (4 * TURN)
 
 struct hart harts[HART_MAX];
 unsigned int nharts;
 
 struct spinlock sched_lock = SPINLOCK5("scheduler");
 static struct list runq = LIST_INIT(runq); /* of threads, least ran first */
-static int64_t floor; /* the most that ran was of one when it was taken */
+static int64_t floor; /* the most that ran ever was of the first */
 
 /* switch.S */
 void context_switch(struct thread *prev, struct thread *next);
@@ -89,6 +90,8 @@ enqueue(struct thread *t)
 	struct list *l = runq.prev;
 	int64_t span = SPAN;
 
+	if (!list_empty(&runq) && queued(runq.next)->ran > floor)
+		floor = queued(runq.next)->ran;
 	if (t->ran - floor < -span)
 		t->ran = floor - span;
 	else if (t->ran - floor > span)
