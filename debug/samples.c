@@ -72,5 +72,6 @@ samples_make(char **argv)
 		sample(&s);
 		csr_set(sstatus, SSTATUS_SIE);
 	}
+	level_lower(LEVEL_ALL); /* a reader may have to be woken */
 	return 0;
 }

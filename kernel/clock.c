@@ -92,7 +92,7 @@ clock_interrupt(const struct sample *where)
 
 		if (c->with_tick)
 			c->skipped += missed;
-		h->owed++;
+		h->owed += OWED_TICK;
 	}
 	arm(h);
 	if (machine.icount && nharts > 1 && current != h->idle)
@@ -104,19 +104,22 @@ void
 clock_tick(bool user)
 {
 	struct hart *h = this_hart();
-	unsigned long n = __atomic_exchange_n(&h->owed, 0, __ATOMIC_RELAXED);
+	unsigned long owed = __atomic_exchange_n(&h->owed, 0, __ATOMIC_RELAXED);
+	unsigned long n = owed / OWED_TICK;
 	uint64_t now = rdtime();
 	struct proc *p = current->proc;
 
+	if (owed & OWED_SAMPLES)
+		sample_deferred();
+	if (n == 0)
+		return;
 	h->ticks += n;
 	if (p)
 		__atomic_add_fetch(user ? &p->utime : &p->stime, n,
 				   __ATOMIC_RELAXED);
 	if (now >= __atomic_load_n(&timer_soonest, __ATOMIC_RELAXED))
 		timer_tick(now);
-	if (sample_left)
-		sample_tick();
-	sched_tick(n);
+	sched_tick();
 	if (now >= limit)
 		limit_reached();
 	if (h->wanted) { /* it has no lock now: see nap_for */
@@ -139,7 +142,7 @@ level_pending(void)
 		if (this_hart()->owed)
 			clock_tick(false);
 		if (current->work & WORK_RESCHED)
-			thread_yield();
+			thread_resched();
 		csr_write(sie, sie);
 	}
 }

@@ -15,7 +15,7 @@ void clock_init_hart(void);
 /* A timer interrupt, with SIE=0: take the sample that is due, note a tick
  * that is due in hart->owed, set the next deadline. */
 void clock_interrupt(const struct sample *where);
-/* The work of the ticks that are owed, at level 5. */
+/* The work of ticks and samples that is owed, at level 5. */
 void clock_tick(bool user);
 
 /* The next deadline of h; and that at which its timer interrupts this hart. */

@@ -13,12 +13,15 @@
 
 struct thread;
 
+#define OWED_SAMPLES 1 /* what profilers have deferred */
+#define OWED_TICK    2 /* each tick adds this */
+
 struct hart {
 	unsigned int id;     /* logical: 0, 1, 2.. in the device tree's order */
 	unsigned int hartid; /* the hardware's, which SBI and the PLIC want */
 	struct thread *idle;
 
-	unsigned long owed;    /* ticks whose work is still to be done */
+	unsigned long owed;    /* work that waits for level 0: */
 	unsigned int depth;    /* interrupt handlers in progress */
 	unsigned int wanted;   /* others wait for a lock it has; any hart */
 	unsigned long last_pc; /* what the timer last interrupted; any hart */
@@ -30,9 +33,11 @@ struct hart {
 	unsigned int sampling; /* odd while the sampler runs; any hart */
 	unsigned int flush_asked, flush_done; /* mm/ktable.c; any hart */
 
-	/* It waits for something to do: set by itself, cleared by who has that,
-	 * under sched_lock. */
-	unsigned int idling;
+	/* Under sched_lock: */
+	unsigned int idling;    /* waits for something to do: set by itself,
+				 * cleared by who has that */
+	struct thread *running; /* NULL: the idle thread */
+	uint64_t since;         /* rdtime() */
 };
 
 extern struct hart harts[HART_MAX];

@@ -21,8 +21,6 @@ static struct profiler *const profilers[] = {
 
 #define NPROFILERS (sizeof(profilers) / sizeof(profilers[0]))
 
-volatile bool sample_left;
-
 /*
  * sampling is odd from before the first test of armed until the last count
  * is made: what sample_settle waits for.
@@ -41,13 +39,19 @@ sample(const struct sample *s)
 	__atomic_add_fetch(&h->sampling, 1, __ATOMIC_RELEASE);
 }
 
+/* In one instruction, as the clock may interrupt it and adds to the word. */
 void
-sample_tick(void)
+sample_defer(void)
 {
-	__atomic_store_n(&sample_left, false, __ATOMIC_SEQ_CST);
+	__atomic_or_fetch(&this_hart()->owed, OWED_SAMPLES, __ATOMIC_RELAXED);
+}
+
+void
+sample_deferred(void)
+{
 	for (unsigned int i = 0; i < NPROFILERS; i++)
-		if (profilers[i]->tick)
-			profilers[i]->tick();
+		if (profilers[i]->deferred)
+			profilers[i]->deferred();
 }
 
 /* The sampler waits for nobody, so this wait is short. */

@@ -39,18 +39,21 @@ struct sample {
 struct profiler {
 	volatile int armed; /* count is called only while this isn't 0 */
 	void (*count)(const struct sample *s);
-	void (*tick)(void); /* at a tick after sample_left was set: what count
-			     * leaves to do. Level 5. NULL: nothing */
+	void (*deferred)(void); /* what count leaves to do, by sample_defer.
+				 * Level 5. NULL: nothing */
 };
 
 /* Hand s to every armed profiler: one of the clock's, or a made-up one. Any
  * hart, SIE=0. */
 void sample(const struct sample *s);
 
-/* At a tick, level 5: what samples left to do, such as waking somebody. They
- * set sample_left; any hart. */
-void sample_tick(void);
-extern volatile bool sample_left;
+/*
+ * For a profiler's count, which can't wake anybody: have this hart call what is
+ * deferred as soon as it is at level 0. The level is 1 at least. The clock does
+ * so by sample_deferred, level 5.
+ */
+void sample_defer(void);
+void sample_deferred(void);
 
 /*
  * Wait until every hart that is in the sampler now has left it. It may have

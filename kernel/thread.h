@@ -63,7 +63,7 @@ struct thread {
 	enum thread_state state; /* under sched_lock */
 	struct list run_link;    /* in the run queue, under sched_lock */
 	struct list wait_link;   /* in a wait queue, under that one's lock */
-	unsigned int slice;      /* ticks left before others have a turn */
+	int64_t ran;             /* the time it has had; under sched_lock */
 
 	/* Ticks that profil is still to charge: proc/profil.c. */
 	unsigned int profil_ticks; /* where it is in user mode; atomic */
@@ -98,11 +98,13 @@ extern struct spinlock sched_lock; /* last but the uart's in the order */
 void thread_wake(struct thread *t, bool signal);
 /* Leave the hart: the caller has set its own state, under sched_lock. */
 void sched(void);
-void thread_yield(void);
+void thread_yield(void); /* to all that wait */
+/* WORK_RESCHED: give way to one that has waited for longer, if any has. */
+void thread_resched(void);
 void thread_exit(void) __attribute__((noreturn));
 /* Has t ended, and left its stack? */
 bool thread_has_ended(struct thread *t);
-void sched_tick(unsigned int ticks);
+void sched_tick(void);
 void sched_idle(void) __attribute__((noreturn));
 /* Set bits of t->work; if t runs on another hart, make it look. */
 void thread_notify(struct thread *t, unsigned long work);

@@ -77,6 +77,7 @@ TABLE = {
     "races": ("2", "4", "8", "free"),
     # Where the host's load doesn't matter.
     "fairness": ("1", "2", "4", "8"),
+    "wakeups": ("1", "2", "4", "8"),
     # Where only one's own interrupts take time away.
     "jitter": ("1",),
     # The less memory there is, the sooner it is used up.

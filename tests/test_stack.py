@@ -64,7 +64,7 @@ def test_the_deepest_nesting_fits(graph: CallGraph) -> None:
     deepest("from user mode", "trap_user", "thread_work")
     trap("a page fault of a copy", "trap_kernel")
     trap("a handler", "trap_interrupt", cut=sampler)
-    deepest("what is owed", "clock_tick", "thread_yield")
+    deepest("what is owed", "clock_tick", "thread_resched")
     trap("a timer in it", "trap_interrupt", cut=handlers)
     trap("its look at user memory", "trap_kernel", cut=frozenset({"aspace_fault"}))
     for size, what, chain in parts:

@@ -156,6 +156,7 @@ struct pid_list {
 
 struct buf {
 	struct buf *av_forw; /* the next of the ring */
+	uint64_t b_time;     /* Tally: when it became full, in timer counts */
 	struct LOGBUF b_log;
 };
 
@@ -175,7 +176,7 @@ struct DEVPC {
 	unsigned short d_flag;  /* kinds of profiling asked for */
 	short d_group;          /* for PROF_GROUP */
 	struct pid_list d_list; /* for PROF_LIST */
-	struct samp_cntl d_smple;
+	/* Tally: d_smple isn't here, for there is one for each hart */
 };
 #endif
 #endif

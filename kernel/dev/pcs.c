@@ -5,8 +5,8 @@
  * kinds, and read: a stream of LOGBUFs, as <sys/pcs.h> has them. The text file
  * /dev/pcstat says how that goes, to anybody.
  *
- * Samples go to the log (pcslog.c). The sampler can't wake a reader: the next
- * tick of any hart does when a buffer has become full.
+ * Samples go to the log (pcslog.c). The sampler can't wake a reader: its hart
+ * does, as soon as it is back at level 0, when a buffer has become full.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@ static struct spinlock lock = SPINLOCK5("pcs"); /* guards this queue */
 static struct waitq readers = WAITQ_INIT(readers);
 
 static void
-pcs_tick(void)
+pcs_wake(void)
 {
 	spin_lock(&lock);
 	wake_all(&readers);
@@ -31,7 +31,7 @@ pcs_tick(void)
 
 struct profiler pcs_profiler = {
     .count = log_count,
-    .tick = pcs_tick,
+    .deferred = pcs_wake,
 };
 
 static int
@@ -153,6 +153,7 @@ static const struct devfile files[] = {
 const struct device pcs_device = {
     .files = files,
     .stream = true,
+    .init = log_init,
     .ops.open = pcs_open,
     .ops.close = pcs_close,
     .ops.read = pcs_read,

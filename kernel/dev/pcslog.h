@@ -21,7 +21,8 @@ void log_count(const struct sample *s); /* its count: see sample.h */
  * in bytes, 0: there is none. */
 size_t log_stack(const struct sample *s, struct STKSAMPLE *record);
 
-/* No hits, DEF_BUFNO buffers; false: it is open already. */
+void log_init(void); /* at boot, when the harts are known */
+/* No hits, DEF_BUFNO buffers a hart; false: it is open already. */
 bool log_open(pid_t owner);
 /* What hasn't been read is thrown away; the account stays, to be looked at. */
 void log_close(void);
@@ -31,18 +32,20 @@ void log_close(void);
 void log_ask(unsigned int cmd, pid_t group, const struct pid_list *list);
 /* PCS_END: no hits any more; record what is merged, let it all be read. */
 void log_end(void);
-/* So many buffers more, or false: that would be too many. */
+/* So many buffers more a hart, or false: that would be too many. */
 bool log_grow(unsigned long more);
 
 bool log_full(void); /* Is there a full buffer? */
-/* Read of the first one; 0: there is none. */
+/* Read of those that there are, the first of them first; 0: there is none. */
 ssize_t log_read(struct uio *u);
 
-/* All there is to say, of one moment. */
+/* All there is to say: of what a hart has, and had, at one moment. The sums of
+ * all harts are exact, for each is. */
 struct log_state {
 	struct DEVPC devpc;
 	struct pcs_stat account;
-	unsigned int buffers, full;
+	unsigned int buffers;       /* of each hart */
+	unsigned int full, filling; /* of all harts */
 };
 
 struct log_state log_state(void);

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "../hart.h"
 #include "dev.h"
 #include "pcslog.h"
 
@@ -27,7 +28,6 @@ pcstat_read(struct vnode *, struct file *, struct uio *u)
 	struct log_state s = log_state();
 	const struct DEVPC *d = &s.devpc;
 	const struct pcs_stat *a = &s.account;
-	unsigned int filling = d->d_smple.flag == FILLING;
 	char text[TEXT_SIZE];
 	size_t n = 0;
 
@@ -39,8 +39,9 @@ pcstat_read(struct vnode *, struct file *, struct uio *u)
 	say("\ngroup %d\nlist", d->d_group);
 	for (int i = 0; i < d->d_list.p_count; i++)
 		say(" %d", d->d_list.p_list[i]);
-	say("\nbuffers %u\nfull %u\nfilling %u\nempty %u\n", s.buffers, s.full,
-	    filling, s.buffers - s.full - filling);
+	say("\nbuffers %u\nharts %u\nfull %u\nfilling %u\nempty %u\n",
+	    s.buffers, nharts, s.full, s.filling,
+	    nharts * s.buffers - s.full - s.filling);
 	say("seen %lu\nrecorded %lu\nmerged %lu\npending %lu\n", a->seen,
 	    a->recorded, a->merged, a->pending);
 	say("lost %lu\nunread %lu\nthrown %lu\n", a->lost, a->unread,

@@ -1,9 +1,20 @@
 /*
  * Threads and who runs where.
  *
- * Threads that may run wait on one queue, first in first out, from which every
- * hart takes the next. A hart with nothing to do runs its idle thread, which
- * isn't on the queue.
+ * Threads that may run wait on one queue, from which every hart takes the
+ * first. A hart with nothing to do runs its idle thread, which isn't on it.
+ *
+ * Each thread has a clock that goes while it runs, ran. The queue is in the
+ * order of these clocks: who has had the least time is next. A thread runs on
+ * until one that waits has had a TURN less. So all that compute get the same;
+ * and one that mostly sleeps is behind them when it's woken, and runs at once,
+ * unless it has had its share lately.
+ *
+ * The clocks of those that wait stay together, within SPAN of the floor, which
+ * is where they are: who has slept for long isn't owed all that time, and who
+ * had a hart to himself doesn't owe it. A new thread, which has had nothing,
+ * begins at the end: else one that makes others all the time would leave
+ * nothing to the rest.
  *
  * sched_lock guards the queue and every thread's state. A thread that leaves
  * a hart takes the lock, and the one that runs there next gives it back: so who
@@ -19,13 +30,17 @@
 #include "../trap.h"
 #include "proc.h"
 
-#define SLICE_TICKS 4 /* a thread's turn, when others wait */
+/* In timer counts: 5 ms, so that a turn, which ends at a tick, is of 10 or 20;
+ * and 20. */
+#define TURN ((int64_t)(machine.timebase / 200))
+#define SPAN (4 * TURN)
 
 struct hart harts[HART_MAX];
 unsigned int nharts;
 
 struct spinlock sched_lock = SPINLOCK5("scheduler");
-static struct list runq = LIST_INIT(runq); /* of threads */
+static struct list runq = LIST_INIT(runq); /* of threads, least ran first */
+static int64_t floor; /* the most that ran ever was of the first */
 
 /* switch.S */
 void context_switch(struct thread *prev, struct thread *next);
@@ -47,6 +62,7 @@ thread_create(struct proc *p, void (*start)(void))
 	t->proc = p;
 	t->hart = this_hart();
 	t->state = THREAD_SLEEPING_HARD;
+	t->ran = INT64_MAX; /* comes last */
 	t->ctx.ra = (unsigned long)thread_first;
 	t->ctx.sp = t->kstack_top;
 	t->ctx.s1 = (unsigned long)start;
@@ -61,23 +77,64 @@ thread_free(struct thread *t)
 	kfree(t);
 }
 
-/*
- * Put t on the queue, and have an idle hart come for it, best the one where it
- * ran last. sched_lock is held.
- */
-static void
+static struct thread *
+queued(struct list *l)
+{
+	return container_of(l, struct thread, run_link);
+}
+
+/* Put t on the queue, behind those that have had as much. */
+static inline void
 enqueue(struct thread *t)
 {
-	list_append(&runq, &t->run_link);
-	for (unsigned int i = 0; i < nharts; i++) {
-		struct hart *h = &harts[(t->hart->id + i) % nharts];
+	struct list *l = runq.prev;
+	int64_t span = SPAN;
 
+	if (!list_empty(&runq) && queued(runq.next)->ran > floor)
+		floor = queued(runq.next)->ran;
+	if (t->ran - floor < -span)
+		t->ran = floor - span;
+	else if (t->ran - floor > span)
+		t->ran = floor + span;
+	while (l != &runq && queued(l)->ran > t->ran)
+		l = l->prev;
+	list_append(l->next, &t->run_link);
+}
+
+/* What the thread that h runs has had by now. */
+static int64_t
+ran_on(const struct hart *h, const struct thread *t, uint64_t now)
+{
+	return t->ran + (int64_t)(now - h->since);
+}
+
+/*
+ * t is on the queue: have a hart come for it. Best one that is idle, and of
+ * these the one where it ran last; else one whose thread has had much more than
+ * t. But a thread that wakes another goes on, for mostly it is about to sleep:
+ * this hart is only meant if an interrupt woke t, and then it's the best.
+ */
+static void
+call_hart(const struct thread *t)
+{
+	struct hart *h;
+
+	for (unsigned int i = 0; i < nharts; i++) {
+		h = &harts[(t->hart->id + i) % nharts];
 		if (!h->idling)
 			continue;
 		h->idling = false;
 		if (h != this_hart())
 			sbi_send_ipi(h->hartid);
 		return;
+	}
+	for (unsigned int i = this_hart()->depth ? 0 : 1; i < nharts; i++) {
+		h = &harts[(this_hart()->id + i) % nharts];
+		if (h->running && !(h->running->work & WORK_RESCHED) &&
+		    ran_on(h, h->running, rdtime()) - TURN > t->ran) {
+			thread_notify(h->running, WORK_RESCHED);
+			return;
+		}
 	}
 }
 
@@ -89,6 +146,7 @@ thread_wake(struct thread *t, bool signal)
 	    (t->state == THREAD_SLEEPING_HARD && !signal)) {
 		t->state = THREAD_RUNNABLE;
 		enqueue(t);
+		call_hart(t);
 	}
 	spin_unlock(&sched_lock);
 }
@@ -101,36 +159,77 @@ sched_first(void)
 	spin_unlock(&sched_lock);
 }
 
+/* The thread that this hart runs is charged for its time. */
+static void
+charge(struct hart *h)
+{
+	uint64_t now = rdtime();
+
+	current->ran = ran_on(h, current, now);
+	h->since = now;
+}
+
 void
 sched(void)
 {
-	struct thread *next = this_hart()->idle;
+	struct hart *h = this_hart();
+	struct thread *next = h->idle;
 	unsigned long saved = sched_lock.saved; /* this thread's own */
 
-	assert(sched_lock.hart == this_hart());
+	assert(sched_lock.hart == h);
 	check_switch();
+	charge(h);
+	if (current->state == THREAD_RUNNABLE && current != h->idle)
+		enqueue(current);
+	h->running = NULL;
 	if (!list_empty(&runq)) {
-		next = container_of(runq.next, struct thread, run_link);
+		next = h->running = queued(runq.next);
 		list_remove(&next->run_link);
+		if (next->ran > floor)
+			floor = next->ran;
 	}
-	next->slice = SLICE_TICKS;
+	if (next == current)
+		return;
 	aspace_switch(next->proc ? next->proc->as : NULL);
 	fp_switch(current, next);
 	context_switch(current, next);
 	sched_lock.saved = saved;
 }
 
+/* Does one wait that has had much less than the current thread? */
+static bool
+turn_is_over(void)
+{
+	return !list_empty(&runq) &&
+	       ran_on(this_hart(), current, rdtime()) - TURN >
+		   queued(runq.next)->ran;
+}
+
 /* Go to the end of the queue. The idle thread isn't on it. */
 void
 thread_yield(void)
 {
+	int64_t last;
+
+	spin_lock(&sched_lock);
+	if (current != this_hart()->idle && !list_empty(&runq)) {
+		charge(this_hart());
+		last = queued(runq.prev)->ran;
+		if (current->ran < last)
+			current->ran = last;
+		sched();
+	}
+	spin_unlock(&sched_lock);
+}
+
+void
+thread_resched(void)
+{
 	__atomic_and_fetch(&current->work, ~(unsigned long)WORK_RESCHED,
 			   __ATOMIC_RELAXED);
 	spin_lock(&sched_lock);
-	if (current != this_hart()->idle && !list_empty(&runq)) {
-		list_append(&runq, &current->run_link);
+	if (turn_is_over()) /* nobody else may have come for that one */
 		sched();
-	}
 	spin_unlock(&sched_lock);
 }
 
@@ -154,15 +253,12 @@ thread_has_ended(struct thread *t)
 	return ended;
 }
 
-/* From the tick: the running thread has used up ticks of its turn. Whether
- * others wait is only looked at: the next tick looks again. */
+/* From the tick. Whether others wait is only looked at: the next one looks
+ * again. */
 void
-sched_tick(unsigned int ticks)
+sched_tick(void)
 {
-	if (list_empty(&runq) || current == this_hart()->idle)
-		return;
-	current->slice -= ticks < current->slice ? ticks : current->slice;
-	if (!current->slice)
+	if (!list_empty(&runq) && current != this_hart()->idle)
 		__atomic_or_fetch(&current->work, WORK_RESCHED,
 				  __ATOMIC_RELAXED);
 }
@@ -203,7 +299,7 @@ thread_work(void)
 						 __ATOMIC_ACQUIRE);
 
 	if (work & WORK_RESCHED)
-		thread_yield();
+		thread_resched();
 	if (work & WORK_PROFIL) /* before a signal moves the user's pc */
 		profil_pay();
 	if (work & WORK_SIGNAL)

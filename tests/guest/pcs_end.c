@@ -32,7 +32,7 @@ nothing_more(int fd)
 	return buffer_read(fd, &b) == -1 && errno == EAGAIN;
 }
 
-/* What is recorded and merged comes in a buffer that isn't full. */
+/* What is recorded and merged comes in buffers that aren't full. */
 static void
 check_rest(void)
 {
@@ -42,7 +42,7 @@ check_rest(void)
 	int fd = open_asked(PROF_KERNEL);
 
 	samples("kernel", hart, 1, 1, KERNEL_PC, 2);
-	samples("idle", 0, 0, 0, KERNEL_PC, 5);
+	samples("idle", hart, 0, 0, KERNEL_PC, 5);
 	samples("user", hart, 1, 0, USER_PC, 7);
 	CHECK(nothing_more(fd), "before it nothing can be read");
 	CHECK(ioctl(fd, PCS_END) == 0, "PCS_END");
@@ -54,13 +54,39 @@ check_rest(void)
 	CHECK(is_sample(p, KERNEL, 1 << 4 | hart, 1, KERNEL_PC) &&
 		  is_sample(p + 1, KERNEL, 1 << 4 | hart, 1, KERNEL_PC),
 	      "first the samples");
-	CHECK(is_merged(p + 2, IDLE, 0, 5) && is_merged(p + 3, MUSER, hart, 7),
-	      "then the counts, hart by hart");
+	CHECK(is_merged(p + 2, IDLE, hart, 5) &&
+		  is_merged(p + 3, MUSER, hart, 7),
+	      "then the counts");
 	CHECK(account_of(fd).unread == 0 && nothing_more(fd), "that is all");
 	CHECK(ioctl(fd, PCS_END) == 0 && nothing_more(fd),
 	      "a second one finds nothing");
 	close(fd);
 	CHECK(pcstat("thrown 0"), "and a close throws nothing away");
+}
+
+/* Each hart has a buffer that isn't full, or only counts. */
+static void
+check_harts(void)
+{
+	struct LOGBUF b;
+	int harts = system_now().harts, fd = open_asked(PROF_KERNEL);
+	bool good = true;
+
+	for (int i = 0; i < harts; i++)
+		samples(i % 2 ? "user" : "kernel", i, 1, 0, USER_PC, i + 1);
+	CHECK(pcstat("filling %d", (harts + 1) / 2), "each hart fills its own");
+	ioctl(fd, PCS_END);
+	CHECK(pcstat("full %d", harts) && pcstat("filling 0"),
+	      "all are handed over");
+	for (int i = 0; i < harts; i++) {
+		good &= buffer_read(fd, &b) == BSIZE;
+		good &= i % 2 ? is_merged(b.lb_data, MUSER, i, i + 1)
+			      : is_sample(b.lb_data + i, KERNEL, i, 1, USER_PC);
+		good &= unused(&b, i % 2 ? 1 : i + 1);
+	}
+	CHECK(good, "each has what its hart has seen");
+	CHECK(nothing_more(fd) && pcstat("unread 0"), "and there are no more");
+	close(fd);
 }
 
 /* It stops the counting, and a request begins it again. */
@@ -177,6 +203,7 @@ main(void)
 	hart = system_now().harts > HART ? HART : 0;
 	ctl(PROFCLOCK, "hold");
 	check_rest();
+	check_harts();
 	check_stop();
 	check_no_room();
 	check_reader();

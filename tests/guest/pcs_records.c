@@ -60,18 +60,18 @@ check_all(void)
 	ioctl(fd, PROF_ALL, NULL);
 	samples("user", hart, 1, 0, USER_PC, 1);
 	samples("kernel", hart, 1, 1, KERNEL_PC, 1);
-	samples("intr", 0, 32767, 5, KERNEL_PC + 2, 1);
-	samples("kernel", 0, 0, 7, KERNEL_PC, NUMSAMPS - 4);
-	samples("user", 0, 2, 0, 4, 1);
+	samples("intr", hart, 32767, 5, KERNEL_PC + 2, 1);
+	samples("kernel", hart, 0, 7, KERNEL_PC, NUMSAMPS - 4);
+	samples("user", hart, 2, 0, 4, 1);
 	CHECK(buffer_read(fd, &b) == BSIZE, "a full buffer can be read");
 	CHECK(is_sample(p, USER, hart, 1, USER_PC), "PCS-36: a user's sample");
 	CHECK(is_sample(p + 1, KERNEL, 1 << 4 | hart, 1, KERNEL_PC),
 	      "PCS-37: a kernel's, with the level and the hart");
-	CHECK(is_sample(p + 2, KERNELI, 5 << 4, 32767, KERNEL_PC + 2),
+	CHECK(is_sample(p + 2, KERNELI, 5 << 4 | hart, 32767, KERNEL_PC + 2),
 	      "PCS-32: one in an interrupt's handler");
-	CHECK(is_sample(p + 3, KERNEL, 7 << 4, 0, KERNEL_PC),
+	CHECK(is_sample(p + 3, KERNEL, 7 << 4 | hart, 0, KERNEL_PC),
 	      "PCS-38: level 7, and no process");
-	CHECK(is_sample(p + NUMSAMPS - 1, USER, 0, 2, 4), "the last one");
+	CHECK(is_sample(p + NUMSAMPS - 1, USER, hart, 2, 4), "the last one");
 	CHECK((long)(int)p[1].pc == (long)KERNEL_PC, "the whole kernel pc");
 	CHECK(b.lb_buf_hdr.h_unused == NUMWASTE, "PCS-24: h_unused");
 	CHECK(b.lb_buf_hdr.h_numlost == 0, "PCS-26: nothing lost");

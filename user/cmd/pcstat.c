@@ -19,6 +19,7 @@ enum name {
 	GROUP,
 	LIST,
 	BUFFERS,
+	HARTS,
 	FULL,
 	FILLING,
 	EMPTY,
@@ -33,9 +34,9 @@ enum name {
 };
 
 static const char *const names[NAMES] = {
-    "owner",   "clock",   "requests", "group",  "list",     "buffers",
-    "full",    "filling", "empty",    "seen",   "recorded", "merged",
-    "pending", "lost",    "unread",   "thrown",
+    "owner",  "clock",   "requests", "group",  "list",   "buffers",
+    "harts",  "full",    "filling",  "empty",  "seen",   "recorded",
+    "merged", "pending", "lost",     "unread", "thrown",
 };
 
 struct state {
@@ -96,16 +97,21 @@ print_requests(const struct state *s)
 	out_char('\n');
 }
 
+static unsigned long
+number(const struct state *s, enum name name)
+{
+	return strtoul(s->value[name], NULL, 10);
+}
+
 /* So many samples, and their part of those seen. */
 static void
 print_part(const struct state *s, enum name name, const char *what)
 {
-	unsigned long long seen = strtoull(s->value[SEEN], NULL, 10);
-	unsigned long long n = strtoull(s->value[name], NULL, 10);
-	unsigned long long permille = seen ? n * 1000 / seen : 0;
+	unsigned long seen = number(s, SEEN), n = number(s, name);
+	unsigned long permille = seen ? n * 1000 / seen : 0;
 
-	out_printf("%10llu %5llu.%llu %%  %s\n", n, permille / 10,
-		   permille % 10, what);
+	out_printf("%10lu %5lu.%lu %%  %s\n", n, permille / 10, permille % 10,
+		   what);
 }
 
 static void
@@ -117,9 +123,10 @@ print(const struct state *s)
 		out_printf("device    open by process %s, clock %s\n",
 			   s->value[OWNER], s->value[CLOCK]);
 	print_requests(s);
-	out_printf("buffers   %s: %s full, %s filling, %s empty\n\n",
-		   s->value[BUFFERS], s->value[FULL], s->value[FILLING],
-		   s->value[EMPTY]);
+	out_printf(
+	    "buffers   %lu, %s a hart: %s full, %s filling, %s empty\n\n",
+	    number(s, BUFFERS) * number(s, HARTS), s->value[BUFFERS],
+	    s->value[FULL], s->value[FILLING], s->value[EMPTY]);
 	out_printf("%10s          samples seen, of them\n", s->value[SEEN]);
 	print_part(s, RECORDED, "recorded one by one");
 	print_part(s, MERGED, "recorded as counts");

@@ -1,0 +1,155 @@
+/*
+ * Who has slept runs before those that only compute, as soon as it's woken;
+ * and who sleeps now and then, or makes others all the time, leaves those their
+ * share.
+ */
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "observe.h"
+#include "profiling.h"
+
+#define TICK_US 10000
+#define RUN_US  1000000
+#define NAPS    20
+#define PER     2 /* that compute, for each hart */
+#define RIVALS  3 /* that sleep now and then */
+
+static int harts;
+
+static int
+compute(void)
+{
+	for (;;)
+		;
+}
+
+/* Compute for most of a tick, sleep until the next one: again and again. */
+static int
+nibble(void)
+{
+	struct timespec nap = {.tv_nsec = 1000};
+
+	for (;;) {
+		uint64_t end = now_us() / TICK_US * TICK_US + TICK_US * 9 / 10;
+
+		while (now_us() < end)
+			;
+		nanosleep(&nap, NULL);
+	}
+}
+
+/* Have children that compute for half a tick, one after another. */
+static int
+breed(void)
+{
+	for (;;) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			burn_us(TICK_US / 2);
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+}
+
+/* Compute from one time to another, and tell how much it was. */
+static void
+work(uint64_t start, uint64_t end, int out)
+{
+	uint64_t n = 0;
+
+	while (now_us() < start)
+		burn_us(1000);
+	for (; now_us() < end; n++)
+		for (volatile int i = 0; i < 200; i++)
+			;
+	write(out, &n, sizeof(n));
+	_exit(0);
+}
+
+/* How late one wakes who sleeps for so long: the most of some times. */
+static uint64_t
+worst_nap(unsigned int us)
+{
+	struct timespec nap = {.tv_nsec = us * 1000};
+	uint64_t worst = 0;
+
+	for (int i = 0; i < NAPS; i++) {
+		uint64_t start = now_us(), late;
+
+		nanosleep(&nap, NULL);
+		late = now_us() - start - us;
+		worst = late > worst ? late : worst;
+	}
+	return worst;
+}
+
+/* A tick, until the end is noticed, and one more. */
+static void
+check_sleeper(void)
+{
+	pid_t rivals[PER * HARTS];
+	uint64_t worst;
+
+	for (int i = 0; i < PER * harts; i++)
+		rivals[i] = child_start(compute);
+	for (unsigned int us = TICK_US / 2; us < 20 * TICK_US; us *= 6) {
+		worst = worst_nap(us);
+		CHECK(worst <= 2 * TICK_US,
+		      "who sleeps for %u us runs soon after (%lu us)", us,
+		      (unsigned long)worst);
+	}
+	for (int i = 0; i < PER * harts; i++)
+		child_end(rivals[i]);
+}
+
+/* What one for each hart can compute in a while, all together, beside so many
+ * rivals for each hart. */
+static uint64_t
+work_beside(int (*rival)(void), int count)
+{
+	uint64_t start = now_us() + RUN_US / 5, one, sum = 0;
+	pid_t rivals[RIVALS * HARTS];
+	int fds[2];
+
+	pipe(fds);
+	for (int i = 0; i < count * harts; i++)
+		rivals[i] = child_start(rival);
+	for (int i = 0; i < harts; i++)
+		if (fork() == 0)
+			work(start, start + RUN_US, fds[1]);
+	for (int i = 0; i < harts; i++) {
+		read(fds[0], &one, sizeof(one));
+		wait(NULL);
+		sum += one;
+	}
+	for (int i = 0; i < count * harts; i++)
+		child_end(rivals[i]);
+	close(fds[0]);
+	close(fds[1]);
+	return sum;
+}
+
+/* Fair are 250 and 500. */
+static void
+check_shares(void)
+{
+	uint64_t alone = work_beside(NULL, 0);
+	uint64_t nibbled = work_beside(nibble, RIVALS) * 1000 / alone;
+	uint64_t crowded = work_beside(breed, 1) * 1000 / alone;
+
+	CHECK(nibbled >= 100, "those who sleep now and then leave a share (%d)",
+	      (int)nibbled);
+	CHECK(crowded >= 350, "and who has many children (%d)", (int)crowded);
+}
+
+int
+main(void)
+{
+	harts = system_now().harts;
+	check_sleeper();
+	check_shares();
+	return check_done();
+}
