@@ -14,9 +14,9 @@ typedef unsigned short HISTCOUNTER;
 /* A range of text, and the counters for it. */
 struct prof {
 	uintptr_t p_low, p_high; /* addresses from p_low to below p_high */
-	HISTCOUNTER *p_buff;     /* where the buffer before it ends */
+	HISTCOUNTER *p_buff;     /* anywhere in the space that all are in */
 	int p_bufsize;           /* bytes */
-	unsigned int p_scale;    /* as Scale; -1: the whole buffer is used */
+	unsigned int p_scale;    /* as Scale; -1: made for range and buffer */
 };
 
 #define PROF_MAX 1000 /* ranges, at most */
@@ -31,13 +31,14 @@ __BEGIN_DECLS
  * that is in the buffer; with scale 2 at byte 0 always. Scale 0 or 1: off.
  *
  * profil(ranges, -1, 0, 0): an array of struct prof, p_high ascending; a
- * p_high of 0 ends it. If that is the first one's: off.
+ * p_high of 0 ends it. If that is the first one's: off. A p_scale of -1 is the
+ * largest with which the range's last address has a counter.
  *
  * A call does nothing if sampling is on already, or off already, or was
  * turned on by the other form and is to be turned off by this one. 0, or -1:
  * EFAULT, the array or a buffer can't be used, or an odd address, buffers
- * that don't follow one another, more than PROF_MAX ranges, no memory;
- * EINVAL, p_high isn't ascending.
+ * with memory between them that the process can't write, more than PROF_MAX
+ * ranges, no memory; EINVAL, p_high isn't ascending.
  */
 int __aix_profil(void *buffer, unsigned int bytes, unsigned long offset,
 		 unsigned int scale);

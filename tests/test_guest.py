@@ -82,6 +82,7 @@ TABLE = {
     "jitter": ("1",),
     # The less memory there is, the sooner it is used up.
     "prf_memory": ("32M",),
+    "profil_memory": ("32M",),
     "reclaim": ("32M",),
     "space": ("32M",),
 }

@@ -3,7 +3,8 @@
  *
  * /dev/kpctl takes the words start, startclr and stop. /dev/kpdata is an
  * array of 4-byte big-endian counters: all ticks, ticks in the kernel, then
- * one for every 8 bytes of kernel text. An idle hart is in the kernel.
+ * one for every 8 bytes of kernel text. An idle hart is in the kernel, and so
+ * is a tick outside of kernel text (a made-up one's), which has no bucket.
  *
  * A sample bumps one counter, by one atomic, on any hart; the first two words
  * are sums made when they are read.
@@ -22,7 +23,8 @@ enum { KPCTL, KPDATA };
 
 static uint32_t *bucket; /* a counter each; atomics */
 static size_t nbuckets;
-static uint32_t user_ticks; /* atomic */
+static uint32_t user_ticks;  /* atomics */
+static uint32_t other_ticks; /* of the kernel, outside of its text */
 
 static void
 kprof_count(const struct sample *s)
@@ -31,8 +33,9 @@ kprof_count(const struct sample *s)
 
 	if (s->mode == SAMPLE_USER)
 		__atomic_add_fetch(&user_ticks, 1, __ATOMIC_RELAXED);
-	else if (i < nbuckets)
-		__atomic_add_fetch(&bucket[i], 1, __ATOMIC_RELAXED);
+	else
+		__atomic_add_fetch(i < nbuckets ? &bucket[i] : &other_ticks, 1,
+				   __ATOMIC_RELAXED);
 }
 
 struct profiler kprof_profiler = {.count = kprof_count};
@@ -67,7 +70,7 @@ kprof_startclr(char **)
 {
 	sample_disarm(&kprof_profiler);
 	memset(bucket, 0, nbuckets * sizeof(*bucket));
-	user_ticks = 0;
+	user_ticks = other_ticks = 0;
 	sample_arm(&kprof_profiler);
 	return 0;
 }
@@ -83,7 +86,7 @@ static const struct ctlword words[] = {
 static uint32_t
 kprof_word(size_t i)
 {
-	uint32_t sum = i == 0 ? user_ticks : 0;
+	uint32_t sum = i == 0 ? user_ticks + other_ticks : other_ticks;
 
 	if (i >= HEAD)
 		return bucket[i - HEAD];

@@ -89,6 +89,19 @@ region_find(struct aspace *as, uintptr_t start, uintptr_t end)
 	return NULL;
 }
 
+bool
+aspace_writable(struct aspace *as, uintptr_t start, uintptr_t end)
+{
+	const struct region *r;
+
+	mutex_lock(&as->lock);
+	while (start < end && (r = region_find(as, start, start + 1)) &&
+	       (r->prot & PROT_W))
+		start = r->end;
+	mutex_unlock(&as->lock);
+	return start >= end;
+}
+
 /* Give as a copy of r. The lock is held, or as is new. */
 static struct region *
 region_add(struct aspace *as, const struct region *r)

@@ -127,6 +127,8 @@ void tlb_serve(void);
  * 0; -EFAULT: not allowed; -ENOMEM. May sleep.
  */
 int aspace_fault(struct aspace *as, uintptr_t va, int prot);
+/* May all of [start, end) be written, be it there yet or not? */
+bool aspace_writable(struct aspace *as, uintptr_t start, uintptr_t end);
 
 /*
  * User memory (uaccess.S). These fault pages in, so level 0 and no spinlock.

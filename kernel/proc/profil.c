@@ -227,13 +227,19 @@ range_make(const struct prof *r, enum form form, unsigned int scale)
 	};
 }
 
-/* AIX pins a buffer: here it is at least present, and the process's own. */
-static int
-buffer_pin(uintptr_t start, unsigned int size)
-{
-	uintptr_t end = start + size;
+struct space {
+	uintptr_t start, end;
+};
 
-	if (size == 0)
+/* AIX pins a buffer: here it is at least present, and the process's own. Widen
+ * the space of all buffers by it. */
+static int
+buffer_pin(const struct prof *r, struct space *all)
+{
+	uintptr_t start = (uintptr_t)r->p_buff;
+	uintptr_t end = start + (unsigned int)r->p_bufsize;
+
+	if (start == end)
 		return 0;
 	if (start % sizeof(HISTCOUNTER) != 0 || start > USER_TOP ||
 	    end > USER_TOP)
@@ -241,20 +247,27 @@ buffer_pin(uintptr_t start, unsigned int size)
 	for (uintptr_t va = start; va < end; va += PAGE_SIZE - va % PAGE_SIZE)
 		if (aspace_fault(current->proc->as, va, PROT_W) < 0)
 			return -EFAULT;
+	all->start = start < all->start ? start : all->start;
+	all->end = end > all->end ? end : all->end;
 	return 0;
 }
 
-/* The scale of a range, which -1 leaves to be computed. */
+/*
+ * The scale of a range. -1 leaves it to be computed: the largest with which the
+ * last pc has a counter too. As results are rounded up, its byte must come to
+ * bytes - 2 at most. A range too large for its buffer has one counter for all.
+ */
 static unsigned int
 range_scale(const struct prof *r)
 {
-	unsigned long scale = (unsigned int)r->p_bufsize;
+	unsigned long bytes = (unsigned int)r->p_bufsize / 2 * 2;
+	unsigned long last = r->p_high - r->p_low - 1, scale;
 
 	if (r->p_scale != UINT_MAX)
 		return r->p_scale & USHRT_MAX;
-	if (r->p_low >= r->p_high)
-		return 0;
-	scale = (scale << 16) / (r->p_high - r->p_low);
+	scale = (((bytes - 1) << 16) - 1) / (last ? last : 1);
+	if (scale < 2)
+		return 2;
 	return scale < USHRT_MAX ? scale : USHRT_MAX;
 }
 
@@ -273,26 +286,26 @@ ranges_count(uintptr_t array)
 	return -EFAULT;
 }
 
-/* Make f's ranges of a user's array, or of the only one. Are they in order, and
- * their buffers good? */
+/* Make f's ranges of a user's array, or of the only one. Are they in order,
+ * their buffers good, and the space that these lie in without a hole? */
 static int
 ranges_make(struct profil *f, uintptr_t array, struct prof r)
 {
-	uintptr_t high = 0, end = 0; /* of the one before */
+	struct space all = {USER_TOP, 0};
+	uintptr_t high = 0; /* of the one before */
 
 	for (unsigned int i = 0; i < f->n; i++, array += sizeof(r)) {
 		if (f->form == AIX_RANGES && copy_in(&r, array, sizeof(r)) < 0)
 			return -EFAULT;
 		if (i > 0 && r.p_high <= high)
 			return -EINVAL;
-		if ((i > 0 && (uintptr_t)r.p_buff != end) ||
-		    buffer_pin((uintptr_t)r.p_buff, r.p_bufsize) < 0)
+		if (buffer_pin(&r, &all) < 0)
 			return -EFAULT;
 		high = r.p_high;
-		end = (uintptr_t)r.p_buff + (unsigned int)r.p_bufsize;
 		f->range[i] = range_make(&r, f->form, range_scale(&r));
 	}
-	return 0;
+	return aspace_writable(current->proc->as, all.start, all.end) ? 0
+								      : -EFAULT;
 }
 
 /*

@@ -15,9 +15,11 @@ sample(const char *mode, uint64_t offset, unsigned int count)
 		printf("no sample: %s\n", strerror(errno));
 }
 
-/* Are the first words of kpdata as these, and the sum of the buckets? */
+/* Are the first words of kpdata as these? The buckets add up to the kernel's
+ * ticks but for so many outside of its text. */
 static bool
-counted(uint32_t total, uint32_t kernel, uint32_t first_bucket)
+counted_but(uint32_t outside, uint32_t total, uint32_t kernel,
+	    uint32_t first_bucket)
 {
 	size_t n = kpdata_words();
 	uint32_t sum = 0, *words = malloc(4 * n);
@@ -29,10 +31,17 @@ counted(uint32_t total, uint32_t kernel, uint32_t first_bucket)
 		sum += count_of(words + i);
 	bool good = size == (ssize_t)(4 * n) &&
 		    count_of(words + TOTAL) == total &&
-		    count_of(words + KERNEL) == kernel && sum == kernel &&
+		    count_of(words + KERNEL) == kernel &&
+		    sum + outside == kernel &&
 		    count_of(words + BUCKETS) == first_bucket;
 	free(words);
 	return good;
+}
+
+static bool
+counted(uint32_t total, uint32_t kernel, uint32_t first_bucket)
+{
+	return counted_but(0, total, kernel, first_bucket);
 }
 
 static void
@@ -90,8 +99,14 @@ check_buckets(void)
 	CHECK(kpdata(BUCKETS + last) == 3, "text's last byte has a bucket");
 	CHECK(counted(14, 14, 0), "the counts add up");
 	sample("kernel", 8 * last + 8, 1);
-	sample("kernel", -1, 1);
-	CHECK(counted(14, 14, 0), "what isn't in kernel text isn't counted");
+	sample("idle", -1, 2);
+	sample("intr", -text, 4);
+	CHECK(counted_but(7, 21, 21, 0),
+	      "a kernel tick outside of its text has no bucket");
+	sample("user", -text, 8);
+	CHECK(counted_but(7, 29, 21, 0), "a user's is a user's");
+	ctl(KPCTL, "startclr");
+	CHECK(counted(0, 0, 0), "startclr clears those too");
 	ctl(KPCTL, "stop");
 }
 

@@ -204,6 +204,37 @@ check_reads(void)
 	close(fd);
 }
 
+/* Reads of several buffers' length: buffer i has samples of process i + 1. */
+static void
+check_long_reads(void)
+{
+	static struct LOGBUF b[5];
+	int fd = pcs_open();
+	char *stream = (char *)b, *end = memory_end();
+	bool good = true;
+
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	ioctl(fd, PROF_ALL, NULL);
+	for (int i = 0; i < 3; i++)
+		samples("user", 0, i + 1, 0, USER_PC, NUMSAMPS);
+	CHECK(read(fd, stream, 1300) == 1300,
+	      "PCS-17: as much as was asked for, of three buffers");
+	CHECK(account_of(fd).unread == NUMSAMPS - 34, "they are read");
+	CHECK(read(fd, stream + 1300, sizeof(b) - 1300) == 3 * BSIZE - 1300,
+	      "PCS-17: what is there, if that is less");
+	CHECK(!readable(fd) && account_of(fd).unread == 0, "and that was all");
+	for (int i = 0; i < 3; i++)
+		for (size_t j = 0; j < NUMSAMPS; j++)
+			good &= is_sample(&b[i].lb_data[j], USER, 0, i + 1,
+					  USER_PC);
+	CHECK(good, "PCS-17: buffer after buffer, in their order");
+	samples("user", 0, 1, 0, USER_PC, 2 * NUMSAMPS);
+	CHECK(read(fd, end - BSIZE - 8, 2 * BSIZE) == BSIZE &&
+		  account_of(fd).unread == NUMSAMPS,
+	      "a fault in the second leaves that one there");
+	close(fd);
+}
+
 /* In a child: read a whole buffer, however long that takes. */
 static int
 read_buffer(void)
@@ -285,6 +316,7 @@ main(void)
 	check_bad_requests();
 	check_buffers();
 	check_reads();
+	check_long_reads();
 	check_waiting();
 	check_two_readers();
 	check_pcstat();

@@ -4,13 +4,15 @@
  */
 #include "pcs.h"
 
-#define FAST     2000 /* samples a second on each hart */
-#define SPIN_US  100000
-#define BUFFERS  40
-#define OPENS    20
-#define DOZERS   8
-#define WAIT_US  30000000
-#define TEXT_END 0x80000000u /* of user programs: below */
+#define FAST      2000 /* samples a second on each hart */
+#define SPIN_US   100000
+#define CLOCK_US  500000
+#define PERIOD_US 10000
+#define BUFFERS   40
+#define OPENS     20
+#define DOZERS    8
+#define WAIT_US   30000000
+#define TEXT_END  0x80000000u /* of user programs: below */
 
 static int fd;
 static struct sysinfo info;
@@ -144,6 +146,36 @@ burner_start(void)
 	zero = open("/dev/zero", O_RDONLY);
 	for (;;)
 		read(zero, c, sizeof(c));
+}
+
+/* By the machine's clock, were so many samples seen as the sampling clock of
+ * every hart strikes for a while? */
+static bool
+clock_is_right(void)
+{
+	uint64_t begun = now_us(), seen = account_of(fd).seen, due;
+
+	usleep(CLOCK_US);
+	due = (now_us() - begun) / PERIOD_US * info.harts;
+	seen = account_of(fd).seen - seen;
+	return seen + 2 * info.harts >= due && seen <= due + 2 * info.harts;
+}
+
+/* An open is all that it takes. A host that is busy elsewhere may let samples
+ * fall due unseen, but not always. */
+static void
+check_clock(void)
+{
+	uint64_t until = now_us() + WAIT_US;
+	bool right = false;
+
+	fd = pcs_open();
+	ioctl(fd, PROF_ALL, NULL);
+	while (!right && now_us() < until)
+		right = clock_is_right();
+	CHECK(right,
+	      "PCS-4: the clock strikes 100 times a second, every hart's");
+	close(fd);
 }
 
 static void
@@ -334,6 +366,7 @@ main(void)
 {
 	alarm(DEADLINE);
 	info = system_now();
+	check_clock();
 	check_stream();
 	check_levels();
 	check_list();

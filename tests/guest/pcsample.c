@@ -4,7 +4,6 @@
  */
 #include <limits.h>
 #include <pcsample.h>
-#include <pthread.h>
 #include <sys/times.h>
 
 #include "profil.h"
@@ -174,6 +173,23 @@ check_caller(void)
 	memset(pcs, 0, sizeof(pcs));
 }
 
+/* Threads of before and after the call. */
+static void
+check_hitters(void)
+{
+	struct hitter before, after;
+
+	hitter_make(&before);
+	pcsample(pcs, ROOM);
+	hitter_hit(&before);
+	CHECK(stored(1, TEXT), "SOL-31 a thread that is there at the call");
+	hitter_make(&after);
+	hitter_hit(&after);
+	CHECK(pcs[1] == TEXT, "SOL-31 and one that is made after it");
+	pcsample(NULL, 0);
+	memset(pcs, 0, sizeof(pcs));
+}
+
 /* Be busy here only. */
 static void __attribute__((noinline)) spin(void)
 {
@@ -198,9 +214,9 @@ check_threads(void)
 	int stop = 0, in = 0;
 	long n = 0;
 
-	pcsample(many, 1000);
 	for (int i = 0; i < THREADS; i++)
 		pthread_create(&thread[i], NULL, spin_on, &stop);
+	pcsample(many, 1000);
 	while (__atomic_load_n(&many[ENOUGH * THREADS - 1], __ATOMIC_RELAXED) ==
 	       0)
 		spin();
@@ -231,6 +247,7 @@ main(int argc, char **argv)
 	check_processes(argv[0]);
 	check_profil();
 	check_caller();
+	check_hitters();
 	ctl(PROFCLOCK, "go");
 	check_threads();
 	return check_done();

@@ -10,6 +10,9 @@
 #define N           4
 #define USER_TICKS  10
 #define DEADLINE_US 30000000
+#define WINDOW_US   500000
+#define PERIOD_US   10000
+#define SLACK       2 /* samples at a window's ends */
 #define CHILDREN    3
 #define SAMPLES     200000
 #define ROUNDS      12
@@ -51,12 +54,11 @@ be_various(void)
  * may be; the most is what fits into the time.
  */
 static void
-check_rate(const struct sysinfo *begun, const struct sysinfo *ending,
-	   uint64_t elapsed)
+check_ticks(const struct sysinfo *begun, const struct sysinfo *ending,
+	    uint64_t elapsed)
 {
 	uint64_t period = ending->timebase / ending->hz;
 
-	CHECK(ending->hz == 100, "PRF-2: 100 times a second");
 	for (unsigned int i = 0; i < harts; i++) {
 		uint64_t least = ending->ticks[i] - begun->ticks[i];
 
@@ -66,6 +68,42 @@ check_rate(const struct sysinfo *begun, const struct sysinfo *ending,
 		CHECK(prf_sum(N) <= elapsed / period + 1,
 		      "PRF-2: and nothing else");
 	}
+}
+
+/* By the machine's clock, was each hart sampled once in 10 ms for a while? */
+static bool
+rate_is_right(void)
+{
+	unsigned long before[HARTS];
+	struct timespec nap = {.tv_nsec = WINDOW_US * 1000};
+	uint64_t begun = now_us(), due;
+	bool right = true;
+
+	for (unsigned int i = 0; i < harts; i++)
+		before[i] = prf_get(minor[i], N) ? prf_sum(N) : 0;
+	nanosleep(&nap, NULL);
+	due = (now_us() - begun) / PERIOD_US;
+	for (unsigned int i = 0; i < harts; i++) {
+		prf_get(minor[i], N);
+		right &= prf_sum(N) - before[i] + SLACK >= due &&
+			 prf_sum(N) - before[i] <= due + SLACK;
+	}
+	return right;
+}
+
+/* A host that is busy elsewhere may let samples fall due unseen, but not
+ * always. */
+static void
+check_rate(void)
+{
+	uint64_t end = now_us() + DEADLINE_US;
+	bool right = false;
+
+	switch_all(PRF_ON);
+	while (!right && now_us() < end)
+		right = rate_is_right();
+	switch_all(0);
+	CHECK(right, "PRF-2: 100 times a second");
 }
 
 /* PRF-13, 16: the table of all harts is the sum of theirs. */
@@ -99,7 +137,7 @@ check_all(void)
 	ending = system_now();
 	switch_all(0);
 	elapsed = system_now().uptime - before.uptime;
-	check_rate(&begun, &ending, elapsed);
+	check_ticks(&begun, &ending, elapsed);
 	check_sums();
 }
 
@@ -214,6 +252,7 @@ main(void)
 {
 	harts = prf_open_all(minor, table, N);
 	check_all();
+	check_rate();
 	check_atomic();
 	check_together();
 	return check_done();

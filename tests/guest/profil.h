@@ -5,6 +5,8 @@
 #ifndef PROFIL_H
 #define PROFIL_H
 
+#include <pthread.h>
+
 #include "helpers.h"
 #include "profiling.h"
 
@@ -25,6 +27,40 @@ static inline void
 hit(unsigned long pc, unsigned int count)
 {
 	tick("user", getpid(), pc, count);
+}
+
+/* A thread that is there, and hits TEXT once when hitter_hit says so. */
+struct hitter {
+	pthread_t thread;
+	int gate[2];
+};
+
+static inline void *
+hitter_run(void *hitter)
+{
+	struct hitter *h = hitter;
+	char byte;
+
+	if (read(h->gate[0], &byte, 1) == 1)
+		hit(TEXT, 1);
+	return NULL;
+}
+
+static inline void
+hitter_make(struct hitter *h)
+{
+	if (pipe(h->gate) != 0 ||
+	    pthread_create(&h->thread, NULL, hitter_run, h) != 0)
+		printf("no thread: %s\n", strerror(errno));
+}
+
+static inline void
+hitter_hit(struct hitter *h)
+{
+	write(h->gate[1], "", 1);
+	pthread_join(h->thread, NULL);
+	close(h->gate[0]);
+	close(h->gate[1]);
 }
 
 /* Is this counter n, and every other 0? Then all are 0. */

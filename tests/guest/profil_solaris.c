@@ -58,6 +58,60 @@ check_slots(void)
 	CHECK(none(), "SOL-7 nor half a count at the end");
 }
 
+/* A counter has two bytes, so half the scale is what there is of counters to a
+ * byte of text: 65536 * 2 / scale bytes of it are one counter's. */
+static void
+check_half(void)
+{
+	bool good = true;
+
+	for (unsigned int scale = 0x10000; scale >= 0x400; scale /= 2) {
+		unsigned long n = 0x8000 / (scale / 4);
+
+		good &= maps(scale, n - 1, 0) && maps(scale, n, 1);
+		good &= maps(scale, 6 * n - 1, 5) && maps(scale, 6 * n, 6);
+	}
+	CHECK(good, "SOL-32 half the scale: 65536 / half bytes a count");
+	on(0x3000); /* 10 2/3 bytes of text a count */
+	for (unsigned int d = 0; d < 96; d++)
+		hit(TEXT + d, 1);
+	for (int i = 0; i < 9; i++)
+		good &= buf[i] == 10 || buf[i] == 11;
+	for (int i = 9; i <= SLOTS; i++)
+		good &= buf[i] == 0;
+	CHECK(good, "SOL-32 on the average, if that is a fraction");
+	memset(buf, 0, sizeof(buf));
+}
+
+static void *
+turn_on(void *)
+{
+	on(0x10000);
+	return NULL;
+}
+
+static void
+check_threads(void)
+{
+	struct hitter before, after;
+	pthread_t caller;
+
+	off();
+	hitter_make(&before);
+	on(0x10000);
+	hitter_hit(&before);
+	CHECK(only(0, 1), "SOL-20 a thread that is there at the call counts");
+	hitter_make(&after);
+	hitter_hit(&after);
+	CHECK(only(0, 1), "SOL-20 so does one that is made after it");
+	off();
+	pthread_create(&caller, NULL, turn_on, NULL);
+	pthread_join(caller, NULL);
+	hit(TEXT, 1);
+	CHECK(only(0, 1), "SOL-20 whichever thread made the call");
+	off();
+}
+
 static void
 check_limit(void)
 {
@@ -165,6 +219,8 @@ main(int argc, char **argv)
 	check_fork("SOL-18");
 	check_exec("SOL-17", argv[0]);
 	check_slots();
+	check_half();
+	check_threads();
 	check_limit();
 	check_off();
 	check_fault();

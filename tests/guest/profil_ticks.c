@@ -2,7 +2,6 @@
  * profil with the real clock: every tick of the process is counted, where it
  * was, by processes on all harts at once, and while pages come and go.
  */
-#include <pthread.h>
 #include <sys/times.h>
 
 #include "profil.h"
@@ -10,6 +9,7 @@
 #define LOAD_US  250000
 #define SLACK    3 /* ticks that profil and times may see apart */
 #define CHILDREN 6
+#define THREADS  3
 #define FORKS    20
 #define ENOUGH   20 /* ticks */
 #define TICK_US  10000
@@ -45,23 +45,48 @@ call_us(uint64_t us)
 			getppid();
 }
 
+/* Three threads that know nothing of profil. */
+static pthread_t threads[THREADS];
+static int gate[2]; /* a pipe that keeps them till it's closed */
+
 static void *
 thread(void *us)
 {
+	char byte;
+
+	read(gate[0], &byte, 1);
 	burn_us((uintptr_t)us);
 	return NULL;
 }
 
-/* Be busy in three threads that know nothing of profil. */
+static void
+threads_make(uint64_t us)
+{
+	pipe(gate);
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, thread, (void *)us);
+}
+
+static void
+threads_go(uint64_t)
+{
+	close(gate[1]);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	close(gate[0]);
+}
+
 static void
 threads_us(uint64_t us)
 {
-	pthread_t t[3];
+	threads_make(us);
+	threads_go(us);
+}
 
-	for (int i = 0; i < 3; i++)
-		pthread_create(&t[i], NULL, thread, (void *)us);
-	for (int i = 0; i < 3; i++)
-		pthread_join(t[i], NULL);
+static void
+sleep_us(uint64_t us)
+{
+	usleep(us);
 }
 
 /* What a load costs, as times and profil have it. */
@@ -102,8 +127,21 @@ check_threads(void)
 {
 	struct cost c = measure(threads_us);
 
-	CHECK(abs(c.used - c.counted) <= 3 * SLACK,
+	CHECK(abs(c.used - c.counted) <= THREADS * SLACK,
 	      "every tick of all threads is counted");
+	threads_make(LOAD_US);
+	c = measure(threads_go);
+	CHECK(abs(c.used - c.counted) <= THREADS * SLACK,
+	      "every tick of threads that were there before is counted");
+}
+
+static void
+check_sleep(void)
+{
+	struct cost c = measure(sleep_us);
+
+	CHECK(c.used <= SLACK && c.counted <= SLACK,
+	      "none is counted while it sleeps");
 }
 
 /*
@@ -115,6 +153,8 @@ static void
 check_children(void)
 {
 	int fd[2], used = 0, counted = 0, good = 0;
+	int harts = system_now().harts;
+	uint64_t begun = now_us();
 	struct cost c;
 
 	pipe(fd);
@@ -135,6 +175,8 @@ check_children(void)
 	CHECK(good == CHILDREN, "processes side by side have each its own");
 	CHECK(abs(used - counted) <= CHILDREN * SLACK,
 	      "and all their ticks are counted");
+	CHECK(counted <= harts * (int)((now_us() - begun) / TICK_US + 1),
+	      "which are no more than the harts have time");
 }
 
 /* Where was it? Some of the ticks are of the calls of profil and times. */
@@ -190,6 +232,7 @@ main(void)
 	check_alone(burn_us, "every tick in user mode is counted");
 	check_alone(call_us, "every tick in the kernel is counted");
 	check_threads();
+	check_sleep();
 	check_children();
 	check_place();
 	check_storm();

@@ -3,7 +3,7 @@
  *
  * The data is what /dev/kpdata gives: big-endian words of 4 bytes. The first
  * is the number of ticks, the second how many of them fell into the kernel,
- * and then comes one for every 8 bytes of kernel text, from the symbol
+ * which may be more than into its text, and then comes one for every 8 bytes of kernel text, from the symbol
  * text_start on. A function owns the buckets from its own up to that of the
  * next function.
  */
@@ -65,6 +65,17 @@ bucket(const struct profile *p, uint64_t address)
 	return i < p->buckets ? i : p->buckets;
 }
 
+/* The ticks of the buckets from first to before last. */
+static uint64_t
+ticks_of(const struct profile *p, size_t first, size_t last)
+{
+	uint64_t ticks = 0;
+
+	for (size_t b = first; b < last; b++)
+		ticks += word(p, WORDS_BEFORE + b);
+	return ticks;
+}
+
 /* The functions that have ticks. */
 static void
 charge(const struct profile *p, const struct elfsyms *syms, struct table *t)
@@ -72,20 +83,19 @@ charge(const struct profile *p, const struct elfsyms *syms, struct table *t)
 	for (size_t i = 0; i < syms->count; i++) {
 		const struct elfsym *s = &syms->text[i];
 		size_t last = p->buckets;
-		uint64_t ticks = 0;
 
 		if (i + 1 < syms->count)
 			last = bucket(p, s[1].value);
-		for (size_t b = bucket(p, s->value); b < last; b++)
-			ticks += word(p, WORDS_BEFORE + b);
-		table_row(t, ticks, "%s", s->name);
+		table_row(t, ticks_of(p, bucket(p, s->value), last), "%s",
+			  s->name);
 	}
 }
 
 static void
 print(const struct profile *p, const struct elfsyms *syms, size_t limit)
 {
-	unsigned long long total = word(p, 0), inside = word(p, 1);
+	unsigned long long total = word(p, 0);
+	unsigned long long inside = ticks_of(p, 0, p->buckets);
 	struct table t = {0};
 
 	out_printf("total: %llu\tin kernel text: %llu\t"
