@@ -183,6 +183,30 @@ sampleclock_apply(void)
 			clock_nap();
 }
 
+static uint64_t
+skipped_since_boot(void)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < nharts; i++)
+		sum += harts[i].sampleclock.skipped;
+	return sum;
+}
+
+uint64_t
+skips_count(const struct skips *s)
+{
+	return s->before + (s->on ? skipped_since_boot() - s->start : 0);
+}
+
+void
+skips_switch(struct skips *s, bool on)
+{
+	s->before = skips_count(s);
+	s->start = skipped_since_boot();
+	s->on = on;
+}
+
 void
 sampleclock_init(void)
 {

@@ -82,6 +82,16 @@ struct sampleclock {
 	uint64_t taken_before, skipped_before; /* the last start */
 };
 
+/* The samples that were skipped, on all harts, while it was on. */
+struct skips {
+	bool on;
+	uint64_t before, start; /* counted till it was last turned on; then */
+};
+
+/* Whoever calls these sees to it that only one does so at a time. */
+void skips_switch(struct skips *s, bool on);
+uint64_t skips_count(const struct skips *s);
+
 /* Measure what an interrupt costs: once, before other harts run. */
 void sampleclock_init(void);
 /* Follow the settings, which have changed. */

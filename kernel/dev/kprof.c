@@ -7,13 +7,16 @@
  * is a tick outside of kernel text (a made-up one's), which has no bucket.
  *
  * A sample bumps one counter, by one atomic, on any hart; the first two words
- * are sums made when they are read.
+ * are sums made when they are read. Reading kpctl says how many samples the
+ * clock has skipped meanwhile.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../print.h"
 #include "../sample.h"
+#include "../sampleclock.h"
 #include "dev.h"
 
 enum { KPCTL, KPDATA };
@@ -23,6 +26,8 @@ enum { KPCTL, KPDATA };
 
 static uint32_t *bucket; /* a counter each; atomics */
 static size_t nbuckets;
+static struct mutex lock = MUTEX("kprof", lock); /* of who turns it on or off */
+static struct skips skips;   /* lock's */
 static uint32_t user_ticks;  /* atomics */
 static uint32_t other_ticks; /* of the kernel, outside of its text */
 
@@ -52,26 +57,35 @@ kprof_init(void)
 static int
 kprof_start(char **)
 {
+	mutex_lock(&lock);
+	skips_switch(&skips, true);
 	sample_arm(&kprof_profiler);
+	mutex_unlock(&lock);
 	return 0;
 }
 
 static int
 kprof_stop(char **)
 {
+	mutex_lock(&lock);
 	sample_disarm(&kprof_profiler);
+	skips_switch(&skips, false);
+	mutex_unlock(&lock);
 	return 0;
 }
 
-/* Disarmed first, so that no sample is counted while the counters go to 0,
- * unless somebody else starts it in between: then it may be, or not. */
+/* Disarmed first, so that no sample is counted while the counters go to 0. */
 static int
 kprof_startclr(char **)
 {
+	mutex_lock(&lock);
 	sample_disarm(&kprof_profiler);
 	memset(bucket, 0, nbuckets * sizeof(*bucket));
 	user_ticks = other_ticks = 0;
+	skips = (struct skips){0};
+	skips_switch(&skips, true);
 	sample_arm(&kprof_profiler);
+	mutex_unlock(&lock);
 	return 0;
 }
 
@@ -101,6 +115,18 @@ kprof_size(unsigned int id)
 	return id == KPDATA ? (off_t)((HEAD + nbuckets) * 4) : 0;
 }
 
+static ssize_t
+kpctl_read(struct uio *u)
+{
+	char text[32];
+	int n;
+
+	mutex_lock(&lock);
+	n = snprintf(text, sizeof(text), "skipped %lu\n", skips_count(&skips));
+	mutex_unlock(&lock);
+	return dev_read_buffer(u, text, n);
+}
+
 /* Like an ordinary file: any offset, any length; word by word, big-endian. */
 static ssize_t
 kprof_read(struct vnode *v, struct file *, struct uio *u)
@@ -109,6 +135,8 @@ kprof_read(struct vnode *v, struct file *, struct uio *u)
 	ssize_t total = 0;
 	uint32_t chunk[128];
 
+	if (dev_id(v) == KPCTL)
+		return kpctl_read(u);
 	while (u->left && u->offset < size) {
 		size_t first = u->offset / 4, skip = u->offset % 4;
 		size_t n = size / 4 - first;

@@ -22,6 +22,7 @@
 #include "../print.h"
 #include "../proc/proc.h"
 #include "../sample.h"
+#include "../sampleclock.h"
 
 #define MERGE_CLOCKS 100 /* of a hart, from merged records to the next */
 #define SHORT_LIMIT  32767
@@ -66,6 +67,7 @@ static unsigned int nbufs;  /* of each log; an atomic */
 static struct log *reading; /* a part of whose first full buffer.. */
 static size_t position;     /* ..is read, so many bytes; 0: of none */
 static uint64_t hits_read, thrown;
+static struct skips skips; /* since the open, while hits are counted */
 
 /* What was asked for, as samplers have it: while they look at one nothing of it
  * changes, but the other takes its place. What is read by way of a pointer is
@@ -326,6 +328,7 @@ log_open(pid_t owner)
 		for (struct log *l = logs; l < logs + nharts; l++)
 			l->account = (struct pcs_stat){0};
 		hits_read = 0;
+		skips = (struct skips){0};
 		nbufs = DEF_BUFNO;
 	}
 	mutex_unlock(&lock);
@@ -369,6 +372,7 @@ state(void)
 		add_log(&s, l);
 	s.account.unread = s.account.recorded + s.account.merged - hits_read;
 	s.account.thrown = thrown;
+	s.account.skipped = skips_count(&skips);
 	return s;
 }
 
@@ -379,6 +383,7 @@ log_close(void)
 
 	mutex_lock(&lock);
 	sample_disarm(&pcs_profiler);
+	skips_switch(&skips, false);
 	s = state();
 	thrown = s.account.unread + s.account.pending;
 	hits_read += s.account.unread;
@@ -404,8 +409,10 @@ log_ask(unsigned int cmd, pid_t group, const struct pid_list *list)
 	*next = (struct wish){devpc.d_flag, devpc.d_group, devpc.d_list};
 	__atomic_store_n(&wish, next, __ATOMIC_SEQ_CST);
 	sample_settle(); /* nobody has the other one any more */
-	if (cmd != PROF_STACK)
+	if (cmd != PROF_STACK) {
+		skips_switch(&skips, true);
 		sample_arm(&pcs_profiler);
+	}
 	mutex_unlock(&lock);
 }
 
@@ -416,8 +423,9 @@ log_end(void)
 
 	mutex_lock(&lock);
 	sample_disarm(&pcs_profiler);
-	sie = level_raise(
-	    LEVEL1_MASK); /* as a sampler's, it goes to one hart */
+	skips_switch(&skips, false);
+	/* As a sampler's, it goes to one hart. */
+	sie = level_raise(LEVEL1_MASK);
 	for (struct log *l = logs; l < logs + nharts; l++) {
 		record_merged(l);
 		if (l->smple.cursbuf)

@@ -44,8 +44,8 @@ pcstat_read(struct vnode *, struct file *, struct uio *u)
 	    nharts * s.buffers - s.full - s.filling);
 	say("seen %lu\nrecorded %lu\nmerged %lu\npending %lu\n", a->seen,
 	    a->recorded, a->merged, a->pending);
-	say("lost %lu\nunread %lu\nthrown %lu\n", a->lost, a->unread,
-	    a->thrown);
+	say("lost %lu\nunread %lu\nthrown %lu\nskipped %lu\n", a->lost,
+	    a->unread, a->thrown, a->skipped);
 	return dev_read_buffer(u, text, n);
 }
 

@@ -202,6 +202,9 @@ say_missing(const struct pcs_stat *s)
 		cmd_error("of %llu samples %llu were lost",
 			  (unsigned long long)s->seen,
 			  (unsigned long long)s->lost);
+	if (s->skipped > 0)
+		cmd_error("%llu samples more were due, and skipped",
+			  (unsigned long long)s->skipped);
 }
 
 static int

@@ -7,7 +7,9 @@
  * text_start on. A function owns the buckets from its own up to that of the
  * next function.
  */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "../cmdlib/cmd.h"
@@ -17,6 +19,7 @@
 #define SYNOPSIS "[-n COUNT] [NAMELIST [DATA]]"
 #define NAMELIST "/boot/kernel"
 #define DATA     "/dev/kpdata"
+#define CONTROL  "/dev/kpctl"
 
 #define WORD         4 /* bytes */
 #define WORDS_BEFORE 2 /* the buckets */
@@ -107,6 +110,22 @@ print(const struct profile *p, const struct elfsyms *syms, size_t limit)
 	table_print(&t, NULL, total, limit);
 }
 
+/* What the clock has skipped while the kernel counted what DATA has. */
+static void
+print_skipped(void)
+{
+	char text[64] = "";
+	unsigned long long skipped = 0;
+	int fd = cmd_open(CONTROL);
+
+	if (fd < 0 || cmd_read(fd, text, sizeof(text) - 1, CONTROL) < 0)
+		return;
+	close(fd);
+	sscanf(text, "skipped %llu", &skipped);
+	if (skipped > 0)
+		out_printf("skipped: %llu\n", skipped);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -127,5 +146,7 @@ main(int argc, char **argv)
 	elfsym_kernel(&syms, namelist, &p.base, &end);
 	load(&p, data, end);
 	print(&p, &syms, limit);
+	if (strcmp(data, DATA) == 0)
+		print_skipped();
 	return cmd_done();
 }

@@ -112,6 +112,9 @@ sample(int pid, char name[PROCESS_NAME], unsigned long seconds)
 	s = pcs_finish(device, count);
 	if (s.lost > 0)
 		cmd_error("%llu samples were lost", (unsigned long long)s.lost);
+	if (s.skipped > 0)
+		cmd_error("%llu samples were due, and skipped",
+			  (unsigned long long)s.skipped);
 }
 
 static void

@@ -54,7 +54,7 @@ over(void)
 }
 
 static void
-show(uint64_t lost)
+show(uint64_t lost, uint64_t skipped)
 {
 	struct winsize screen = {0};
 	struct table t = {.bar = BAR};
@@ -70,7 +70,7 @@ show(uint64_t lost)
 		rows = screen.ws_row - others;
 	t.width = screen.ws_col - 1;
 	out_string(HOME_AND_ERASE "tally: ");
-	report_total(lost);
+	report_total(lost, skipped);
 	out_string("; q ends\n");
 	report_harts(t.width);
 	report_functions(&t, rows < limit ? rows : limit);
@@ -91,7 +91,7 @@ now(void)
 void
 live(unsigned long seconds)
 {
-	uint64_t lost, before_lost = 0;
+	struct pcs_stat s, before = {0};
 	unsigned long frames = 0;
 	int device;
 
@@ -108,10 +108,10 @@ live(unsigned long seconds)
 				 left < LOOK ? left : LOOK, count_buffer);
 			count_look();
 		}
-		lost = pcs_finish(device, count_buffer).lost;
+		s = pcs_finish(device, count_buffer);
 		if (left <= 0)
-			show(lost - before_lost);
-		before_lost = lost;
+			show(s.lost - before.lost, s.skipped - before.skipped);
+		before = s;
 		count_clear();
 	}
 }

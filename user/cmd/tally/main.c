@@ -64,14 +64,14 @@ now(void)
 }
 
 static void
-report(double seconds, uint64_t lost)
+report(double seconds, struct pcs_stat s)
 {
 	struct table t = {.bar = BAR};
 
 	for (int i = 0; i < cmd_argc; i++)
 		out_printf("%s%s", i ? " " : "", cmd_argv[i]);
 	out_printf("\n%.3f s at %u Hz, ", seconds, rate);
-	report_total(lost);
+	report_total(s.lost, s.skipped);
 	out_char('\n');
 	if (pcs_hits(&seen, PCS_ALL, PCS_ALL) == 0)
 		return;
@@ -86,7 +86,7 @@ static void
 run(void)
 {
 	double start, seconds;
-	uint64_t lost;
+	struct pcs_stat s;
 	int device = count_open();
 
 	open_output();
@@ -99,10 +99,10 @@ run(void)
 		pcs_wait(device, -1, LOOK, count_buffer);
 		count_look();
 	}
-	lost = pcs_finish(device, count_buffer).lost;
+	s = pcs_finish(device, count_buffer);
 	seconds = now() - start;
 	clock_restore();
-	report(seconds, lost);
+	report(seconds, s);
 }
 
 int

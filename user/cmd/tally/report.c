@@ -26,16 +26,26 @@ hits_of(int hart, size_t state)
 	       pcs_hits(&seen, hart, states[state].many);
 }
 
-void
-report_total(uint64_t lost)
+/* How many there are besides those that were recorded. */
+static void
+report_missing(const char *how, uint64_t n, uint64_t all)
 {
-	unsigned long long total = pcs_hits(&seen, PCS_ALL, PCS_ALL);
 	char part[TABLE_PART];
 
-	out_printf("%llu samples, %llu lost", total, (unsigned long long)lost);
-	if (lost)
-		out_printf(" (%s %% of all)",
-			   table_part(lost, total + lost, part));
+	out_printf(", %llu %s", (unsigned long long)n, how);
+	if (n)
+		out_printf(" (%s %% of all)", table_part(n, all, part));
+}
+
+void
+report_total(uint64_t lost, uint64_t skipped)
+{
+	uint64_t total = pcs_hits(&seen, PCS_ALL, PCS_ALL);
+	uint64_t all = total + lost + skipped;
+
+	out_printf("%llu samples", (unsigned long long)total);
+	report_missing("lost", lost, all);
+	report_missing("skipped", skipped, all);
 }
 
 void

@@ -65,8 +65,8 @@ void count_clear(void);
 
 /* --- Printing --- */
 
-/* So many samples in all, and so many lost. */
-void report_total(uint64_t lost);
+/* How many samples there were in all, were lost, and were skipped. */
+void report_total(uint64_t lost, uint64_t skipped);
 int hart_count(void);
 /* For each hart what it did, in lines of so many columns. */
 void report_harts(int columns);
