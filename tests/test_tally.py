@@ -105,7 +105,7 @@ def test_what_is_lost_is_told(guest: Guest) -> None:
     stop = "kill -STOP $PPID; until ps | grep -q ' T .* tally$'; do :; done\n"
     work = stop + sample("user", 1, 4, 1000) + "kill -CONT $PPID\n"
     result = guest(f"{HOLD}cat >/tmp/w <<'end'\n{work}end\ntally sh /tmp/w")
-    assert " Hz, 630 samples, 370 lost (37.0 % of all)\n" in result.out
+    assert " Hz, 630 samples, 370 lost (37.0 % of all), 0 skipped\n" in result.out
     assert "     630   100.0 #################### user\n" in result.out
     assert result.err == ""
 
@@ -131,7 +131,7 @@ def test_many_places(guest: Guest) -> None:
         ">/dev/profclock; i=$((i + 1)); done"
     )
     result = guest(f"{HOLD}tally sh -c '{loop}; {loop}'", limit=600.0)
-    assert " 3000 samples, 0 lost\n" in result.out
+    assert " 3000 samples, 0 lost, 0 skipped\n" in result.out
     functions = re.findall(r"^ +(\d+) .* \[init 1\]$", result.out, re.M)
     assert len(functions) < 20  # all are shown
     assert sum(map(int, functions)) == 3000
@@ -184,7 +184,7 @@ def test_live(console: Console) -> None:
     console.wait()
     for text in seen:
         title, _, head, *rest = text.splitlines()
-        assert re.fullmatch(r"tally: \d+ samples, \d+ lost.*; q ends", title)
+        assert re.fullmatch(r"tally: \d+ samples, \d+ lost.*, \d+ skipped.*; q ends", title)
         assert head == "hart  samples   user kernel   intr   idle"
         assert [row.split()[0] for row in rest[:4]] == ["0", "1", "2", "3"]
         bars = "".join(row.split()[-1] for row in rest[:4])
@@ -211,7 +211,7 @@ def test_interrupts(console: Console) -> None:
     console.send("tally sh -c 'echo re''ady; sleep 1000'\r")
     console.expect("\nready")
     console.control("c")
-    assert re.search(r" Hz, \d+ samples, 0 lost\n", console.wait())
+    assert re.search(r" Hz, \d+ samples, 0 lost, \d+ skipped", console.wait())
     assert console.run("echo $?; head -n 2 /dev/profclock") == "130\n" + CLOCK.rstrip()
     # What is typed is shown again, and is a line, before the shell's editor
     # changes the terminal's settings itself.

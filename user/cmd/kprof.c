@@ -94,36 +94,40 @@ charge(const struct profile *p, const struct elfsyms *syms, struct table *t)
 	}
 }
 
+/* How many samples the clock has skipped while the kernel counted those of
+ * DATA. */
+static unsigned long long
+skipped(void)
+{
+	char text[64] = "";
+	unsigned long long n = 0;
+	int fd = cmd_open(CONTROL);
+
+	if (fd < 0 || cmd_read(fd, text, sizeof(text) - 1, CONTROL) < 0)
+		exit(cmd_status);
+	close(fd);
+	sscanf(text, "skipped %llu", &n);
+	return n;
+}
+
 static void
-print(const struct profile *p, const struct elfsyms *syms, size_t limit)
+print(const struct profile *p, const struct elfsyms *syms,
+      unsigned long long missing, size_t limit)
 {
 	unsigned long long total = word(p, 0);
 	unsigned long long inside = ticks_of(p, 0, p->buckets);
 	struct table t = {0};
 
 	out_printf("total: %llu\tin kernel text: %llu\t"
-		   "outside kernel text: %llu\n",
+		   "outside kernel text: %llu",
 		   total, inside, total - inside);
+	if (missing > 0)
+		out_printf("\tskipped: %llu", missing);
+	out_char('\n');
 	if (total == 0)
 		return;
 	charge(p, syms, &t);
 	table_print(&t, NULL, total, limit);
-}
-
-/* What the clock has skipped while the kernel counted what DATA has. */
-static void
-print_skipped(void)
-{
-	char text[64] = "";
-	unsigned long long skipped = 0;
-	int fd = cmd_open(CONTROL);
-
-	if (fd < 0 || cmd_read(fd, text, sizeof(text) - 1, CONTROL) < 0)
-		return;
-	close(fd);
-	sscanf(text, "skipped %llu", &skipped);
-	if (skipped > 0)
-		out_printf("skipped: %llu\n", skipped);
 }
 
 int
@@ -145,8 +149,6 @@ main(int argc, char **argv)
 		data = cmd_argv[1];
 	elfsym_kernel(&syms, namelist, &p.base, &end);
 	load(&p, data, end);
-	print(&p, &syms, limit);
-	if (strcmp(data, DATA) == 0)
-		print_skipped();
+	print(&p, &syms, strcmp(data, DATA) == 0 ? skipped() : 0, limit);
 	return cmd_done();
 }
