@@ -12,7 +12,7 @@
 #   make bench-check  has a change made one dearer?
 #   make test-viewers profiles opened in gprof, pprof, speedscope, a browser
 #   make DEBUG=1 GOAL a kernel that checks itself, in build-debug/
-#   make size         the line budget
+#   make size         how long each part of the kernel is
 #   make fmt          format the sources
 #   make check        look for mistakes in sources, scripts and manuals
 #   make analyze      the compiler's own analysis, of kernel and library
