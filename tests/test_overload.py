@@ -1,0 +1,41 @@
+"""No rate of the sampling clock overruns a machine: profclock(4).
+
+Other work keeps half of each hart's time, with all four profilers and call
+stacks on, and what was due and not taken is counted: guest/overload.c. On a
+machine that runs free, shares would be the host's: there only the account is
+checked, and that it goes on at all.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from harness.checks import assert_checks
+from harness.guest import MACHINES, Guest, Images
+
+# Harts, and the icount shift: the larger, the fewer instructions a second has.
+SHARED = [(1, 0), (1, 7), (2, 5), (3, 6), (4, 3), (4, 7), (8, 6), (16, 7)]
+
+
+@pytest.mark.parametrize("harts, icount", SHARED)
+def test_other_work_has_its_half(images: Images, harts: int, icount: int) -> None:
+    machine = dataclasses.replace(MACHINES["4"], harts=harts, icount=icount)
+    rates = "20000" if icount < 3 else "1000 20000"
+    assert_checks(Guest(images, machine)(f"overload shares {rates}"))
+
+
+@pytest.mark.parametrize("name", ["free-1", "free", "free-8"])
+def test_free_harts_account_for_all(images: Images, name: str) -> None:
+    assert_checks(Guest(images, MACHINES[name])("overload account 1 1000 20000"))
+
+
+@pytest.mark.parametrize("harts", [3, 4])
+def test_a_pipeline_ends(images: Images, harts: int) -> None:
+    """At the highest rate; the kernel's stack once overflowed here."""
+    machine = dataclasses.replace(MACHINES["4"], harts=harts)
+    result = Guest(images, machine)(
+        "echo hz 20000 >/dev/profclock; seq 3000 | sort | wc -l"
+    )
+    assert (result.out.strip(), result.status) == ("3000", 0)
