@@ -29,6 +29,7 @@ STATUS_SIGNAL = 128  # and the signal's number, as a shell has it
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 FLUSH_GRACE = 5.0  # seconds that a reader has after the machine was stopped
 
+BUILDING = "run: building, which takes a while the first time\n"
 HINT = "Ctrl-A X ends QEMU at once"
 
 
@@ -157,7 +158,10 @@ class Output:
 def build(options: argparse.Namespace, command: Optional[str]) -> tuple[int, int]:
     """Descriptors of the kernel and the initrd to boot."""
     with image.build_lock():
-        image.make(verbose=options.verbose)
+        # A command's own standard error is none of ours to write to, but for
+        # someone who sits there and waits.
+        told = command is None or sys.stderr.isatty()
+        image.make(verbose=options.verbose, notice=BUILDING if told else "")
         extra = b""
         if options.extra:
             extra = image.overlay(options.extra, options.verbose)
