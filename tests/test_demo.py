@@ -40,7 +40,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProces
 
 
 def test_demo(demo: subprocess.CompletedProcess) -> None:
-    assert (demo.returncode, demo.stderr) == (0, "")
+    assert demo.returncode == 0, demo.stderr
+    for line in demo.stderr.splitlines():
+        assert "sample" in line, line  # lost, or skipped: the host was busy
     for text in ("The most frequent words", "in kernel text:", "idle_wait"):
         assert text in demo.stdout
     assert {file.name for file in FOLDER.iterdir()} == FILES

@@ -108,6 +108,33 @@ def test_file_archive() -> None:
         assert tar.extractfile(member).read() == b"hi"
 
 
+# --- The build ---------------------------------------------------------------
+
+
+class Listener:
+    """Standard error, whose reader tells make what it has read."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def write(self, text: str) -> None:
+        self.file.write_text(text)
+
+
+def test_a_build_that_takes_long_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While make runs: this one ends when it has been."""
+    told, make = tmp_path / "told", tmp_path / "make"
+    make.write_text(f"#!/bin/sh\nuntil [ -s {told} ]; do :; done\n")
+    make.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(image, "PATIENCE", 0.1)
+    monkeypatch.setattr("sys.stderr", Listener(told))
+    image.make(notice="building\n")
+    assert told.read_text() == "building\n"
+
+
 # --- QEMU's command line -----------------------------------------------------
 
 
