@@ -294,6 +294,14 @@ qemu-gdb: all
 	$(Q)echo "Waiting: 'make gdb' in another terminal."
 	$(Q)$(run) --gdb $(GDB_PORT)
 
+ifneq ($(filter gdb,$(goals)),)
+  ifeq ($(call found,$(firstword $(GDB))),)
+    $(error no $(GDB): install gdb-multiarch, or set GDB=)
+  endif
+  ifeq ($(wildcard $(kernel)),)
+    $(error no $(kernel) to debug: first `make qemu-gdb' in another terminal)
+  endif
+endif
 gdb:
 	$(Q)$(GDB) -q -ex 'set $$port = $(GDB_PORT)' -x scripts/tally.gdb \
 		$(kernel)

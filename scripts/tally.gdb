@@ -10,11 +10,24 @@
 
 set confirm off
 set pagination off
-set architecture riscv:rv64
 
 python
 import os
 import struct
+import sys
+
+
+def attempt(command, hint):
+    """Do it, or end with one line: without it there is nothing to debug."""
+    try:
+        gdb.execute(command)
+    except gdb.error as error:
+        print(f"make gdb: {str(error).strip().rstrip('.')}: {hint}", file=sys.stderr)
+        gdb.execute("quit 126")
+
+
+attempt("set architecture riscv:rv64",
+        "this gdb is for other machines; install gdb-multiarch, or set GDB=")
 
 TEXT = 0x10000  # where a program's text begins, in memory
 PAGE = 4096
@@ -100,7 +113,12 @@ class UserBreak(gdb.Command):
 
 program = Program()
 UserBreak()
+
+# Tried for some seconds: who types both commands may be faster than QEMU.
+port = int(gdb.parse_and_eval("$port"))
+gdb.execute("set tcp connect-timeout 5")
+attempt(f"target remote localhost:{port}", "no machine waits there; first"
+        " `make qemu-gdb' in another terminal, with the same GDB_PORT=")
 end
 
-eval "target remote localhost:%d", $port
 echo Type `continue'; or first, say, `break sample'.\n

@@ -11,6 +11,7 @@ from typing import Callable
 import pytest
 
 from convert.elf import Image
+from convert.lines import Lines
 from convert.main import BIN
 from harness import elves, kpdata
 from harness import profiles as made
@@ -133,15 +134,60 @@ def test_pprof_adds_up_what_is_alike(convert: Converter) -> None:
         assert sample["values"] == [count, count * 10_000_000]
 
 
-@pytest.mark.parametrize("version", ["4", "5"])
-def test_line_numbers_of_either_dwarf(convert: Converter, version: str) -> None:
-    flags = [f"-Wa,-gdwarf-{version}"]
+@pytest.mark.parametrize("flags", [
+    ["-Wa,-gdwarf-2"], ["-Wa,-gdwarf-3"], ["-Wa,-gdwarf-4"], ["-Wa,-gdwarf-5"],
+    ["-g", "-gz=zlib", "-Wl,--compress-debug-sections=zlib"],
+], ids=["2", "3", "4", "5", "compressed"])
+def test_line_numbers_of_every_dwarf(convert: Converter, flags: list[str]) -> None:
     (convert.folder / "sub").mkdir(exist_ok=True)
     elves.build(convert.folder, "sub/dwarf", elves.PROGRAM_TEXT, PROGRAM, flags)
     data = made.stream([[made.psample(made.USER, user("work", 4), 3)]])
     (sample,) = Pprof(convert(data, "pprof", "--program=sub/dwarf")).samples
     ((name, _, file, line),) = sample["stack"]
     assert (name, file, line) == ("work", "sub/dwarf.s", 17)
+
+
+def sized(size: int, data: bytes) -> bytes:
+    return len(data).to_bytes(size, "little") + data
+
+
+def test_line_numbers_that_no_assembler_writes() -> None:
+    """64-bit offsets; names in forms of every size; an instruction that steps
+    by what isn't a LEB128, one that adds a file, and one of the future."""
+    folder, file = [7, *(0,) * 8, 0], [*b"a.c\0", *(9,) * 16, 2, 8, 8]
+    tables = bytes([3, 5, 0x0F, 1, 0x1F, 2, 0x0B, 2, *folder * 2])
+    tables += bytes([3, 1, 0x08, 5, 0x1E, 7, 0x09, 2, *file * 2])
+    header = bytes([1, 1, 1, 0xFF, 4, 14, *(1,) * 8, 0, 2, 1, 1, 1, *tables])
+    program = bytes([0, 9, 2, 0x40, *(0,) * 7])  # from 0x40 on
+    program += bytes([3, 0x7F, 9, 0x34, 0x12, 13, 0x80, 1, 1])  # line 0, then a row
+    program += bytes([0, 6, 3, *b"b\0", 1, 7, 4, 4, 2, 14 + 2 * 4 + 3, 2, 2, 0, 1, 1])
+    unit = bytes([5, 0, 8, 0]) + sized(8, header) + program
+    data = b"\xff" * 4 + sized(8, unit)
+    sections = {".debug_line": data, ".debug_line_str": b"sub\0"}
+    lines = Lines(lambda name: sections[name])
+    assert lines.starts == [0x1274, 0x1276, 0x1278]
+    found = [lines.find(a) for a in (0x1273, 0x1274, 0x1275, 0x1277, 0x1278)]
+    assert found == [None, ("a.c", 0), ("a.c", 0), ("sub/b", 2), None]
+
+
+@pytest.mark.parametrize("name", ["kernel.elf", "bin/sort"])
+def test_line_numbers_are_objdumps(images: Images, name: str) -> None:
+    """All that a compiler wrote: by address, the last one of a table counts."""
+    executable = BIN.parent / name
+    objdump = [elves.tool("objdump"), "-w", "--dwarf=decodedline", executable]
+    text = subprocess.run(objdump, capture_output=True, text=True).stdout
+    wanted: dict[int, tuple] = {}
+    for row in re.finditer(r"^(\S+) +(\d+|-) +(0x[0-9a-f]+)\b", text, re.M):
+        address, end = int(row[3], 16), row[2] == "-"
+        if not end or address not in wanted:
+            wanted[address] = None if end else (row[1], int(row[2]))
+    program = Image(executable)
+    code = [address for address in wanted if program.holds(address)]
+    assert len(code) > 3000
+    for address in code:
+        line = program.line(address)
+        found = (line.file.rpartition("/")[2], line.number) if line else None
+        assert found == wanted[address], hex(address)
 
 
 def test_without_line_numbers(convert: Converter) -> None:
@@ -435,6 +481,18 @@ def test_the_outputs_name_tells(convert: Converter, tmp_path: Path) -> None:
         assert (result.returncode, result.stdout) == (0, b"")
         assert (tmp_path / name).read_bytes().startswith(begin)
     assert sorted(f.name for f in tmp_path.iterdir()) == sorted([*begins, "data"])
+
+
+def test_several_outputs(convert: Converter, tmp_path: Path) -> None:
+    """Each is what it is alone, and what there is to say is said once."""
+    names = ["x.svg", "x.txt", "x.pb.gz", "x.json"]
+    alone = [convert(pcs_stream(), to, "--program=prog", "--title=t", said=LOST)
+             for to in ("svg", "folded", "pprof", "speedscope")]
+    outputs = [str(tmp_path / name) for name in names]
+    result = convert.run("--kernel=kernel.elf", "data", "--program=prog", *outputs,
+                         "--title=t")
+    assert (result.returncode, result.stderr.decode()) == (0, LOST)
+    assert [(tmp_path / name).read_bytes() for name in names] == alone
 
 
 def test_standard_input_and_output(convert: Converter) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import random
 import subprocess
 from pathlib import Path
 from typing import Optional
 
 import pytest
 
+from convert.elf import Image
+from convert.profile import ConvertError
 from harness import elves
 from harness import profiles as made
 from harness.converter import PROGRAM, Converter
@@ -115,6 +118,31 @@ def test_wrong_executables(convert: Converter) -> None:
         assert said == (1, f"tally-convert: {text}\n")
 
 
+def test_damaged_executables(convert: Converter) -> None:
+    """Whatever was done to it, it is read or one line says that it can't be."""
+    whole = (convert.folder / "prog").read_bytes()
+    file = convert.folder / "damaged"
+    pick = random.Random(11)
+    complaints = set()
+    for _ in range(2000):
+        damaged = bytearray(whole)
+        for _ in range(pick.choice((1, 2, 8))):
+            damaged[pick.randrange(len(whole))] = pick.choice((0, 1, 0x7F, 0xFF))
+        if pick.random() < 0.2:
+            del damaged[pick.randrange(len(whole)):]
+        file.write_bytes(damaged)
+        try:
+            image = Image(file)
+            assert image.function(elves.PROGRAM_TEXT - 1) is None
+            image.line(elves.PROGRAM_TEXT)
+        except ConvertError as error:
+            complaints.add(str(error).rpartition(": ")[2])
+    assert complaints == {
+        "not an ELF file", "not a whole ELF file", "not for a 64-bit RISC-V",
+        "no symbols", "damaged line numbers",
+    }
+
+
 def test_other_errors(convert: Converter) -> None:
     (convert.folder / "data").write_bytes(STREAM)
     wanted = {
@@ -134,7 +162,7 @@ def test_other_errors(convert: Converter) -> None:
     [], ["--to=folded"], ["data"], ["data", "out.xyz"], ["--to=xml", "data"],
     ["--from=x", "data", "x.svg"], ["--hz=0", "data", "x.svg"],
     ["--hz=x", "data", "x.svg"], ["--of=3", "data", "x.svg"],
-    ["a", "b", "c.svg"], ["--frob", "data", "x.svg"], ["--to"],
+    ["a", "b", "c.svg"], ["--to=svg", "a", "b", "c.svg"], ["--frob", "data", "x.svg"], ["--to"],
 ])
 def test_usage(convert: Converter, words: list[str]) -> None:
     result = convert.run(*words)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 from pathlib import Path
 
@@ -121,6 +122,23 @@ def test_machines(guest: Guest) -> None:
     result = guest("echo booted")
     assert (result.stdout, result.status) == (b"booted\n", 0)
     assert f"Tally on {guest.machine.harts} hart".encode() in result.boot
+
+
+@pytest.mark.parametrize("mem", ["1M", "16M", "16800K"])
+def test_too_little_memory(mem: str) -> None:
+    """What it says would do, does."""
+    result = run("echo booted", "--mem", mem)
+    said = re.fullmatch(
+        rf"run: --mem {mem} is too little: (\d+M) would do\n", result.stderr.decode()
+    )
+    assert (result.returncode, bool(said)) == (126, True), result.stderr
+    enough = run("echo booted", "--mem", said[1])
+    assert (enough.stdout, enough.returncode) == (b"booted\n", 0)
+
+
+def test_a_kernel_of_ones_own() -> None:
+    result = run("echo booted", "--kernel", str(image.BUILD / "kernel.elf"))
+    assert (result.stdout, result.stderr) == (b"booted\n", b"")
 
 
 def test_two_at_once() -> None:

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import signal
+import socket
 import subprocess
 import tarfile
 import time
@@ -18,7 +19,7 @@ import frames
 import image
 from harness import checks
 from harness.guest import Images
-from machine import Machine
+from machine import Machine, memory_bytes
 
 RUN = str(image.ROOT / "scripts" / "run")
 BANNER = "\\r\\nOpenSBI v0.0\\r\\n" + "=" * 300 + "\\n"
@@ -107,6 +108,33 @@ def test_file_archive() -> None:
         assert tar.extractfile(member).read() == b"hi"
 
 
+# --- The build ---------------------------------------------------------------
+
+
+class Listener:
+    """Standard error, whose reader tells make what it has read."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def write(self, text: str) -> None:
+        self.file.write_text(text)
+
+
+def test_a_build_that_takes_long_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While make runs: this one ends when it has been."""
+    told, make = tmp_path / "told", tmp_path / "make"
+    make.write_text(f"#!/bin/sh\nuntil [ -s {told} ]; do :; done\n")
+    make.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(image, "PATIENCE", 0.1)
+    monkeypatch.setattr("sys.stderr", Listener(told))
+    image.make(notice="building\n")
+    assert told.read_text() == "building\n"
+
+
 # --- QEMU's command line -----------------------------------------------------
 
 
@@ -187,6 +215,101 @@ def test_usage(tmp_path: Path, words: list[str]) -> None:
     assert (status, report["reason"]) == (126, "usage")
 
 
+OUTSIDE = "{} is not a number from {} to {}"
+AMOUNT = "{} is not an amount of memory such as 256M or 1G"
+
+
+@pytest.mark.parametrize("words, text", [
+    ("--harts 0", "--harts: " + OUTSIDE.format("0", 1, 16)),
+    ("--harts 17", "--harts: " + OUTSIDE.format("17", 1, 16)),
+    ("--harts banana", "--harts: " + OUTSIDE.format("banana", 1, 16)),
+    ("--icount 99", "--icount: " + OUTSIDE.format("99", 0, 10)),
+    ("--icount -1", "--icount: " + OUTSIDE.format("-1", 0, 10)),
+    ("--gdb 65536", "--gdb: " + OUTSIDE.format("65536", 1, 65535)),
+    ("--mem banana", "--mem: " + AMOUNT.format("banana")),
+    ("--mem 0", "--mem: " + AMOUNT.format("0")),
+    ("--mem 256MB", "--mem: " + AMOUNT.format("256MB")),
+    ("--cpu banana", "--cpu: banana is not NAME=VALUE,... such as sstc=off"),
+    ("--limit x", "--limit: x is not a number of seconds above 0"),
+    ("--timeout 0.0", "--timeout: 0.0 is not a number of seconds above 0"),
+    ("--share /etc/passwd", "--share: /etc/passwd is not a folder"),
+    ("--extra /nothing", "--extra: /nothing: there is no such folder"),
+    ("--hart 2", "--hart: no such option; --harts?"),
+    ("--memory=1G", "--memory: no such option; --mem?"),
+    ("--smp 2", "--smp: no such option"),
+    ("ls -l", "ls -l: a command goes after a --"),
+    ("--harts", "--harts: expected one argument"),
+])
+def test_what_is_wrong_with_an_option(words: str, text: str) -> None:
+    result = run(*words.split(), "--", "true")
+    said = f"run: {text} (run --help lists the options)\n"
+    assert (result.returncode, result.stderr.decode()) == (126, said)
+
+
+@pytest.mark.parametrize("text, amount", [
+    ("256M", 256 << 20), ("1", 1 << 20), ("0.5g", 1 << 29), ("2048K", 2 << 20),
+    ("512b", 512), (".25M", 1 << 18), ("M", 0), ("1MM", 0), ("-1", 0), ("", 0),
+])
+def test_amounts_of_memory(text: str, amount: int) -> None:
+    assert memory_bytes(text) == amount
+
+
+def test_what_is_no_kernel(fake_qemu: FakeQemu, images: Images, tmp_path: Path) -> None:
+    """QEMU would run any file, for ever."""
+    fake_qemu("exit 0")
+    (tmp_path / "empty").write_bytes(b"")
+    kind = "not an ELF file for a 64-bit RISC-V"
+    where = "nothing of it lies at 0x80000000 or above, where the machine's memory is"
+    program = str(image.BUILD / "bin" / "sh")
+    wanted = {
+        "/etc/passwd": f"/etc/passwd is no kernel: {kind}",
+        "/bin/sh": f"/bin/sh is no kernel: {kind}",
+        str(tmp_path / "empty"): f"{tmp_path}/empty is no kernel: {kind}",
+        program: f"{program} is no kernel: {where}",
+        str(tmp_path): f"{tmp_path}: Is a directory",
+        "/nothing": "/nothing: No such file or directory",
+    }
+    for file, text in wanted.items():
+        result = run("--kernel", file, "--", "true")
+        said = (result.returncode, result.stderr.decode())
+        assert said == (126, f"run: {text}\n")
+
+
+def test_a_port_that_is_taken(fake_qemu: FakeQemu) -> None:
+    """With a command, and for a shell at the terminal."""
+    fake_qemu("exit 0")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        for command in ["--", "true"], []:
+            result = run("--gdb", str(port), *command)
+            said = f"run: --gdb {port}: Address already in use: does another machine"
+            said += " wait there? Take another port, or end that one\n"
+            assert (result.returncode, result.stderr.decode()) == (126, said)
+
+
+@pytest.mark.parametrize("complaint, text", [
+    ("warning: x\nqemu-x: a is wrong\nit should be b", "qemu-x: a is wrong"),
+    ("qemu-x: cannot set up guest memory 'ram': Cannot allocate memory",
+     "--mem 256M is more than this host gives"),
+    ("qemu-x: -fsdev local: There is no option group 'fsdev'",
+     "--share {share}: qemu-x: -fsdev local: There is no option group 'fsdev'"),
+])
+def test_why_qemu_does_not_start(
+    fake_qemu: FakeQemu, tmp_path: Path, complaint: str, text: str
+) -> None:
+    fake_qemu(f'echo "{complaint}" >&2; exit 1')
+    result = run("--share", str(tmp_path), "--", "true")
+    said = f"run: no boot: {text.format(share=tmp_path)}\n"
+    assert (result.returncode, result.stderr.decode()) == (126, said)
+
+
+def test_a_shell_without_a_terminal(fake_qemu: FakeQemu) -> None:
+    """Someone might wait for it to end."""
+    fake_qemu("exit 0")
+    hint = b"run: the input is no terminal: its end won't end the shell, poweroff does\n"
+    assert run().stderr == hint
+
+
 def test_no_qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QEMU", "/nonexistent")
     status, report = report_of(tmp_path, "--", "true")
@@ -194,9 +317,12 @@ def test_no_qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_old_qemu(fake_qemu: FakeQemu, tmp_path: Path) -> None:
-    fake_qemu("exit 0", version="6.2.0")
+    file = fake_qemu("exit 0", version="6.2.0")
     status, report = report_of(tmp_path, "--", "true")
     assert (status, report["reason"]) == (126, "setup")
+    said = f"run: {file} is 6.2, older than 7.2: install a newer one (Debian 12 and"
+    said += " Ubuntu 24.04 have it), or name it in $QEMU\n"
+    assert run("--", "true").stderr.decode() == said
 
 
 def test_no_such_kernel(fake_qemu: FakeQemu, tmp_path: Path) -> None:
@@ -208,7 +334,7 @@ def test_no_such_kernel(fake_qemu: FakeQemu, tmp_path: Path) -> None:
 def test_no_such_extra(fake_qemu: FakeQemu, tmp_path: Path) -> None:
     fake_qemu("exit 0")
     status, report = report_of(tmp_path, "--extra", "/nonexistent", "--", "true")
-    assert (status, report["reason"]) == (126, "build")
+    assert (status, report["reason"]) == (126, "usage")
 
 
 def test_report_cannot_be_written(fake_qemu: FakeQemu) -> None:

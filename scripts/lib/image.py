@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 import tarfile
+import threading
 from pathlib import Path
 from typing import Iterator, Optional
 
@@ -22,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # DEBUG=1 in the environment: the debug build, here and for make.
 DEBUG = os.environ.get("DEBUG") == "1"
 BUILD = ROOT / ("build-debug" if DEBUG else "build")
+PATIENCE = 2.0  # seconds that make may take without a word
 BLOCK = 512  # bytes in a block of a tar archive
 
 
@@ -38,19 +40,27 @@ def build_lock() -> Iterator[None]:
         yield
 
 
-def make(*arguments: str, verbose: bool = False) -> None:
-    """Run make, showing what it says on stderr if asked, or if it fails."""
+def make(*arguments: str, verbose: bool = False, notice: str = "") -> None:
+    """Run make, showing what it says on stderr if asked, or if it fails.
+
+    The notice is written there if it isn't done at once.
+    """
     command = ["make", "-C", str(ROOT), f"-j{os.cpu_count()}", *arguments]
     # A make that called us must not share its jobs or options with this one.
     inherited = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "BUILD")
     environment = {k: v for k, v in os.environ.items() if k not in inherited}
-    result = subprocess.run(
-        command,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=sys.stderr if verbose else subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
+    timer = threading.Timer(PATIENCE, sys.stderr.write, [notice])
+    timer.start()
+    try:
+        result = subprocess.run(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=sys.stderr if verbose else subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+    finally:
+        timer.cancel()
     if result.returncode:
         sys.stderr.write((result.stdout or b"").decode(errors="replace"))
         raise BuildError("the build failed")

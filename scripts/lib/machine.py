@@ -5,17 +5,23 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import fcntl
+import itertools
 import os
 import re
 import selectors
 import shutil
+import socket
+import struct
 import subprocess
 import time
+from pathlib import Path
 from typing import Callable, Iterator, Optional
 
 import frames
 
 QEMU_OLDEST = (7, 2)
+HARTS_MAX = 16  # the kernel's own limit
+ICOUNT_MAX = 10  # QEMU's
 STATUS_LIMIT = 124
 STATUS_PANIC = 125
 STATUS_SETUP = 126
@@ -30,8 +36,58 @@ BANNER_SIZE = 256  # bytes of the firmware's first words
 RTC_EPOCH = "2026-01-01T00:00:00"
 
 
+# Where QEMU's machine has its memory, and puts what it boots: the kernel, the
+# initrd in the middle, the device tree at the end.
+MEM_START = 0x8000_0000
+KERNEL_START = 0x8020_0000
+DEVICE_TREE_SIZE = 1 << 20
+DEVICE_TREE_ALIGN = 2 << 20
+
+# An ELF file's kind and segments, and a segment's physical address.
+ELF_HEADER = struct.Struct("<4s2B12xH12xQ14x2H")
+ELF_SEGMENT = struct.Struct("<I20xQ")
+ELF_RISCV = [b"\x7fELF", 2, 1, 243]
+PT_LOAD = 1
+
+SUFFIXES = "BKMGTPE"  # of amounts of memory; 1024 times the one before each
+
+
 class SetupError(Exception):
-    """QEMU is missing or too old."""
+    """What there is can't be booted; or QEMU is missing or too old."""
+
+
+def memory_bytes(text: str) -> int:
+    """What QEMU's -m takes it for; 0 if that is nothing."""
+    found = re.fullmatch(rf"(\d+\.?\d*|\.\d+)([{SUFFIXES}]?)", text, re.I)
+    if not found:
+        return 0
+    return int(float(found[1]) * 1024 ** SUFFIXES.index(found[2].upper() or "M"))
+
+
+def room_for_initrd(memory: int) -> int:
+    """Bytes between the middle and the device tree, in so much memory."""
+    end = MEM_START + memory - DEVICE_TREE_SIZE
+    return end // DEVICE_TREE_ALIGN * DEVICE_TREE_ALIGN - KERNEL_START - memory // 2
+
+
+def read_kernel(path: Path) -> bytes:
+    """A kernel for the machine: anything else would do nothing, for ever."""
+    data = path.read_bytes()
+    try:
+        *kind, start, size, count = ELF_HEADER.unpack_from(data)
+        segments = [
+            ELF_SEGMENT.unpack_from(data, start + i * size) for i in range(count)
+        ]
+    except struct.error:
+        kind, segments = [], []
+    if kind != ELF_RISCV:
+        raise SetupError(f"{path} is no kernel: not an ELF file for a 64-bit RISC-V")
+    if not any(type == PT_LOAD and at >= MEM_START for type, at in segments):
+        raise SetupError(
+            f"{path} is no kernel: nothing of it lies at {MEM_START:#x} or above,"
+            " where the machine's memory is"
+        )
+    return data
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,6 +136,29 @@ class Machine:
         names = [f"/proc/self/fd/{fd}" for fd in (kernel, initrd)]
         return [qemu, *self.arguments(*names, framed)]
 
+    def check(self, initrd: int) -> None:
+        """What QEMU would not say so that it helps: SetupError."""
+        memory = memory_bytes(self.mem)
+        if room_for_initrd(memory) < initrd:
+            least = next(
+                n for n in itertools.count(memory >> 20)
+                if room_for_initrd(n << 20) >= initrd
+            )
+            raise SetupError(f"--mem {self.mem} is too little: {least}M would do")
+        if self.gdb is not None:
+            check_port(self.gdb)
+
+    def explain(self, complaint: str) -> str:
+        """One line of what QEMU said when it would not start."""
+        lines = complaint.splitlines() or ["QEMU said nothing"]
+        if "cannot set up guest memory" in complaint:
+            return f"--mem {self.mem} is more than this host gives"
+        if "fsdev" in complaint and self.share is not None:
+            return f"--share {self.share}: {lines[-1]}"
+        # What follows the first line with its name only explains that.
+        own = [line for line in lines if line.startswith("qemu-")]
+        return (own or lines)[-1]
+
     def bootargs(self, framed: bool) -> str:
         words = ["framed"] if framed else []
         if self.icount is not None:
@@ -98,10 +177,25 @@ class Outcome:
     text: str = ""
 
 
+def check_port(port: int) -> None:
+    """Is it free for QEMU's server of a debugger?"""
+    with socket.socket() as server:
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            server.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise SetupError(
+                f"--gdb {port}: {error.strerror}: does another machine wait there?"
+                " Take another port, or end that one"
+            ) from error
+
+
 def find_qemu() -> str:
     """The QEMU to use: $QEMU or the one in PATH, and new enough."""
     name = os.environ.get("QEMU") or "qemu-system-riscv64"
     path = shutil.which(name)
+    if path is None and "QEMU" in os.environ:
+        raise SetupError(f"QEMU={name} in the environment: no such program")
     if path is None:
         raise SetupError(f"no {name}: scripts/setup installs it")
     try:
@@ -258,8 +352,8 @@ class Boot:
         if "terminating on signal" in complaint:
             return Outcome(STATUS_SETUP, "machine", complaint.splitlines()[-1])
         if not self.heard:
-            why = complaint.splitlines()[-1:] or ["QEMU said nothing"]
-            return Outcome(STATUS_SETUP, "machine", f"no boot: {why[0]}")
+            why = self.machine.explain(complaint)
+            return Outcome(STATUS_SETUP, "machine", f"no boot: {why}")
         return self._ended_by_text() or Outcome(status, "exit")
 
 

@@ -23,17 +23,17 @@ from machine import (
     SetupError,
     find_qemu,
     interact,
+    read_kernel,
 )
+from options import UsageError, early_report, parse
 
 STATUS_SIGNAL = 128  # and the signal's number, as a shell has it
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 FLUSH_GRACE = 5.0  # seconds that a reader has after the machine was stopped
 
+BUILDING = "run: building, which takes a while the first time\n"
 HINT = "Ctrl-A X ends QEMU at once"
-
-
-class UsageError(Exception):
-    pass
+NO_TERMINAL = "the input is no terminal: its end won't end the shell, poweroff does"
 
 
 class Stopped(BaseException):
@@ -42,74 +42,6 @@ class Stopped(BaseException):
     def __init__(self, number: int) -> None:
         super().__init__(number)
         self.number = number
-
-
-class Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
-
-
-def positive(kind: type):
-    def convert(text: str):
-        value = kind(text)
-        if not 0 < value < float("inf"):
-            raise ValueError(text)
-        return value
-
-    convert.__name__ = "positive number"
-    return convert
-
-
-def folder(text: str) -> str:
-    if not os.path.isdir(text):
-        raise argparse.ArgumentTypeError(f"{text}: there is no such folder")
-    return text
-
-
-def parser() -> Parser:
-    p = Parser(prog="run", allow_abbrev=False, usage="%(prog)s [OPTIONS] [-- COMMAND]")
-    p.add_argument("--harts", type=positive(int), default=4, metavar="N")
-    p.add_argument("--mem", default="256M", metavar="SIZE", help="as QEMU's -m")
-    p.add_argument("--icount", type=int, metavar="SHIFT",
-                   help="an instruction takes 2^SHIFT ns, every run is the same")
-    p.add_argument("--cpu", metavar="OPTIONS", help="as in QEMU's -cpu rv64,OPTIONS")
-    p.add_argument("--extra", type=Path, metavar="DIR", help="programs of your own")
-    p.add_argument("--share", type=folder, metavar="DIR",
-                   help="a folder that is the guest's /host")
-    p.add_argument("--kernel", type=Path, metavar="FILE", help="another kernel")
-    p.add_argument("--limit", type=positive(float), metavar="S",
-                   help="virtual seconds after which the kernel stops")
-    p.add_argument("--timeout", type=positive(float), metavar="S",
-                   help="seconds after which QEMU is stopped")
-    p.add_argument("--report", type=Path, metavar="FILE", help="how it ended, as JSON")
-    p.add_argument("--gdb", type=positive(int), metavar="PORT",
-                   help="wait there for a debugger before the first instruction")
-    p.add_argument("-v", action="store_true", dest="verbose",
-                   help="show the build, the boot and QEMU's command line")
-    return p
-
-
-def parse(words: list[str]) -> tuple[argparse.Namespace, Optional[str]]:
-    """The options, and the command: all words after --, joined by spaces."""
-    command = None
-    if "--" in words:
-        at = words.index("--")
-        command = " ".join(words[at + 1 :])
-        words = words[:at]
-        if not command:
-            raise UsageError("no command after --")
-    return parser().parse_args(words), command
-
-
-def early_report(words: list[str]) -> Optional[Path]:
-    """The report's file, wanted even if the other options are wrong."""
-    finder = Parser(add_help=False, allow_abbrev=False)
-    finder.add_argument("--report", type=Path)
-    before = words[: words.index("--")] if "--" in words else words
-    try:
-        return finder.parse_known_args(before)[0].report
-    except UsageError:
-        return None
 
 
 class Output:
@@ -154,16 +86,18 @@ class Output:
                 return
 
 
-def build(options: argparse.Namespace, command: Optional[str]) -> tuple[int, int]:
-    """Descriptors of the kernel and the initrd to boot."""
+def build(
+    options: argparse.Namespace, command: Optional[str], notice: str
+) -> tuple[bytes, bytes]:
+    """The kernel and the initrd to boot."""
     with image.build_lock():
-        image.make(verbose=options.verbose)
+        image.make(verbose=options.verbose, notice=notice)
         extra = b""
         if options.extra:
-            extra = image.overlay(options.extra, options.verbose)
+            extra = image.overlay(Path(options.extra), options.verbose)
         initrd = image.initrd(command, extra)
-        kernel = (options.kernel or image.BUILD / "kernel.elf").read_bytes()
-    return image.hold(kernel, "kernel"), image.hold(initrd, "initrd")
+        kernel = read_kernel(options.kernel or image.BUILD / "kernel.elf")
+    return kernel, initrd
 
 
 def boot(machine: Boot, verbose: bool) -> Outcome:
@@ -184,14 +118,22 @@ def run(options: argparse.Namespace, command: Optional[str]) -> Outcome:
         options.limit, options.timeout, options.gdb, options.share,
     )
     qemu = find_qemu()
-    kernel, initrd = build(options, command)
+    if options.kernel:
+        read_kernel(options.kernel)  # nothing is built in vain
+    # A command's own standard error is none of ours to write to, but for
+    # someone who sits there and waits.
+    told = command is None or sys.stderr.isatty()
+    kernel, initrd = build(options, command, BUILDING if told else "")
+    machine.check(len(initrd))
+    fds = image.hold(kernel, "kernel"), image.hold(initrd, "initrd")
     if options.verbose:
-        line = machine.command(qemu, kernel, initrd, framed=command is not None)
-        complain(shlex.join(line))
+        complain(shlex.join(machine.command(qemu, *fds, framed=command is not None)))
+    if options.gdb and told:
+        complain(f"waits at port {options.gdb}: make gdb GDB_PORT={options.gdb}")
     if command is None:
-        complain(HINT)
-        return interact(machine, qemu, kernel, initrd)
-    return boot(Boot(machine, qemu, kernel, initrd), options.verbose)
+        complain(HINT if sys.stdin.isatty() else NO_TERMINAL)
+        return interact(machine, qemu, *fds)
+    return boot(Boot(machine, qemu, *fds), options.verbose)
 
 
 def attempt(words: list[str]) -> Outcome:

@@ -1,5 +1,5 @@
-# Errors are one line that starts with "sh:", with the line's number for
-# syntax; the status is 2 and nothing after them runs.
+# Errors are one line, with the script's name and the line's number; the status
+# is 2 for one that ends the script, and nothing after it runs.
 try() {
 	printf '%s\n' "$1" >script
 	sh script

@@ -41,7 +41,7 @@ ENDINGS = {
 
 USAGE = """usage: tally-convert [--from KIND] [--to KIND] [--kernel FILE]
            [--program [PID=|NAME=]FILE] ... [--ps FILE] [--hz N] [--of WHAT]
-           [--title TEXT] [--no-idle] [--no-pids] FILE [OUTPUT]"""
+           [--title TEXT] [--no-idle] [--no-pids] FILE [OUTPUT ...]"""
 
 
 class Parser(argparse.ArgumentParser):
@@ -65,7 +65,7 @@ def parser() -> Parser:
     p.add_argument("--from", choices=detect.KINDS, dest="kind",
                    help="what FILE is, if its contents don't tell")
     p.add_argument("--to", choices=ENDINGS, help="what to write, if not OUTPUT's "
-                   "name tells")
+                   "name tells; of one only")
     p.add_argument("--kernel", type=Path, metavar="FILE",
                    help="the kernel that was running (build/kernel.elf)")
     p.add_argument("--program", action="append", default=[],
@@ -80,23 +80,30 @@ def parser() -> Parser:
     p.add_argument("--no-pids", action="store_true",
                    help="processes of one program are one")
     p.add_argument("file", metavar="FILE", help="- is standard input")
-    p.add_argument("output", metavar="OUTPUT", nargs="?", default="-",
+    p.add_argument("outputs", metavar="OUTPUT", nargs="*",
                    help="- is standard output")
     return p
 
 
 def parse(words: list[str]) -> argparse.Namespace:
     p = parser()
-    options = p.parse_args(words)
-    if options.to is None:
-        name = os.path.basename(options.output).lower()
-        fitting = [to for to, ends in ENDINGS.items() if name.endswith(ends)]
-        if not fitting:
-            p.error(f"--to is needed: {options.output} does not tell what to write")
-        options.to = fitting[0]
-    if options.of is not None and options.to != "gmon":
+    options = p.parse_intermixed_args(words)
+    options.outputs = options.outputs or ["-"]
+    if options.to and len(options.outputs) > 1:
+        p.error("--to is for one output: of several, their names tell")
+    options.forms = [options.to or form(p, name) for name in options.outputs]
+    if options.of is not None and "gmon" not in options.forms:
         p.error("--of is for gmon only")
     return options
+
+
+def form(p: Parser, output: str) -> str:
+    """What to write to an output of this name."""
+    name = os.path.basename(output).lower()
+    for to, ends in ENDINGS.items():
+        if name.endswith(ends):
+            return to
+    p.error(f"--to is needed: {output} does not tell what to write")
 
 
 def say(file: object, text: str) -> None:
@@ -192,16 +199,16 @@ def drop_idle(profile: Profile) -> None:
 # --- What comes out -----------------------------------------------------------
 
 
-def make_output(stacks: Stacks, options: argparse.Namespace) -> bytes:
+def make_output(form: str, stacks: Stacks, options: argparse.Namespace) -> bytes:
     name = "standard input" if options.file == "-" else os.path.basename(options.file)
     title = options.title or f"Tally: {name}"
-    if options.to == "folded":
+    if form == "folded":
         return write_folded.write(stacks)
-    if options.to == "pprof":
+    if form == "pprof":
         return write_pprof.write(stacks, title)
-    if options.to == "speedscope":
+    if form == "speedscope":
         return write_speedscope.write(stacks, title)
-    if options.to == "svg":
+    if form == "svg":
         return write_svg.write(stacks, title)
     try:
         data, lacking = write_gmon.write(stacks, options.of)
@@ -251,7 +258,9 @@ def convert(options: argparse.Namespace) -> None:
             f" --program {pid}=FILE tells")
     for caution in profile.cautions():
         say(options.file, caution)
-    put(options.output, make_output(stacks, options))
+    made = [make_output(form, stacks, options) for form in options.forms]
+    for name, data in zip(options.outputs, made):
+        put(name, data)
 
 
 def main() -> int:

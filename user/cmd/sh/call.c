@@ -125,6 +125,7 @@ static void
 call_function(struct node *f, struct node *n, int argc, char **argv)
 {
 	struct params outer = sh.params;
+	const char *file = sh.file;
 	int loops = sh.loops;
 	struct scope scope;
 
@@ -139,7 +140,9 @@ call_function(struct node *f, struct node *n, int argc, char **argv)
 	if (assign_all(n->assigns, VAR_EXPORT, true)) {
 		sh.params = (struct params){.v = argv + 1, .n = argc - 1};
 		sh.status = 0;
+		sh.file = f->file;
 		exec_node(f->left, false);
+		sh.file = file;
 		params_free();
 		sh.params = outer;
 	}
@@ -367,7 +370,6 @@ exec_simple(struct node *n, bool last)
 	char **argv;
 	int argc;
 
-	sh.line = n->line;
 	sh.substituted = false;
 	argv = expand_fields(n->words, n->declares, &argc);
 	if (argv && argc > 0)

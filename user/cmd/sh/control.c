@@ -114,6 +114,7 @@ dot_open(const char *name)
 int
 builtin_dot(int argc, char **argv)
 {
+	const char *outer = sh.file;
 	struct input in;
 	int fd;
 
@@ -129,7 +130,9 @@ builtin_dot(int argc, char **argv)
 	}
 	input_file(&in, fd_move_up(fd));
 	close(fd);
+	sh.file = argv[1];
 	shell_run(&in);
+	sh.file = outer;
 	input_close(&in);
 	if (sh.flow == FLOW_RETURN)
 		sh.flow = FLOW_NONE;

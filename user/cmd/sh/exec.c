@@ -310,6 +310,7 @@ check_errexit(struct node *n)
 static void
 exec_one(struct node *n, bool last)
 {
+	sh.line = n->line;
 	switch (n->kind) {
 	case NODE_SIMPLE:
 		exec_simple(n, last);

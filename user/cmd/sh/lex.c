@@ -22,7 +22,11 @@ lex_error(struct parser *p, const char *format, ...)
 		vsnprintf(message, sizeof(message), format, args);
 		va_end(args);
 		sh.line = p->in->line;
-		shell_warn("line %d: syntax error: %s", sh.line, message);
+		if (sh.file)
+			shell_warn("syntax error: %s", message);
+		else
+			shell_warn("line %d: syntax error: %s", sh.line,
+				   message);
 	}
 	p->failed = true;
 }
@@ -218,6 +222,7 @@ lex_scan(struct parser *p)
 			lex_skip(p);
 	}
 	p->start = p->in->p;
+	p->line = p->in->line;
 	p->literal = NULL;
 	if (c == LEX_END) {
 		if (p->here)

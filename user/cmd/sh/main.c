@@ -16,13 +16,15 @@
 struct shell sh = {.name = "sh"};
 
 static void
-message(int line, const char *format, va_list args)
+message(const char *format, va_list args)
 {
+	const char *name = sh.file ? sh.file : sh.name;
 	char text[MESSAGE_BYTES];
 	size_t n;
 
-	n = line ? snprintf(text, sizeof(text), "sh: line %d: ", line)
-		 : snprintf(text, sizeof(text), "sh: ");
+	n = snprintf(text, sizeof(text), "%.*s: ", MESSAGE_BYTES / 2, name);
+	if (sh.file)
+		n += snprintf(text + n, sizeof(text) - n, "line %d: ", sh.line);
 	vsnprintf(text + n, sizeof(text) - n - 1, format, args);
 	n = strlen(text);
 	text[n++] = '\n';
@@ -35,7 +37,7 @@ shell_warn(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	message(0, format, args);
+	message(format, args);
 	va_end(args);
 }
 
@@ -45,7 +47,7 @@ shell_abort(int status, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	message(sh.script ? sh.line : 0, format, args);
+	message(format, args);
 	va_end(args);
 	sh.status = status;
 	sh.flow = FLOW_ABORT;
@@ -118,6 +120,8 @@ shell_eval(const char *text)
 	struct input in;
 
 	input_string(&in, text);
+	if (sh.file && sh.line > 0)
+		in.line = sh.line - 1; /* its lines go on from here */
 	shell_run(&in);
 	input_close(&in);
 }
@@ -151,8 +155,7 @@ run_script(struct input *in, const char *path)
 	}
 	input_file(in, fd_move_up(fd));
 	close(fd);
-	sh.name = path;
-	sh.script = true;
+	sh.name = sh.file = path;
 }
 
 struct options {
@@ -215,7 +218,7 @@ main(int argc, char **argv)
 		job_init();
 	} else {
 		input_file(&in, STDIN_FILENO);
-		sh.script = true;
+		sh.file = sh.name;
 	}
 	params_set(argv + i, argc - i);
 	if (sh.interactive)

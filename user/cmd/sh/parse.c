@@ -38,7 +38,7 @@ node_new(struct parser *p, enum node_kind kind, struct node *left)
 	struct node *n = arena_alloc(p->arena, sizeof(*n));
 
 	n->kind = kind;
-	n->line = p->in->line;
+	n->line = left ? left->line : p->line;
 	n->left = left;
 	return n;
 }
@@ -145,6 +145,8 @@ parse_function(struct parser *p, const char *name)
 	expect_token(p, T_RPAREN);
 	skip_newlines(p);
 	n->name = name;
+	if (sh.file)
+		n->file = arena_strndup(p->arena, sh.file, strlen(sh.file));
 	n->arena = p->arena;
 	n->left = parse_one(p);
 	if (n->left->kind < NODE_SUBSHELL || n->left->kind == NODE_FUNCTION)

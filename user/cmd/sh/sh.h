@@ -67,9 +67,10 @@ struct shell {
 	int loops;  /* running around this command, in this function */
 	int tested; /* > 0: set -e is off, a condition is being evaluated */
 	int calls;  /* of functions and ".", nested */
-	int line;   /* of the simple command that runs, from 1 */
+	int line;   /* of the command that runs, from 1 in its file */
+	/* That file, for errors; NULL: the command was typed, or is -c's. */
+	const char *file;
 	bool interactive;   /* there is a prompt to go back to */
-	bool script;        /* reads a file: errors say which line */
 	bool opt_errexit;   /* -e */
 	bool opt_noglob;    /* -f */
 	bool opt_nounset;   /* -u */
@@ -86,7 +87,8 @@ struct input;
 void shell_run(struct input *in);  /* all its commands, until a flow */
 void shell_eval(const char *text); /* run text here; sets sh.status */
 void shell_exit(int status) __attribute__((noreturn)); /* runs EXIT's trap */
-/* One line on stderr, which starts with sh: */
+/* One line on stderr. It starts with $0, or with the file and the line that
+ * the command was read from. */
 void shell_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same, and give up the whole command with a status. */
 void shell_abort(int status, const char *format, ...)
@@ -252,6 +254,7 @@ struct node {
 	struct redirect *redirects;
 	struct case_item *items;
 	const char *name;
+	const char *file;    /* FUNCTION: where it is defined, as sh.file */
 	const char *text;    /* as typed, for jobs; NULL unless interactive */
 	struct arena *arena; /* the tree is in; FUNCTION only */
 	bool params;         /* FOR: without "in", over "$@" */
@@ -269,6 +272,7 @@ struct parser {
 	const char *literal;   /* T_WORD of unquoted text only: that text */
 	int number;            /* T_IO_NUMBER */
 	const char *start;     /* of the token, in in's line */
+	int line;              /* that line's number */
 	int end_line;          /* of the token before: line, */
 	const char *end;       /* and where it ended there */
 	struct redirect *here; /* whose texts start on the next line */

@@ -1,0 +1,135 @@
+"""The options of scripts/run. Each word becomes a value, or an error that says
+what it should have been."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import re
+from pathlib import Path
+from typing import Callable, NoReturn, Optional
+
+from machine import HARTS_MAX, ICOUNT_MAX, memory_bytes
+
+Type = Callable[[str], object]
+
+
+class UsageError(Exception):
+    pass
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises UsageError where argparse would exit."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message.removeprefix("argument "))
+
+    def parse(self, words: list[str]) -> argparse.Namespace:
+        options, rest = self.parse_known_args(words)
+        if rest:
+            raise UsageError(self.unknown(rest))
+        return options
+
+    def unknown(self, words: list[str]) -> str:
+        """What to say of words that are no options."""
+        name = words[0].partition("=")[0]
+        if not name.startswith("-"):
+            return f"{' '.join(words)}: a command goes after a --"
+        near = difflib.get_close_matches(name, self._option_string_actions, 1, 0.75)
+        return f"{name}: no such option" + (f"; {near[0]}?" if near else "")
+
+
+def wrong(text: str, wanted: str) -> NoReturn:
+    raise argparse.ArgumentTypeError(f"{text} is not {wanted}")
+
+
+def number(low: int, high: int) -> Type:
+    def convert(text: str) -> int:
+        if not (text.isdecimal() and low <= int(text) <= high):
+            wrong(text, f"a number from {low} to {high}")
+        return int(text)
+
+    return convert
+
+
+def seconds(text: str) -> float:
+    if not re.fullmatch(r"\d+\.?\d*|\.\d+", text) or float(text) == 0:
+        wrong(text, "a number of seconds above 0")
+    return float(text)
+
+
+def memory(text: str) -> str:
+    if memory_bytes(text) == 0:
+        wrong(text, "an amount of memory such as 256M or 1G")
+    return text
+
+
+def cpu(text: str) -> str:
+    if not re.fullmatch(r"[\w.-]+=[^,=]+(,[\w.-]+=[^,=]+)*", text):
+        wrong(text, "NAME=VALUE,... such as sstc=off")
+    return text
+
+
+def folder(text: str) -> str:
+    if not os.path.exists(text):
+        raise argparse.ArgumentTypeError(f"{text}: there is no such folder")
+    if not os.path.isdir(text):
+        wrong(text, "a folder")
+    return text
+
+
+HARTS = number(1, HARTS_MAX)
+ICOUNT = number(0, ICOUNT_MAX)
+PORT = number(1, 65535)
+
+
+def parser() -> Parser:
+    p = Parser(
+        prog="run", allow_abbrev=False, usage="%(prog)s [OPTIONS] [-- COMMAND]"
+    )
+    p.add_argument("--harts", type=HARTS, default=4, metavar="N")
+    p.add_argument("--mem", type=memory, default="256M", metavar="SIZE",
+                   help="as QEMU's -m")
+    p.add_argument("--icount", type=ICOUNT, metavar="SHIFT",
+                   help="an instruction takes 2^SHIFT ns, every run is the same")
+    p.add_argument("--cpu", type=cpu, metavar="OPTIONS",
+                   help="as in QEMU's -cpu rv64,OPTIONS")
+    p.add_argument("--extra", type=folder, metavar="DIR",
+                   help="programs of your own")
+    p.add_argument("--share", type=folder, metavar="DIR",
+                   help="a folder that is the guest's /host")
+    p.add_argument("--kernel", type=Path, metavar="FILE", help="another kernel")
+    p.add_argument("--limit", type=seconds, metavar="S",
+                   help="virtual seconds after which the kernel stops")
+    p.add_argument("--timeout", type=seconds, metavar="S",
+                   help="seconds after which QEMU is stopped")
+    p.add_argument("--report", type=Path, metavar="FILE", help="how it ended, as JSON")
+    p.add_argument("--gdb", type=PORT, metavar="PORT",
+                   help="wait there for a debugger before the first instruction")
+    p.add_argument("-v", action="store_true", dest="verbose",
+                   help="show the build, the boot and QEMU's command line")
+    return p
+
+
+def parse(words: list[str]) -> tuple[argparse.Namespace, Optional[str]]:
+    """The options, and the command: all words after --, joined by spaces."""
+    command = None
+    if "--" in words:
+        at = words.index("--")
+        command = " ".join(words[at + 1 :])
+        words = words[:at]
+        if not command:
+            raise UsageError("no command after --")
+    return parser().parse(words), command
+
+
+def early_report(words: list[str]) -> Optional[Path]:
+    """The report's file, wanted even if the other options are wrong."""
+    finder = Parser(add_help=False, allow_abbrev=False)
+    finder.add_argument("--report", type=Path)
+    before = words[: words.index("--")] if "--" in words else words
+    try:
+        return finder.parse_known_args(before)[0].report
+    except UsageError:
+        return None

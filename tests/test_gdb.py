@@ -1,0 +1,91 @@
+"""`make gdb`: on a machine that waits, and where something is missing."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+
+import pytest
+
+import image
+
+pytestmark = pytest.mark.usefixtures("images")  # what is debugged is built
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def make_gdb(*words: str, typed: str = "") -> subprocess.CompletedProcess:
+    return subprocess.run(
+        ["make", "-C", str(image.ROOT), "gdb", *words],
+        input=typed, capture_output=True, text=True, timeout=120,
+    )
+
+
+def knows_riscv(gdb: str) -> bool:
+    words = [gdb, "-batch", "-nx", "-ex", "set architecture riscv:rv64"]
+    return subprocess.run(words, capture_output=True).returncode == 0
+
+
+def fitting_gdb() -> str:
+    for name in ("gdb-multiarch", "riscv64-unknown-elf-gdb", "gdb"):
+        if shutil.which(name) and knows_riscv(name):
+            return name
+    pytest.skip("no gdb for RISC-V")
+
+
+def test_without_gdb() -> None:
+    result = make_gdb("GDB=no-such-gdb")
+    assert "no no-such-gdb: install gdb-multiarch, or set GDB=" in result.stderr
+    assert result.returncode == 2
+
+
+def test_without_a_kernel() -> None:
+    result = make_gdb("GDB=sh", "BUILD=/nothing")
+    text = "no /nothing/kernel.elf to debug: first `make qemu-gdb' in another terminal"
+    assert text in result.stderr
+    assert result.returncode == 2
+
+
+def test_with_another_machines_gdb() -> None:
+    if not shutil.which("gdb") or knows_riscv("gdb"):
+        pytest.skip("no gdb for this machine only")
+    result = make_gdb("GDB=gdb")
+    hint = "this gdb is for other machines; install gdb-multiarch, or set GDB="
+    first, second = result.stderr.splitlines()
+    assert first == f'make gdb: Undefined item: "riscv:rv64": {hint}'
+    assert second.endswith("Error 126")
+
+
+def test_where_no_machine_waits() -> None:
+    """gdb ends: its prompt would be of no use."""
+    result = make_gdb(f"GDB={fitting_gdb()}", f"GDB_PORT={free_port()}")
+    first, second = result.stderr.splitlines()
+    assert first.startswith("make gdb: localhost:")
+    assert first.endswith(
+        "no machine waits there; first `make qemu-gdb' in another terminal,"
+        " with the same GDB_PORT="
+    )
+    assert second.endswith("Error 126")
+
+
+def test_a_session() -> None:
+    """README's, of the kernel and of a program."""
+    gdb, port = fitting_gdb(), free_port()
+    waiting = subprocess.Popen(
+        [str(image.ROOT / "scripts" / "run"), "--harts", "1", "--timeout", "110",
+         "--gdb", str(port), "--", "echo hello"], stdout=subprocess.PIPE,
+    )
+    typed = "break sample\ncontinue\nprint *s\ndelete\n"
+    typed += "program sh\nubreak main\ncontinue\nbacktrace\ndelete\ncontinue\n"
+    while True:  # until it waits, or has ended
+        result = make_gdb(f"GDB={gdb}", f"GDB_PORT={port}", typed=typed)
+        if "no machine waits" not in result.stderr or waiting.poll() is not None:
+            break
+    out, _ = waiting.communicate(timeout=120)
+    assert "mode = SAMPLE_" in result.stdout, result
+    assert "main (argc=3" in result.stdout, result
+    assert (out, waiting.returncode) == (b"hello\n", 0)

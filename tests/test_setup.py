@@ -1,0 +1,92 @@
+"""scripts/setup: what is missing, and for what."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import image
+from harness import elves, lesser
+
+SETUP = str(image.ROOT / "scripts" / "setup")
+GCC = "a RISC-V GCC (riscv64-unknown-elf-gcc)"
+QEMU = "QEMU 7.2 or newer (qemu-system-riscv64)"
+GOALS = ("build", "convert", "run", "test")
+
+
+def complaints(environment: dict[str, str], *goals: str) -> str:
+    """What `setup -c` says is missing; nothing if nothing is."""
+    result = subprocess.run(
+        [SETUP, "-c", *goals], env=environment, capture_output=True, text=True
+    )
+    if result.returncode == 0:
+        assert (result.stdout, result.stderr) == ("", "")
+        return ""
+    assert (result.returncode, result.stdout) == (126, "")
+    (line,) = result.stderr.splitlines()
+    begin, end = "setup: missing: ", " (scripts/setup installs it)"
+    assert line.startswith(begin) and line.endswith(end), line
+    return line[len(begin) : -len(end)]
+
+
+@pytest.mark.parametrize("lacking, missing, needing", [
+    (["cc"], "a C compiler for this machine (cc), its headers", "test"),
+    (["qemu-system-riscv64"], QEMU, "run test"),
+    (["make"], "GNU make", "build run test"),
+    (["mandoc"], "mandoc", "build run test"),
+    ([p + "gcc" for p in elves.PREFIXES], GCC, "build run test"),
+])
+def test_each_goal_needs_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    lacking: list[str], missing: str, needing: str,
+) -> None:
+    for name in ("QEMU", "CROSS", "PICOLIBC"):
+        monkeypatch.delenv(name, raising=False)
+    environment = lesser.without(tmp_path, *lacking)
+    said = {goal: complaints(environment, goal) for goal in GOALS}
+    assert said == {g: missing if g in needing.split() else "" for g in GOALS}
+
+
+def test_modules_of_python_are_for_tests(tmp_path: Path) -> None:
+    environment = lesser.without(tmp_path, modules=False)
+    assert complaints(environment, "build", "run", "convert") == ""
+    wanted = ", ".join(f"Python's {name}" for name in ("pytest", "pexpect", "elftools"))
+    assert complaints(environment, "test") == complaints(environment) == wanted
+
+
+def test_each_thing_once(tmp_path: Path) -> None:
+    environment = lesser.without(tmp_path, "make", "cc")
+    said = complaints(environment, *GOALS)
+    assert said == "GNU make, a C compiler for this machine (cc), its headers"
+
+
+@pytest.mark.parametrize("name, value, lacks", [
+    ("CROSS", "nothing-", "nothing-gcc"), ("QEMU", "/nothing", "/nothing"),
+])
+def test_variables_name_what_must_be_there(name: str, value: str, lacks: str) -> None:
+    result = subprocess.run(
+        ["env", f"{name}={value}", SETUP, "-c"], capture_output=True, text=True
+    )
+    said = f"setup: {name}={value} in the environment: there is no {lacks}\n"
+    assert (result.returncode, result.stderr) == (126, said)
+
+
+def test_where_nothing_can_be_installed(tmp_path: Path) -> None:
+    """It says what is to be installed, and how Debian calls it."""
+    result = subprocess.run(
+        [SETUP, "build"], env=lesser.without(tmp_path, "make", "mandoc", "apt-get"),
+        stdin=subprocess.DEVNULL, capture_output=True, text=True,
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (
+        126, "", "setup: missing: GNU make, mandoc. Install that first"
+        " (Debian's names: make mandoc), or use the Dockerfile.\n",
+    )
+
+
+@pytest.mark.parametrize("words", [["-x"], ["-c", "all"], ["everything"], [""]])
+def test_usage(words: list[str]) -> None:
+    result = subprocess.run([SETUP, *words], capture_output=True, text=True)
+    usage = "setup: usage: setup [-c | -y] [build | run | convert | test]...\n"
+    assert (result.returncode, result.stderr) == (126, usage)
