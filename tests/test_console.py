@@ -416,6 +416,107 @@ def test_read_to_a_bad_address(images: Images, machine: Machine) -> None:
     console.close()
 
 
+# --- Typing ahead, pasting ---------------------------------------------------
+
+
+def some_text(size: int) -> str:
+    """Lines of many lengths, with all that an editor might take amiss."""
+    words = ["a\tb", "$HOME", "`x`", "\\", "\"'", "\u00e4\u20ac\u4e2d", "!#;", "end "]
+    lines, length = [], 0
+    while length < size:
+        n = len(lines)
+        lines.append(" ".join(words[(n * n + i) % 8] for i in range(n % 24)) + f"{n}")
+        length += len(lines[-1].encode()) + 1
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.machines("1", "4", "free-1", "free")
+@pytest.mark.parametrize("size", [10_000, 100_000])
+def test_paste(console: Console, size: int) -> None:
+    """A here-document arrives as it was typed, and so do the commands."""
+    text = some_text(size)
+    keys = f"cat >/tmp/f <<'END'\n{text}END\nwc -c </tmp/f; echo all''there\n"
+    with console.pasting(keys.replace("\n", "\r")):
+        console.expect(r"\nallthere\s")
+        console.wait()
+    assert console.run("cat /tmp/f") + "\n" == text
+
+
+@pytest.mark.machines("4", "free")
+def test_paste_into_a_program(console: Console) -> None:
+    """Lines for a program that was started by the same paste; and ^D ends."""
+    text = some_text(20_000)
+    keys = f"cat >/tmp/f\n{text}" + control("D") + "echo all''there\n"
+    with console.pasting(keys.replace("\n", "\r")):
+        console.expect(r"\nallthere\s")
+        console.wait()
+    assert console.run("cat /tmp/f") + "\n" == text
+
+
+@pytest.mark.machines("4", "free")
+def test_paste_that_nobody_reads(images: Images, machine: Machine) -> None:
+    """What the terminal has no room for waits in the port, and outside."""
+    text = "".join(f"{i:05} " for i in range(40_000))
+    total = 0
+    for c in text:
+        total = (total * 31 + ord(c)) & 0xFFFFFFFF
+    console = Console(machine, extra=PROGRAMS)
+    console.send("full 131072\r")
+    console.expect("ready")
+    with console.pasting(text + "X"):
+        console.expect("full: 131072")
+        assert console.wait().splitlines()[-1] == f"{len(text)}, {total:08x}"
+    console.close()
+
+
+def test_a_line_longer_than_the_terminal_holds(console: Console) -> None:
+    """Then it comes in pieces, and whole."""
+    text = "".join(f"{i:05} " for i in range(40_000))
+    start_cat(console)
+    console.control("c")
+    console.wait()
+    console.send("echo rea''dy; wc -c\r")
+    console.expect(r"\nready\s")
+    with console.pasting(text + control("DD")):
+        assert console.wait().splitlines()[-1].strip() == str(len(text))
+
+
+def test_typed_ahead_of_a_command(console: Console) -> None:
+    """Lines are edited by the mode in which they are read."""
+    console.send("cat; echo d''one\rnoX" + BACKSPACE + control("U"))
+    console.send("abX" + BACKSPACE + "c\r" + control("D"))
+    console.expect(r"\nabc\s+abc\s+done\s")
+    console.wait()
+
+
+def test_typed_ahead_of_the_prompt(console: Console) -> None:
+    """Here it is echoed, and there edited once more."""
+    console.send("sh -c 'read a; echo \"<$a>\"; read a; echo \"<$a>\"'\r")
+    console.send("one\rtwo\recho thXr" + LEFT + BACKSPACE + RIGHT + "ee\r")
+    console.expect(r"<one>[^<]*<two>")
+    console.expect(r"\nthree\s")
+    console.wait()
+
+
+def test_interrupt_typed_ahead(console: Console) -> None:
+    """It ends what was typed before it, however soon it comes."""
+    console.send("sleep 100000; echo n''o\r" + control("C") + "echo th''is\r")
+    assert "\nno" not in console.expect(r"\nthis\s")
+    console.wait()
+
+
+@pytest.mark.parametrize("text", ["\u00e4", "\u4e2d", "e\u0301", "\U0001f600"])
+def test_kernel_erases_characters(console: Console, text: str) -> None:
+    """By their columns: two for what is wide, a mark with what it is on."""
+    start_cat(console)
+    console.send("a" + text + BACKSPACE + "b\r")
+    shown = console.expect(r"\nab\s")
+    width = 2 if text in "\u4e2d\U0001f600" else 1
+    assert shown.endswith("a" + text + "\b \b" * width + "b")
+    console.control("d")
+    console.wait()
+
+
 def test_remove_asks(console: Console) -> None:
     console.send("touch /tmp/f; rm -i /tmp/f\r")
     console.expect(r"remove /tmp/f\? $")

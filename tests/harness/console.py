@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Optional
+import threading
+from contextlib import contextmanager
+from typing import Iterator, Optional
 
 import pexpect
 
@@ -43,6 +45,19 @@ class Console:
 
     def send(self, keys: str) -> None:
         self.tty.send(keys)
+
+    @contextmanager
+    def pasting(self, text: str) -> Iterator[None]:
+        """Send a long text, as the guest takes it, while the block reads."""
+        sender = threading.Thread(target=self._send_all, args=(text.encode(),))
+        sender.start()
+        yield
+        sender.join(DEADLINE)
+        assert not sender.is_alive(), "not all was taken"
+
+    def _send_all(self, data: bytes) -> None:
+        while data:
+            data = data[self.tty.send(data) :]
 
     def control(self, letter: str) -> None:
         self.tty.sendcontrol(letter)
