@@ -7,6 +7,7 @@ what was typed doesn't, and to be over at the next prompt.
 
 from __future__ import annotations
 
+import dataclasses
 import fcntl
 import re
 import sys
@@ -20,6 +21,7 @@ import pytest
 
 from harness.console import DEADLINE, Console
 from harness.guest import Images
+from harness.screen import Screen
 from machine import Machine
 
 PROGRAMS = Path(__file__).parent / "console"
@@ -175,11 +177,183 @@ def test_history(console: Console) -> None:
 
 
 def test_long_line(console: Console) -> None:
-    """It scrolls sideways, and can be edited where it isn't seen."""
+    """It takes several rows, and can be edited in each."""
     text = "".join(f"{i:03}" for i in range(150))
-    assert console.run("echo " + text) == text
-    assert console.run("cho " + text + HOME + "e") == text
-    assert console.run("echo " + text + LEFT * 300 + "X") == text[:150] + "X" + text[150:]
+    assert console.run("echo " + text).splitlines()[-1] == text
+    assert console.run("cho " + text + HOME + "e").splitlines()[-1] == text
+    changed = text[:150] + "X" + text[150:]
+    keys = "echo " + text + LEFT * 300 + "X"
+    assert console.run(keys).splitlines()[-1] == changed
+
+
+def seen(console: Console, keys: str, size: tuple[int, int]) -> Screen:
+    """What an empty screen of that size shows after the keys."""
+    console.send(control("L"))
+    console.expect(r"\x1b\[2J")
+    console.send(keys)
+    screen = Screen(*size)
+    # The next question for the size comes when all before it was shown.
+    console.send(control("L"))
+    screen.feed(console.watch(r"\x1b\[999"))
+    console.expect(r"\x1b\[2J")
+    console.control("c")
+    console.wait()
+    return screen
+
+
+SMALL = (10, 40)
+LINE = "echo " + "".join(f"{i:03}" for i in range(35))  # 3 rows less 3
+SHOWN = ["tally$ echo " + LINE[5:33], LINE[33:73], LINE[73:]]
+FULL = LINE + "1234567"[:3]
+
+PICTURES = [
+    (LINE, SHOWN, (2, 37)),
+    (FULL, SHOWN[:2] + [FULL[73:]], (3, 0)),  # a row that is full
+    (FULL + "x", SHOWN[:2] + [FULL[73:], "x"], (3, 1)),
+    (FULL + "x" + BACKSPACE, SHOWN[:2] + [FULL[73:]], (3, 0)),
+    (LINE + HOME, SHOWN, (0, 7)),
+    (LINE + HOME + END, SHOWN, (2, 37)),
+    (LINE + LEFT * 38, SHOWN, (1, 39)),
+    (LINE + LEFT * 38 + RIGHT, SHOWN, (2, 0)),
+    (LINE + HOME + control("K") + "a", ["tally$ a"], (0, 8)),
+    (LINE + UP + DOWN, SHOWN, (2, 37)),
+    ("\t\tif", ["tally$          if"], (0, 18)),
+    # A wide character isn't split; a mark belongs to what it is on.
+    ("a" * 32 + "\u4e2d\u6587", ["tally$ " + "a" * 32, "\u4e2d\u6587"], (1, 4)),
+    ("a\u4e2db" + LEFT * 2 + "c", ["tally$ ac\u4e2db"], (0, 9)),
+    ("a\u4e2db" + LEFT + BACKSPACE, ["tally$ ab"], (0, 8)),
+    ("xe\u0301\u0308y" + LEFT * 2 + DELETE, ["tally$ xy"], (0, 8)),
+    ("xe\u0301y" + LEFT + BACKSPACE, ["tally$ xy"], (0, 8)),
+    ("\U0001f600\u20acz" + LEFT * 3 + "\u00e4", ["tally$ \u00e4\U0001f600\u20acz"], (0, 8)),
+]
+
+
+@pytest.fixture(scope="module")
+def small(images: Images, machine: Machine) -> Iterator[Console]:
+    """A shell on a small terminal, with something in its history."""
+    shared = Console(machine, size=SMALL)
+    shared.run("true")
+    yield shared
+    shared.close()
+
+
+@pytest.mark.parametrize(
+    "keys, rows, cursor", PICTURES, ids=[repr(p[0]) for p in PICTURES]
+)
+def test_picture(
+    small: Console, keys: str, rows: list[str], cursor: tuple[int, int]
+) -> None:
+    screen = seen(small, keys, SMALL)
+    assert screen.text() == rows
+    assert screen.cursor == cursor
+
+
+def test_picture_of_a_line_larger_than_the_screen(small: Console) -> None:
+    """Rows around the cursor are shown."""
+    text = "".join(f"{i:03}" for i in range(160))
+    rows = ["tally$ " + text[:33]]
+    rows += [text[i : i + 40] for i in range(33, len(text), 40)]
+    assert seen(small, text, SMALL).text() == rows[-10:]
+    screen = seen(small, text + HOME, SMALL)
+    assert screen.text() == rows[:10]
+    assert screen.cursor == (0, 7)
+    assert seen(small, text + HOME + RIGHT * 420, SMALL).text() == rows[1:11]
+
+
+# --- The terminal's size -----------------------------------------------------
+
+
+def test_size(small: Console) -> None:
+    """It is that of the terminal in which the machine was started."""
+    small.send("seq 60 | more\r")
+    page = small.expect("--More--")
+    small.send("q")
+    small.expect(NO_MORE)
+    assert page.split()[-2] == "9"
+    small.run("mkdir -p /tmp/names; cd /tmp/names; touch $(seq 1000 1029)")
+    widths = [len(row) for row in small.run("ls").splitlines()]
+    assert 20 < max(widths) <= 40
+    small.run("cd /")
+
+
+def test_size_is_asked_for(console: Console) -> None:
+    """^L asks the terminal, whose answer is no key, and may be late."""
+    console.control("l")
+    console.expect(r"\x1b\[999;999H\x1b\[6n")
+    console.send("seq 60 | " + ESCAPE + "[13;50R" + "more\r")
+    page = console.expect("--More--")
+    assert page.split()[-2] == "12"
+    console.send("q")
+    console.expect(NO_MORE)
+    # Unasked, it means nothing.
+    console.send(ESCAPE + "[20;50R" + "seq 60 | more\r")
+    assert console.expect("--More--").split()[-2] == "12"
+    console.send("q")
+    console.expect(NO_MORE)
+
+
+# --- History -----------------------------------------------------------------
+
+R = control("R")
+
+SEARCHES = [
+    (R + "alph", "alpha beta"),
+    (R + "a" + R, "alpha beta"),  # the older one
+    (R + "gamma" + BACKSPACE * 5 + "alpha", "alpha beta"),
+    (R + "gam" + END + " x", "gamma a x"),  # a key that moves takes it
+    ("cho no" + HOME + "e" + R + "gam" + control("G"), "no"),
+    ("echo no" + R + "gam" + control("C"), "no"),
+    (R + "gammb" + BACKSPACE * 2 + "m", "gamma a"),  # back from a miss
+]
+
+
+@pytest.fixture(scope="module")
+def remembering(images: Images, machine: Machine) -> Iterator[Console]:
+    shared = Console(machine)
+    for word in ("one", "alpha beta", "gamma a"):
+        shared.run(f"echo {word}")
+    yield shared
+    shared.close()
+
+
+@pytest.mark.parametrize("keys, output", SEARCHES, ids=[repr(e[0]) for e in SEARCHES])
+def test_search(remembering: Console, keys: str, output: str) -> None:
+    assert remembering.run(keys) == output
+    # What was run is the last line now: put the others behind it again.
+    for word in ("alpha beta", "gamma a"):
+        remembering.run(f"echo {word}")
+
+
+def test_search_shows_what_it_finds(console: Console) -> None:
+    console.run("echo alpha")
+    console.send(R + "lph")
+    console.expect(r"\(search 'lph'\): echo alpha")
+    console.send("x")
+    console.expect(r"\(no 'lphx'\): echo alpha")
+    console.control("g")
+    assert console.run("echo $?") == "0"
+
+
+def test_history_lasts(images: Images, machine: Machine, tmp_path: Path) -> None:
+    """In the shared folder, to the next boot; HISTFILE names another place."""
+    machine = dataclasses.replace(machine, share=str(tmp_path))
+    console = Console(machine)
+    assert console.run("echo one") == "one"
+    console.send("cat <<END\r")
+    console.expect(r"> $")
+    console.run("a text's line\rEND")
+    assert console.poweroff() == 0
+    file = tmp_path / ".tally_history"
+    assert file.read_text() == "echo one\ncat <<END\npoweroff\n"
+    file.write_text("echo old\n" + "".join(f"echo {i}\n" for i in range(1200)))
+    console = Console(machine)
+    assert console.run(UP) == "1199"
+    kept = file.read_text().splitlines()
+    assert kept == [f"echo {i}" for i in range(700, 1200)]
+    console.run("HISTFILE=/tmp/other")
+    console.run("true")
+    assert console.run("cat /tmp/other") == "true\ncat /tmp/other"
+    console.close()
 
 
 def test_clear_screen(console: Console) -> None:

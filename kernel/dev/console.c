@@ -30,7 +30,7 @@ enum { CONSOLE, HOSTOUT, HOSTERR };
 
 /* Guards what follows, and line. The uart's lock comes after it. */
 static struct spinlock console_lock = SPINLOCK5("console");
-static struct winsize window = {.ws_row = 24, .ws_col = 80};
+static struct winsize window;
 static struct waitq readers = WAITQ_INIT(readers); /* wait for input */
 static struct waitq writers = WAITQ_INIT(writers); /* for room to write */
 
@@ -359,6 +359,14 @@ console_poll(struct vnode *v, struct file *)
 	return ready;
 }
 
+/* scripts/run says how large the terminal is that it was called from. */
+static void
+console_init(void)
+{
+	window.ws_row = bootarg_number("rows", 24);
+	window.ws_col = bootarg_number("columns", 80);
+}
+
 static const struct devfile files[] = {
     {.name = "console", .id = CONSOLE, .mode = 0666},
     {.name = "tty", .id = CONSOLE, .mode = 0666},
@@ -370,6 +378,7 @@ static const struct devfile files[] = {
 const struct device console_device = {
     .files = files,
     .stream = true,
+    .init = console_init,
     .ops.read = console_read,
     .ops.write = console_write,
     .ops.ioctl = console_ioctl,

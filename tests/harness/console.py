@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 import threading
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Iterator, Optional
 
 import pexpect
@@ -19,7 +19,12 @@ DEADLINE = 60.0  # seconds to wait for anything
 class Console:
     """Start with the first prompt. Nothing is typed before one is seen."""
 
-    def __init__(self, machine: Machine, extra: Optional[Path] = None) -> None:
+    def __init__(
+        self,
+        machine: Machine,
+        extra: Optional[Path] = None,
+        size: tuple[int, int] = (24, 80),
+    ) -> None:
         options = ["--harts", str(machine.harts), "--mem", machine.mem]
         if machine.icount is not None:
             options += ["--icount", str(machine.icount)]
@@ -27,8 +32,13 @@ class Console:
             options += ["--cpu", machine.cpu]
         if extra is not None:
             options += ["--extra", str(extra)]
+        if machine.share is not None:
+            options += ["--share", machine.share]
         self.tty = pexpect.spawn(
-            str(image.ROOT / "scripts" / "run"), options, timeout=DEADLINE
+            str(image.ROOT / "scripts" / "run"),
+            options,
+            timeout=DEADLINE,
+            dimensions=size,
         )
         self.boot = self.wait()
         assert self.boot.count("OpenSBI v") == 1, self.boot
@@ -42,6 +52,11 @@ class Console:
         """Wait for something else; what was shown before it."""
         self.tty.expect(pattern)
         return _text(self.tty.before)
+
+    def watch(self, pattern: str) -> str:
+        """The same, with its returns: for a screen."""
+        self.tty.expect(pattern)
+        return self.tty.before.decode(errors="replace")
 
     def send(self, keys: str) -> None:
         self.tty.send(keys)

@@ -124,7 +124,7 @@ terminal_line(struct input *in)
 		out_error(prompt, strlen(prompt));
 		ok = file_line(in);
 	} else {
-		enum edited e = edit_line(prompt, &in->text);
+		enum edited e = edit_line(prompt, in->plain, &in->text);
 
 		in->interrupted = e == EDIT_INTERRUPTED;
 		ok = e == EDIT_LINE;

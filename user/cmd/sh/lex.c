@@ -122,9 +122,13 @@ lex_here(struct parser *p, struct redirect *r)
 	size_t n, len = strlen(r->delimiter);
 	bool joined = false; /* the line before ended in a backslash */
 	const char *s;
+	int c;
 
 	for (;;) {
-		if (lex_peek_raw(p) == LEX_END) {
+		p->in->plain = true;
+		c = lex_peek_raw(p);
+		p->in->plain = false;
+		if (c == LEX_END) {
 			lex_error(p, "here-document without a line '%s'",
 				  r->delimiter);
 			break;

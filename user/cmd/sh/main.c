@@ -99,6 +99,7 @@ shell_run(struct input *in)
 		struct arena *a = arena_new();
 
 		parsed = parse_command(in, a, &n);
+		edit_done();
 		if (parsed == PARSED) {
 			exec_node(n, in->last && input_ends(in));
 			ran = true;
@@ -210,6 +211,7 @@ main(int argc, char **argv)
 	} else if (o.interactive ||
 		   (isatty(STDIN_FILENO) && isatty(STDERR_FILENO))) {
 		input_terminal(&in);
+		history_start();
 		sh.interactive = true;
 		trap_interactive();
 		job_init();

@@ -12,7 +12,7 @@
  *	var.c    variables, and their local values in functions
  *	trap.c   signals
  *	builtin.c, control.c, echo.c, jobcmd.c, test.c  the shell's commands
- *	edit.c, complete.c    a line typed at the terminal
+ *	edit.c, screen.c, history.c, complete.c  a line typed at the terminal
  *	main.c   options, the loops over commands, errors
  *	mem.c    arenas, strings that grow, output
  *
@@ -140,6 +140,7 @@ struct input {
 	const char *p;    /* what follows; at its NUL, input_line for more */
 	int line;         /* of the line that p is in */
 	bool continued;   /* a command has begun: prompt with PS2 */
+	bool plain;       /* the next line is a here-document's */
 	bool interrupted; /* Ctrl-C at the prompt */
 	bool last;        /* when it has ended, so has the shell */
 	bool at_eof;
@@ -452,10 +453,13 @@ void params_free(void);
 int builtin_echo(int argc, char **argv); /* echo.c */
 int builtin_test(int argc, char **argv); /* test.c */
 
-/* --------------------------------------------- edit.c, complete.c */
+/* ---------------------------------- edit.c, history.c, complete.c */
 
 enum edited { EDIT_LINE, EDIT_EOF, EDIT_INTERRUPTED };
-enum edited edit_line(const char *prompt, struct buf *line);
+/* plain: a line of a text, not of a command. */
+enum edited edit_line(const char *prompt, bool plain, struct buf *line);
+void edit_done(void);     /* a command runs next: the terminal is as it was */
+void history_start(void); /* what earlier shells left */
 int builtin_history(int argc, char **argv);
 
 /* Every way to go on with the word that ends at text + pos, which starts
