@@ -115,14 +115,6 @@ drain(void)
 	return err;
 }
 
-/* What no longer fits stays in the port, which is told not to interrupt for it
- * until some has been read. The lock is held. */
-static void
-listen(void)
-{
-	uart_listen(!line_full());
-}
-
 void
 console_readable(void)
 {
@@ -131,12 +123,22 @@ console_readable(void)
 
 	spin_lock(&console_lock);
 	waiting = line_waiting();
-	for (int i = 0; i < UART_FIFO && !line_full() && uart_get(&c); i++)
+	for (int i = 0; i < UART_FIFO && line_room() && uart_get(&c); i++)
 		line_input(c);
 	if (line_waiting() != waiting)
 		wake_all(&readers);
-	listen();
+	if (line_room() == 0)
+		uart_listen(false);
 	spin_unlock(&console_lock);
+}
+
+/* Some of what was typed is gone from the line. It pays to listen to the port
+ * again when there is much room. The lock is held. */
+static void
+make_room(void)
+{
+	if (line_room() >= LINE_RING / 2)
+		uart_listen(true);
 }
 
 /* How many bytes a read of at most `want` waits for, by the terminal's mode. */
@@ -216,7 +218,7 @@ console_read(struct vnode *, struct file *f, struct uio *u)
 		 (line.read != from || line_flag(ICANON) != canonical));
 	if (err == 0)
 		line_take(taken);
-	listen();
+	make_room();
 	spin_unlock(&console_lock);
 	return err ? err : (ssize_t)n;
 }
@@ -247,7 +249,7 @@ set_termios(unsigned int cmd, uintptr_t arg)
 		if (cmd == TCSETSF)
 			line_flush();
 		change_termios(&t);
-		listen();
+		make_room();
 	}
 	spin_unlock(&console_lock);
 	return err;

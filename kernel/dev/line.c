@@ -1,7 +1,7 @@
 /*
- * The line discipline. What is typed goes into one ring, and is looked at by
- * the mode in which it is read, as if it were typed then: whoever types ahead
- * need not know when a shell's editor lets go of the terminal.
+ * The line discipline. What is typed goes into one ring. What comes in raw
+ * mode and is read in canonical mode is taken as if it were typed then: whoever
+ * types ahead need not know when a shell's editor lets go of the terminal.
  *
  *	read .. ready   lines to be read (canonical mode only)
  *	ready .. typed  the line being typed, which can still be changed
@@ -74,10 +74,10 @@ place(size_t i)
 	return &line.ring[i % LINE_RING];
 }
 
-bool
-line_full(void)
+size_t
+line_room(void)
 {
-	return line.end - line.read == LINE_RING;
+	return LINE_RING - (line.end - line.read);
 }
 
 /* Forget what was typed up to a place in or before the last part. */

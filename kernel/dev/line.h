@@ -35,7 +35,7 @@ line_flag(tcflag_t flag)
 /* A character was typed: edit the line, echo, send a signal. There must be
  * room. Wake those who wait to read if line_waiting has changed. */
 void line_input(char c);
-bool line_full(void);
+size_t line_room(void);
 /* Another process group is in the foreground. */
 void line_foreground(pid_t pgrp);
 void line_flush(void);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from contextlib import contextmanager
 from pathlib import Path
@@ -72,7 +73,7 @@ class Console:
 
     def _send_all(self, data: bytes) -> None:
         while data:
-            data = data[self.tty.send(data) :]
+            data = data[os.write(self.tty.child_fd, data) :]
 
     def control(self, letter: str) -> None:
         self.tty.sendcontrol(letter)
