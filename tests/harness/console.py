@@ -44,14 +44,14 @@ class Console:
         self.boot = self.wait()
         assert self.boot.count("OpenSBI v") == 1, self.boot
 
-    def wait(self) -> str:
+    def wait(self, deadline: float = DEADLINE) -> str:
         """Wait for a prompt; what was shown before it, without returns."""
-        self.tty.expect(PROMPT)
+        self.tty.expect(PROMPT, deadline)
         return _text(self.tty.before)
 
-    def expect(self, pattern: str) -> str:
+    def expect(self, pattern: str, deadline: float = DEADLINE) -> str:
         """Wait for something else; what was shown before it."""
-        self.tty.expect(pattern)
+        self.tty.expect(pattern, deadline)
         return _text(self.tty.before)
 
     def watch(self, pattern: str) -> str:

@@ -133,6 +133,8 @@ terminal_line(struct input *in)
 	return ok;
 }
 
+unsigned long input_lines;
+
 bool
 input_line(struct input *in)
 {
@@ -156,6 +158,9 @@ input_line(struct input *in)
 	in->at_eof = !ok;
 	in->p = ok ? in->text.s : "";
 	in->line += ok;
+	input_lines++;
+	if (ok && sh.opt_verbose)
+		out_error(in->text.s, in->text.len);
 	return ok;
 }
 

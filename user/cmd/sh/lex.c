@@ -158,6 +158,7 @@ static enum token
 lex_newline(struct parser *p)
 {
 	lex_skip(p);
+	p->blank_after = 0;
 	while (p->here && !p->failed) {
 		struct redirect *r = p->here;
 
@@ -263,6 +264,7 @@ void
 lex_take(struct parser *p)
 {
 	p->have = false;
-	p->end = p->in->p;
+	if (p->in->kind == INPUT_TERMINAL)
+		p->behind = strlen(p->in->p);
 	p->end_line = p->in->line;
 }

@@ -11,7 +11,9 @@
  *	arith.c  $(( ))
  *	var.c    variables, and their local values in functions
  *	trap.c   signals
- *	builtin.c, control.c, echo.c, jobcmd.c, test.c  the shell's commands
+ *	options.c, alias.c
+ *	builtin.c, control.c, echo.c, getopts.c, jobcmd.c, limits.c, test.c
+ *	         the shell's commands
  *	edit.c, screen.c, history.c, complete.c  a line typed at the terminal
  *	main.c   options, the loops over commands, errors
  *	mem.c    arenas, strings that grow, output
@@ -68,12 +70,11 @@ struct shell {
 	int tested; /* > 0: set -e is off, a condition is being evaluated */
 	int calls;  /* of functions and ".", nested */
 	int line;   /* of the simple command that runs, from 1 */
-	bool interactive;   /* there is a prompt to go back to */
-	bool script;        /* reads a file: errors say which line */
-	bool opt_errexit;   /* -e */
-	bool opt_noglob;    /* -f */
-	bool opt_nounset;   /* -u */
-	bool opt_xtrace;    /* -x */
+	bool interactive; /* there is a prompt to go back to */
+	bool script;      /* reads a file: errors say which line */
+	/* options.c has their letters and names */
+	bool opt_allexport, opt_errexit, opt_noclobber, opt_noexec, opt_noglob;
+	bool opt_nounset, opt_pipefail, opt_verbose, opt_xtrace;
 	pid_t pid;          /* $$ */
 	pid_t last_started; /* $!, 0: none */
 	const char *name;   /* $0 */
@@ -91,8 +92,15 @@ void shell_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same, and give up the whole command with a status. */
 void shell_abort(int status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-bool shell_is_option(const char *s);     /* -x or +x */
-bool shell_option(char letter, bool on); /* false: there is no such option */
+
+/* -------------------------------------------------------- options.c */
+
+bool shell_is_option(const char *s); /* -x or +x */
+/* false: there is no such option */
+bool shell_option(char letter, bool on);
+bool shell_option_named(const char *name, bool on);
+const char *shell_letters(void); /* $- */
+int builtin_set(int argc, char **argv);
 
 /* ------------------------------------------------------------- mem.c */
 
@@ -157,6 +165,7 @@ void input_string(struct input *in, const char *text);
 void input_file(struct input *in, int fd); /* takes over fd, unless 0 */
 void input_terminal(struct input *in);     /* descriptor 0, with prompts */
 void input_close(struct input *in);
+extern unsigned long input_lines;  /* how many were read, of all inputs */
 bool input_line(struct input *in); /* go on to the next line; false: none */
 bool input_ends(struct input *in); /* only blanks are left of a string */
 
@@ -270,8 +279,9 @@ struct parser {
 	const char *literal;   /* T_WORD of unquoted text only: that text */
 	int number;            /* T_IO_NUMBER */
 	const char *start;     /* of the token, in in's line */
+	size_t blank_after;    /* an alias ended in a blank: see alias.c */
 	int end_line;          /* of the token before: line, */
-	const char *end;       /* and where it ended there */
+	size_t behind;         /* and what followed there, for jobs */
 	struct redirect *here; /* whose texts start on the next line */
 };
 
@@ -298,6 +308,14 @@ bool is_name(const char *s, size_t n);
 struct part *word_lex(struct parser *p); /* the word that starts here */
 /* Parts of a text whose quotes are plain: a here-document, a prompt. */
 struct part *word_text(struct parser *outer, const char *text);
+
+/* alias.c: put an alias's text in the place of the next token, if it is one;
+ * and if that token follows one whose text ends in a blank. */
+bool alias_expand(struct parser *p);
+bool alias_next(struct parser *p);
+const char *alias_get(const char *name); /* NULL: there is none */
+int builtin_alias(int argc, char **argv);
+int builtin_unalias(int argc, char **argv);
 
 struct node *parse_list(struct parser *p); /* to what can't be in one */
 enum parsed { PARSED, PARSED_NOTHING, PARSED_ERROR, PARSED_EOF };
@@ -401,7 +419,8 @@ pid_t job_fork(struct job *j, enum fork_mode mode);
 int job_wait(struct job *j);        /* to its end or stop; the status */
 void job_background(struct job *j); /* let it be */
 void job_report(void);              /* what has changed, before a prompt */
-void job_leave(void); /* the shell exits: give the terminal back */
+bool job_may_leave(void); /* false: some are stopped, which it says once */
+void job_leave(void);     /* the shell exits: give the terminal back */
 int builtin_bg(int argc, char **argv);
 int builtin_jobs(int argc, char **argv);
 int builtin_fg(int argc, char **argv);
@@ -443,15 +462,17 @@ int builtin_eval(int argc, char **argv);
 int builtin_exec(int argc, char **argv);
 int builtin_exit(int argc, char **argv);
 int builtin_return(int argc, char **argv);
-int builtin_set(int argc, char **argv);
 int builtin_shift(int argc, char **argv);
 int builtin_command(int argc, char **argv);
 int builtin_type(int argc, char **argv);
 void params_set(char **v, int n); /* copies */
 void params_free(void);
 
-int builtin_echo(int argc, char **argv); /* echo.c */
-int builtin_test(int argc, char **argv); /* test.c */
+int builtin_echo(int argc, char **argv);    /* echo.c */
+int builtin_test(int argc, char **argv);    /* test.c */
+int builtin_getopts(int argc, char **argv); /* getopts.c */
+int builtin_ulimit(int argc, char **argv);  /* limits.c */
+int builtin_times(int argc, char **argv);
 
 /* ---------------------------------- edit.c, history.c, complete.c */
 
