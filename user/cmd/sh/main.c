@@ -73,10 +73,9 @@ shell_run(struct input *in)
 
 		parsed = parse_command(in, a, &n);
 		edit_done();
-		if (parsed == PARSED && sh.opt_noexec && !sh.interactive) {
-			continue;
-		} else if (parsed == PARSED) {
-			exec_node(n, in->last && input_ends(in));
+		if (parsed == PARSED) {
+			if (!sh.opt_noexec || sh.interactive)
+				exec_node(n, in->last && input_ends(in));
 			ran = true;
 		} else if (parsed == PARSED_ERROR) {
 			sh.status = STATUS_USAGE;
