@@ -173,10 +173,12 @@ $(BUILD)/lib/%.o: lib/% Makefile
 # --- User programs -----------------------------------------------------------
 
 # A program is one file of user/cmd, or one folder; all commands share
-# user/cmdlib. The user library has memcpy and its kin from lib, as the kernel.
+# user/cmdlib. The user library has memcpy and its kin from lib, as the kernel,
+# commands have UTF-8 from there.
 lib_obj := $(patsubst %,$(BUILD)/%.o,$(wildcard user/lib/*.[cS])) \
 	$(BUILD)/user/shared/string.S.o
-cmdlib_obj := $(patsubst %,$(BUILD)/%.o,$(wildcard user/cmdlib/*.c))
+cmdlib_obj := $(patsubst %,$(BUILD)/%.o,$(wildcard user/cmdlib/*.c)) \
+	$(BUILD)/user/shared/utf8.c.o
 cmdlib := $(if $(cmdlib_obj),$(BUILD)/user/cmdlib.a)
 # An archive, so that only who needs it has it: _mcount begins by itself.
 libmon := $(BUILD)/user/libmon.a

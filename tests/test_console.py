@@ -7,6 +7,7 @@ what was typed doesn't, and to be over at the next prompt.
 
 from __future__ import annotations
 
+import dataclasses
 import fcntl
 import re
 import sys
@@ -20,6 +21,7 @@ import pytest
 
 from harness.console import DEADLINE, Console
 from harness.guest import Images
+from harness.screen import Screen
 from machine import Machine
 
 PROGRAMS = Path(__file__).parent / "console"
@@ -175,11 +177,183 @@ def test_history(console: Console) -> None:
 
 
 def test_long_line(console: Console) -> None:
-    """It scrolls sideways, and can be edited where it isn't seen."""
+    """It takes several rows, and can be edited in each."""
     text = "".join(f"{i:03}" for i in range(150))
-    assert console.run("echo " + text) == text
-    assert console.run("cho " + text + HOME + "e") == text
-    assert console.run("echo " + text + LEFT * 300 + "X") == text[:150] + "X" + text[150:]
+    assert console.run("echo " + text).splitlines()[-1] == text
+    assert console.run("cho " + text + HOME + "e").splitlines()[-1] == text
+    changed = text[:150] + "X" + text[150:]
+    keys = "echo " + text + LEFT * 300 + "X"
+    assert console.run(keys).splitlines()[-1] == changed
+
+
+def seen(console: Console, keys: str, size: tuple[int, int]) -> Screen:
+    """What an empty screen of that size shows after the keys."""
+    console.send(control("L"))
+    console.expect(r"\x1b\[2J")
+    console.send(keys)
+    screen = Screen(*size)
+    # The next question for the size comes when all before it was shown.
+    console.send(control("L"))
+    screen.feed(console.watch(r"\x1b\[999"))
+    console.expect(r"\x1b\[2J")
+    console.control("c")
+    console.wait()
+    return screen
+
+
+SMALL = (10, 40)
+LINE = "echo " + "".join(f"{i:03}" for i in range(35))  # 3 rows less 3
+SHOWN = ["tally$ echo " + LINE[5:33], LINE[33:73], LINE[73:]]
+FULL = LINE + "1234567"[:3]
+
+PICTURES = [
+    (LINE, SHOWN, (2, 37)),
+    (FULL, SHOWN[:2] + [FULL[73:]], (3, 0)),  # a row that is full
+    (FULL + "x", SHOWN[:2] + [FULL[73:], "x"], (3, 1)),
+    (FULL + "x" + BACKSPACE, SHOWN[:2] + [FULL[73:]], (3, 0)),
+    (LINE + HOME, SHOWN, (0, 7)),
+    (LINE + HOME + END, SHOWN, (2, 37)),
+    (LINE + LEFT * 38, SHOWN, (1, 39)),
+    (LINE + LEFT * 38 + RIGHT, SHOWN, (2, 0)),
+    (LINE + HOME + control("K") + "a", ["tally$ a"], (0, 8)),
+    (LINE + UP + DOWN, SHOWN, (2, 37)),
+    ("\t\tif", ["tally$          if"], (0, 18)),
+    # A wide character isn't split; a mark belongs to what it is on.
+    ("a" * 32 + "\u4e2d\u6587", ["tally$ " + "a" * 32, "\u4e2d\u6587"], (1, 4)),
+    ("a\u4e2db" + LEFT * 2 + "c", ["tally$ ac\u4e2db"], (0, 9)),
+    ("a\u4e2db" + LEFT + BACKSPACE, ["tally$ ab"], (0, 8)),
+    ("xe\u0301\u0308y" + LEFT * 2 + DELETE, ["tally$ xy"], (0, 8)),
+    ("xe\u0301y" + LEFT + BACKSPACE, ["tally$ xy"], (0, 8)),
+    ("\U0001f600\u20acz" + LEFT * 3 + "\u00e4", ["tally$ \u00e4\U0001f600\u20acz"], (0, 8)),
+]
+
+
+@pytest.fixture(scope="module")
+def small(images: Images, machine: Machine) -> Iterator[Console]:
+    """A shell on a small terminal, with something in its history."""
+    shared = Console(machine, size=SMALL)
+    shared.run("true")
+    yield shared
+    shared.close()
+
+
+@pytest.mark.parametrize(
+    "keys, rows, cursor", PICTURES, ids=[repr(p[0]) for p in PICTURES]
+)
+def test_picture(
+    small: Console, keys: str, rows: list[str], cursor: tuple[int, int]
+) -> None:
+    screen = seen(small, keys, SMALL)
+    assert screen.text() == rows
+    assert screen.cursor == cursor
+
+
+def test_picture_of_a_line_larger_than_the_screen(small: Console) -> None:
+    """Rows around the cursor are shown."""
+    text = "".join(f"{i:03}" for i in range(160))
+    rows = ["tally$ " + text[:33]]
+    rows += [text[i : i + 40] for i in range(33, len(text), 40)]
+    assert seen(small, text, SMALL).text() == rows[-10:]
+    screen = seen(small, text + HOME, SMALL)
+    assert screen.text() == rows[:10]
+    assert screen.cursor == (0, 7)
+    assert seen(small, text + HOME + RIGHT * 420, SMALL).text() == rows[1:11]
+
+
+# --- The terminal's size -----------------------------------------------------
+
+
+def test_size(small: Console) -> None:
+    """It is that of the terminal in which the machine was started."""
+    small.send("seq 60 | more\r")
+    page = small.expect("--More--")
+    small.send("q")
+    small.expect(NO_MORE)
+    assert page.split()[-2] == "9"
+    small.run("mkdir -p /tmp/names; cd /tmp/names; touch $(seq 1000 1029)")
+    widths = [len(row) for row in small.run("ls").splitlines()]
+    assert 20 < max(widths) <= 40
+    small.run("cd /")
+
+
+def test_size_is_asked_for(console: Console) -> None:
+    """^L asks the terminal, whose answer is no key, and may be late."""
+    console.control("l")
+    console.expect(r"\x1b\[999;999H\x1b\[6n")
+    console.send("seq 60 | " + ESCAPE + "[13;50R" + "more\r")
+    page = console.expect("--More--")
+    assert page.split()[-2] == "12"
+    console.send("q")
+    console.expect(NO_MORE)
+    # Unasked, it means nothing.
+    console.send(ESCAPE + "[20;50R" + "seq 60 | more\r")
+    assert console.expect("--More--").split()[-2] == "12"
+    console.send("q")
+    console.expect(NO_MORE)
+
+
+# --- History -----------------------------------------------------------------
+
+R = control("R")
+
+SEARCHES = [
+    (R + "alph", "alpha beta"),
+    (R + "a" + R, "alpha beta"),  # the older one
+    (R + "gamma" + BACKSPACE * 5 + "alpha", "alpha beta"),
+    (R + "gam" + END + " x", "gamma a x"),  # a key that moves takes it
+    ("cho no" + HOME + "e" + R + "gam" + control("G"), "no"),
+    ("echo no" + R + "gam" + control("C"), "no"),
+    (R + "gammb" + BACKSPACE * 2 + "m", "gamma a"),  # back from a miss
+]
+
+
+@pytest.fixture(scope="module")
+def remembering(images: Images, machine: Machine) -> Iterator[Console]:
+    shared = Console(machine)
+    for word in ("one", "alpha beta", "gamma a"):
+        shared.run(f"echo {word}")
+    yield shared
+    shared.close()
+
+
+@pytest.mark.parametrize("keys, output", SEARCHES, ids=[repr(e[0]) for e in SEARCHES])
+def test_search(remembering: Console, keys: str, output: str) -> None:
+    assert remembering.run(keys) == output
+    # What was run is the last line now: put the others behind it again.
+    for word in ("alpha beta", "gamma a"):
+        remembering.run(f"echo {word}")
+
+
+def test_search_shows_what_it_finds(console: Console) -> None:
+    console.run("echo alpha")
+    console.send(R + "lph")
+    console.expect(r"\(search 'lph'\): echo alpha")
+    console.send("x")
+    console.expect(r"\(no 'lphx'\): echo alpha")
+    console.control("g")
+    assert console.run("echo $?") == "0"
+
+
+def test_history_lasts(images: Images, machine: Machine, tmp_path: Path) -> None:
+    """In the shared folder, to the next boot; HISTFILE names another place."""
+    machine = dataclasses.replace(machine, share=str(tmp_path))
+    console = Console(machine)
+    assert console.run("echo one") == "one"
+    console.send("cat <<END\r")
+    console.expect(r"> $")
+    console.run("a text's line\rEND")
+    assert console.poweroff() == 0
+    file = tmp_path / ".tally_history"
+    assert file.read_text() == "echo one\ncat <<END\npoweroff\n"
+    file.write_text("echo old\n" + "".join(f"echo {i}\n" for i in range(1200)))
+    console = Console(machine)
+    assert console.run(UP) == "1199"
+    kept = file.read_text().splitlines()
+    assert kept == [f"echo {i}" for i in range(700, 1200)]
+    console.run("HISTFILE=/tmp/other")
+    console.run("true")
+    assert console.run("cat /tmp/other") == "true\ncat /tmp/other"
+    console.close()
 
 
 def test_clear_screen(console: Console) -> None:
@@ -332,7 +506,7 @@ def test_background_job_is_reported(console: Console) -> None:
     """Before a prompt after it has ended."""
     console.run("sleep 100000 &")
     assert console.run("jobs") == "[1] Running sleep 100000"
-    assert report(console, console.run("kill %1")) == "[1] Done    sleep 100000"
+    assert report(console, console.run("kill %1")) == "[1] Terminated sleep 100000"
     assert console.run("jobs") == ""
 
 
@@ -361,8 +535,45 @@ def test_stop_and_kill(console: Console) -> None:
     start_cat(console)
     console.control("z")
     console.wait()
-    assert report(console, console.run("kill -9 %1")) == "[1] Done    cat"
+    assert report(console, console.run("kill -9 %1")) == "[1] Killed  cat"
     assert console.run("jobs") == ""
+
+
+def test_how_a_job_ended(console: Console) -> None:
+    """By its status, once."""
+    console.run("sh -c 'read x </dev/null; exit 3' &")
+    assert report(console, "").startswith("[1] Done(3) sh -c ")
+    console.run("sh -c 'exit 0' &")
+    assert report(console, "") == "[1] Done    sh -c 'exit 0'"
+
+
+def test_exit_with_stopped_jobs(console: Console) -> None:
+    """It warns once; what was stopped later is warned of again."""
+    warning = "sh: there are stopped jobs"
+    for leave in ("exit 3\r", control("D")):
+        start_cat(console)
+        console.control("z")
+        console.wait()
+        console.send(leave)
+        assert console.wait().splitlines()[-1] == warning
+    assert console.poweroff("exit 3") == 3
+
+
+def test_late_interrupt(console: Console) -> None:
+    """One that finds nothing to end doesn't end what is typed next."""
+    for _ in range(20):
+        console.send("true\r" + control("C"))
+        console.send("echo th''is\r")
+        console.expect(r"\nthis\s")
+        console.wait()
+
+
+def test_alias_at_the_prompt(console: Console) -> None:
+    """A job is known by what the alias stands for."""
+    console.run("alias z='sleep 100000'")
+    console.run("true; z & true")
+    assert console.run("jobs") == "[1] Running sleep 100000"
+    console.run("kill %1; wait")
 
 
 # --- Input -------------------------------------------------------------------
@@ -414,6 +625,105 @@ def test_read_to_a_bad_address(images: Images, machine: Machine) -> None:
     console.send("a line\r")
     assert console.wait().endswith("error 14, then 7: a line")
     console.close()
+
+
+# --- Typing ahead, pasting ---------------------------------------------------
+
+PASTED = 300.0  # seconds that a paste may take on a busy host
+
+
+def some_text(size: int) -> str:
+    """Lines of many lengths, with all that an editor might take amiss."""
+    words = ["a\tb", "$HOME", "`x`", "\\", "\"'", "\u00e4\u20ac\u4e2d", "!#;", "end "]
+    lines, length = [], 0
+    while length < size:
+        n = len(lines)
+        lines.append(" ".join(words[(n * n + i) % 8] for i in range(n % 24)) + f"{n}")
+        length += len(lines[-1].encode()) + 1
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.machines("1", "4", "free-1", "free")
+def test_paste(console: Console) -> None:
+    """A here-document arrives as it was typed, and so do the commands."""
+    text = some_text(100_000)
+    keys = f"cat >/tmp/f <<'END'\n{text}END\nwc -c </tmp/f; echo all''there\n"
+    with console.pasting(keys.replace("\n", "\r")):
+        console.expect(r"\nallthere\s", PASTED)
+        console.wait()
+    assert console.run("cat /tmp/f") + "\n" == text
+
+
+@pytest.mark.machines("4", "free")
+def test_paste_into_a_program(console: Console) -> None:
+    """Lines for a program that was started by the same paste; and ^D ends."""
+    text = some_text(20_000)
+    keys = f"cat >/tmp/f\n{text}" + control("D") + "echo all''there\n"
+    with console.pasting(keys.replace("\n", "\r")):
+        console.expect(r"\nallthere\s", PASTED)
+        console.wait()
+    assert console.run("cat /tmp/f") + "\n" == text
+
+
+@pytest.mark.machines("4", "free")
+def test_paste_that_nobody_reads(images: Images, machine: Machine) -> None:
+    """What the terminal has no room for waits in the port, and outside."""
+    text = "".join(f"{i:05} " for i in range(24_000))
+    total = 0
+    for c in text:
+        total = (total * 31 + ord(c)) & 0xFFFFFFFF
+    console = Console(machine, extra=PROGRAMS)
+    console.send("full 131072\r")
+    console.expect("ready")
+    with console.pasting(text + "X"):
+        console.expect("full: 131072", PASTED)
+        assert console.wait(PASTED).splitlines()[-1] == f"{len(text)}, {total:08x}"
+    console.close()
+
+
+def test_a_line_longer_than_the_terminal_holds(console: Console) -> None:
+    """Then it comes in pieces, and whole."""
+    text = "".join(f"{i:05} " for i in range(24_000))
+    console.send("echo rea''dy; wc -c\r")
+    console.expect(r"\nready\s")
+    with console.pasting(text + control("DD")):
+        assert console.wait(PASTED).endswith(str(len(text)))
+
+
+def test_typed_ahead_of_a_command(console: Console) -> None:
+    """Lines are edited by the mode in which they are read."""
+    console.send("cat; echo d''one\rnoX" + BACKSPACE + control("U"))
+    console.send("abX" + BACKSPACE + "c\r" + control("D"))
+    console.expect(r"c\s+abc\s+done\s")
+    console.wait()
+
+
+def test_typed_ahead_of_the_prompt(console: Console) -> None:
+    """Here it is echoed and edited, and there it is shown again."""
+    console.send("sh -c 'read a; echo \"<$a>\"; read a; echo \"<$a>\"'\r")
+    console.send("one\rtwo\recho thXX" + BACKSPACE * 2 + "ree\r")
+    console.expect(r"<one>[^<]*<two>")
+    console.expect(r"\nthree\s")
+    console.wait()
+
+
+def test_interrupt_typed_ahead(console: Console) -> None:
+    """It ends what was typed before it, however soon it comes."""
+    console.send("sleep 100000; echo n''o\r" + control("C") + "echo th''is\r")
+    assert "\nno" not in console.expect(r"\nthis\s")
+    console.wait()
+
+
+@pytest.mark.parametrize("text", ["\u00e4", "\u4e2d", "e\u0301", "\U0001f600"])
+def test_kernel_erases_characters(console: Console, text: str) -> None:
+    """By their columns: two for what is wide, a mark with what it is on."""
+    start_cat(console)
+    console.send("a" + text + BACKSPACE + "b\r")
+    shown = console.expect(r"\nab\s")
+    width = 2 if text in "\u4e2d\U0001f600" else 1
+    assert shown.endswith("a" + text + "\b \b" * width + "b")
+    console.control("d")
+    console.wait()
 
 
 def test_remove_asks(console: Console) -> None:

@@ -18,6 +18,7 @@ struct termios {
 
 /* c_iflag */
 #define ICRNL  0x0100 /* a return typed is a newline */
+#define IUTF8  0x4000 /* VERASE erases characters of UTF-8 */
 #define IXON   0x0400 /* accepted, without effect */
 #define BRKINT 0x0002
 #define INPCK  0x0010

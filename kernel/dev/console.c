@@ -24,12 +24,13 @@ enum { CONSOLE, HOSTOUT, HOSTERR };
 #define DLE     0x10
 #define CHUNK   256             /* bytes written at a time, */
 #define ENCODED (2 * CHUNK + 4) /* which can become as many */
+#define READ    2048            /* bytes that a read gives at most */
 
 #define TENTHS_PER_S 10 /* VTIME's unit */
 
 /* Guards what follows, and line. The uart's lock comes after it. */
 static struct spinlock console_lock = SPINLOCK5("console");
-static struct winsize window = {.ws_row = 24, .ws_col = 80};
+static struct winsize window;
 static struct waitq readers = WAITQ_INIT(readers); /* wait for input */
 static struct waitq writers = WAITQ_INIT(writers); /* for room to write */
 
@@ -114,18 +115,30 @@ drain(void)
 	return err;
 }
 
-/* A character came in; from the interrupt handler. */
 void
-console_input(char c)
+console_readable(void)
 {
-	size_t ready;
+	size_t waiting;
+	char c;
 
 	spin_lock(&console_lock);
-	ready = line.ready;
-	line_input(c);
-	if (line.ready != ready)
+	waiting = line_waiting();
+	for (int i = 0; i < UART_FIFO && line_room() && uart_get(&c); i++)
+		line_input(c);
+	if (line_waiting() != waiting)
 		wake_all(&readers);
+	if (line_room() == 0)
+		uart_listen(false);
 	spin_unlock(&console_lock);
+}
+
+/* Some of what was typed is gone from the line. It pays to listen to the port
+ * again when there is much room. The lock is held. */
+static void
+make_room(void)
+{
+	if (line_room() >= LINE_RING / 2)
+		uart_listen(true);
 }
 
 /* How many bytes a read of at most `want` waits for, by the terminal's mode. */
@@ -161,8 +174,10 @@ wait_input(const struct file *f, size_t want)
 	int err = 0;
 
 	for (;;) {
-		size_t have = line.ready - line.read;
+		size_t have;
 
+		line_cook();
+		have = line_waiting();
 		if (err == -ETIMEDOUT || have >= bytes_needed(f, want))
 			return 0;
 		if (f->flags & O_NONBLOCK)
@@ -174,36 +189,50 @@ wait_input(const struct file *f, size_t want)
 }
 
 /*
- * All that a read may give fits buf; it is copied out without the lock, and
- * taken off the line after that, or a bad address would lose it. If another
- * has taken it meanwhile, this one reads once more.
+ * What a read gives is copied out without the lock, and taken off the line
+ * after that, or a bad address would lose it. If another has taken it
+ * meanwhile, or changed the mode, this one reads once more.
  */
 static ssize_t
 console_read(struct vnode *, struct file *f, struct uio *u)
 {
-	char buf[LINE_RING];
-	size_t n, from, to;
+	char buf[READ];
+	size_t n, from, taken, most = u->left < READ ? u->left : READ;
+	tcflag_t canonical;
 	int err = 0;
 
 	if (u->left == 0)
 		return 0;
 	spin_lock(&console_lock);
 	do {
-		err = wait_input(f, u->left);
+		err = wait_input(f, most);
 		if (err)
 			break;
 		from = line.read;
-		n = line_take(buf, u->left);
-		to = line.read;
-		line.read = from;
+		canonical = line_flag(ICANON);
+		n = line_copy(buf, most, &taken);
 		spin_unlock(&console_lock);
 		err = copy_out(u->base, buf, n);
 		spin_lock(&console_lock);
-	} while (err == 0 && line.read != from);
+	} while (err == 0 &&
+		 (line.read != from || line_flag(ICANON) != canonical));
 	if (err == 0)
-		line.read = to;
+		line_take(taken);
+	make_room();
 	spin_unlock(&console_lock);
 	return err ? err : (ssize_t)n;
+}
+
+/* Nothing that waits is lost, whatever changes. The lock is held. */
+static void
+change_termios(const struct termios *t)
+{
+	if ((line.t.c_lflag ^ t->c_lflag) & ICANON ||
+	    line.t.c_cc[VEOF] != t->c_cc[VEOF])
+		line_uncook();
+	line.t = *t;
+	line_late_signal();
+	wake_all(&readers);
 }
 
 static int
@@ -217,13 +246,10 @@ set_termios(unsigned int cmd, uintptr_t arg)
 	spin_lock(&console_lock);
 	err = cmd == TCSETS ? 0 : drain();
 	if (err == 0) {
-		line.t = t;
 		if (cmd == TCSETSF)
 			line_flush();
-		if (!line_flag(ICANON)) {
-			line_hand_over();
-			wake_all(&readers);
-		}
+		change_termios(&t);
+		make_room();
 	}
 	spin_unlock(&console_lock);
 	return err;
@@ -283,6 +309,7 @@ get_count(uintptr_t arg)
 	int count;
 
 	spin_lock(&console_lock);
+	line_cook();
 	count = line_count(LINE_RING);
 	spin_unlock(&console_lock);
 	return copy_out(arg, &count, sizeof(count));
@@ -326,11 +353,20 @@ console_poll(struct vnode *v, struct file *)
 		ready |= POLLOUT;
 	if (dev_id(v) == CONSOLE) {
 		readers.polled = true;
-		if (line.read != line.ready)
+		line_cook();
+		if (line_waiting())
 			ready |= POLLIN;
 	}
 	spin_unlock(&console_lock);
 	return ready;
+}
+
+/* scripts/run says how large the terminal is that it was called from. */
+static void
+console_init(void)
+{
+	window.ws_row = bootarg_number("rows", 24);
+	window.ws_col = bootarg_number("columns", 80);
 }
 
 static const struct devfile files[] = {
@@ -344,6 +380,7 @@ static const struct devfile files[] = {
 const struct device console_device = {
     .files = files,
     .stream = true,
+    .init = console_init,
     .ops.read = console_read,
     .ops.write = console_write,
     .ops.ioctl = console_ioctl,

@@ -10,16 +10,17 @@
 #include <sys/termios.h>
 #include <sys/types.h>
 
-#define LINE_RING 2048
+#define LINE_RING (128 << 10) /* bytes; more wait in the port */
 
-/* Counters that only go up say what was read, what may be read, and what was
- * typed; each is an index of the ring, modulo its size. */
+/* Counters, each an index of the ring modulo its size: line.c says what they
+ * part it into. read only goes up. */
 struct line {
 	struct termios t;
 	pid_t pgrp;    /* the foreground's; 0: none yet */
 	int signalled; /* a signal that found nobody there to take it */
-	uint16_t ring[LINE_RING];
-	size_t read, ready, typed;
+	size_t read, ready, typed, raw, end;
+	size_t key; /* behind the last key that would signal, but for ISIG; 0 */
+	char ring[LINE_RING];
 };
 
 extern struct line line;
@@ -31,19 +32,30 @@ line_flag(tcflag_t flag)
 	return line.t.c_lflag & flag;
 }
 
-/* A character was typed: edit the line, echo, send a signal. If that moved
- * line.ready, wake those who wait to read. */
+/* A character was typed: edit the line, echo, send a signal. There must be
+ * room. Wake those who wait to read if line_waiting has changed. */
 void line_input(char c);
+size_t line_room(void);
 /* Another process group is in the foreground. */
 void line_foreground(pid_t pgrp);
-/* Let what was typed be read, though no newline ended it. */
-void line_hand_over(void);
 void line_flush(void);
 
-/* Take up to max bytes off the ring, but not past the end of a line in
- * canonical mode. There are never more than LINE_RING. */
-size_t line_take(char *buf, size_t max);
-/* How many bytes that would be now. */
+/* ICANON or VEOF changes: all that waits is as it was before it was edited.
+ * (What was erased is gone.) */
+void line_uncook(void);
+/* ISIG may have been set: send a signal whose key came before that. */
+void line_late_signal(void);
+
+/* Before a read, or a question what it would give: in canonical mode, edit
+ * what was typed ahead until there is a line. */
+void line_cook(void);
+/* How many bytes wait to be read, with those that end a line unseen. */
+size_t line_waiting(void);
+/* Copy what a read of max bytes gives, in canonical mode no more than a line;
+ * then *taken bytes are for line_take. */
+size_t line_copy(char *buf, size_t max, size_t *taken);
+void line_take(size_t n);
+/* How many bytes that read would give. */
 size_t line_count(size_t max);
 
 #endif

@@ -5,7 +5,9 @@
  * moves what the port will take at once; if some is left, the port interrupts
  * when it has room. Kernel messages are polled, and wait for the ring first.
  *
- * Received characters go to the console one by one, in the interrupt handler.
+ * The console takes received characters when the port interrupts. While it has
+ * no room it doesn't listen: they stay in the FIFO, and the other end, which
+ * sees that it is full, keeps the rest.
  */
 #include "uart.h"
 
@@ -34,13 +36,12 @@
 #define LSR_SENDABLE 0x20 /* the transmit FIFO is empty */
 #define LSR_ALL_SENT 0x40 /* and the shift register too */
 
-#define FIFO_SIZE 16
-
 /* Guards the port and what follows. Last in the lock order. */
 static struct spinlock uart_lock = SPINLOCK5("uart");
 static char ring[UART_RING];
-static size_t ring_in, ring_out; /* count up for ever; equal: empty */
-static uint8_t enabled;          /* what IER was set to */
+static size_t ring_in, ring_out;        /* count up for ever; equal: empty */
+static uint8_t enabled;                 /* what IER was set to */
+static uint8_t received = IER_RECEIVED; /* 0: don't listen */
 
 static bool broken_in; /* set by a panic: the lock counts no more */
 
@@ -62,10 +63,9 @@ static void
 pump(void)
 {
 	while (ring_out != ring_in && *reg(LSR) & LSR_SENDABLE)
-		for (int i = 0; i < FIFO_SIZE && ring_out != ring_in; i++)
+		for (int i = 0; i < UART_FIFO && ring_out != ring_in; i++)
 			*reg(THR) = ring[ring_out++ % UART_RING];
-	enable(ring_out == ring_in ? IER_RECEIVED
-				   : IER_RECEIVED | IER_SENDABLE);
+	enable(received | (ring_out == ring_in ? 0 : IER_SENDABLE));
 }
 
 static void
@@ -152,8 +152,25 @@ uart_put(const char *buf, size_t n)
 	return fits;
 }
 
-/* Characters are received here only, on one hart at a time: the PLIC sees to
- * that. So they need no lock. */
+void
+uart_listen(bool on)
+{
+	spin_lock(&uart_lock);
+	received = on ? IER_RECEIVED : 0;
+	enable(received | (enabled & IER_SENDABLE));
+	spin_unlock(&uart_lock);
+}
+
+/* Nobody else reads this register. */
+bool
+uart_get(char *c)
+{
+	if (!(*reg(LSR) & LSR_RECEIVED))
+		return false;
+	*c = *reg(RBR);
+	return true;
+}
+
 static void
 uart_interrupt(void)
 {
@@ -166,8 +183,7 @@ uart_interrupt(void)
 	spin_unlock(&uart_lock);
 	if (sending)
 		console_writable();
-	while (*reg(LSR) & LSR_RECEIVED)
-		console_input(*reg(RBR));
+	console_readable();
 }
 
 /* The firmware has set the speed. */

@@ -30,9 +30,19 @@ void uart_flush(void);
 size_t uart_room(void);
 bool uart_put(const char *buf, size_t n);
 
-/* The console's, called by the port's interrupt handler: a character came;
- * the transmit ring has room again. */
-void console_input(char c);
+/*
+ * The console's input, under its lock. uart_get takes a character that has
+ * come in; false: there is none. uart_listen says whether those that come are
+ * to interrupt; one that waits will do so at once.
+ */
+#define UART_FIFO 16 /* characters that the port keeps */
+
+bool uart_get(char *c);
+void uart_listen(bool on);
+
+/* The console's, called by the port's interrupt handler: characters may have
+ * come; the transmit ring has room again. */
+void console_readable(void);
 void console_writable(void);
 
 #endif

@@ -102,6 +102,7 @@ class Machine:
     timeout: Optional[float] = None  # seconds of wall clock
     gdb: Optional[int] = None  # port at which to wait for a debugger
     share: Optional[str] = None  # the folder that is the guest's /host
+    terminal: Optional[os.terminal_size] = None  # the console's
 
     def arguments(self, kernel: str, initrd: str, framed: bool) -> list[str]:
         """QEMU's command line: a pipe for framed output, else a terminal."""
@@ -165,6 +166,9 @@ class Machine:
             words.append("icount")
         if self.limit is not None:
             words.append(f"limit={round(self.limit * 1000)}")  # milliseconds
+        if self.terminal is not None:
+            words.append(f"rows={self.terminal.lines}")
+            words.append(f"columns={self.terminal.columns}")
         return " ".join(words)
 
 

@@ -112,10 +112,20 @@ def boot(machine: Boot, verbose: bool) -> Outcome:
     return outcome
 
 
+def terminal_size() -> Optional[os.terminal_size]:
+    """That of the terminal we were called from; some don't know theirs."""
+    try:
+        size = os.get_terminal_size(sys.stdout.fileno())
+    except OSError:
+        return None
+    return size if all(size) else None
+
+
 def run(options: argparse.Namespace, command: Optional[str]) -> Outcome:
     machine = Machine(
         options.harts, options.mem, options.icount, options.cpu,
         options.limit, options.timeout, options.gdb, options.share,
+        terminal_size() if command is None else None,
     )
     qemu = find_qemu()
     if options.kernel:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import threading
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Optional
+from typing import Iterator, Optional
 
 import pexpect
 
@@ -17,7 +20,12 @@ DEADLINE = 60.0  # seconds to wait for anything
 class Console:
     """Start with the first prompt. Nothing is typed before one is seen."""
 
-    def __init__(self, machine: Machine, extra: Optional[Path] = None) -> None:
+    def __init__(
+        self,
+        machine: Machine,
+        extra: Optional[Path] = None,
+        size: tuple[int, int] = (24, 80),
+    ) -> None:
         options = ["--harts", str(machine.harts), "--mem", machine.mem]
         if machine.icount is not None:
             options += ["--icount", str(machine.icount)]
@@ -25,24 +33,47 @@ class Console:
             options += ["--cpu", machine.cpu]
         if extra is not None:
             options += ["--extra", str(extra)]
+        if machine.share is not None:
+            options += ["--share", machine.share]
         self.tty = pexpect.spawn(
-            str(image.ROOT / "scripts" / "run"), options, timeout=DEADLINE
+            str(image.ROOT / "scripts" / "run"),
+            options,
+            timeout=DEADLINE,
+            dimensions=size,
         )
         self.boot = self.wait()
         assert self.boot.count("OpenSBI v") == 1, self.boot
 
-    def wait(self) -> str:
+    def wait(self, deadline: float = DEADLINE) -> str:
         """Wait for a prompt; what was shown before it, without returns."""
-        self.tty.expect(PROMPT)
+        self.tty.expect(PROMPT, deadline)
         return _text(self.tty.before)
 
-    def expect(self, pattern: str) -> str:
+    def expect(self, pattern: str, deadline: float = DEADLINE) -> str:
         """Wait for something else; what was shown before it."""
-        self.tty.expect(pattern)
+        self.tty.expect(pattern, deadline)
         return _text(self.tty.before)
+
+    def watch(self, pattern: str) -> str:
+        """The same, with its returns: for a screen."""
+        self.tty.expect(pattern)
+        return self.tty.before.decode(errors="replace")
 
     def send(self, keys: str) -> None:
         self.tty.send(keys)
+
+    @contextmanager
+    def pasting(self, text: str) -> Iterator[None]:
+        """Send a long text, as the guest takes it, while the block reads."""
+        sender = threading.Thread(target=self._send_all, args=(text.encode(),))
+        sender.start()
+        yield
+        sender.join(DEADLINE)
+        assert not sender.is_alive(), "not all was taken"
+
+    def _send_all(self, data: bytes) -> None:
+        while data:
+            data = data[os.write(self.tty.child_fd, data) :]
 
     def control(self, letter: str) -> None:
         self.tty.sendcontrol(letter)

@@ -81,6 +81,8 @@ builtin_exit(int argc, char **argv)
 
 	if (n < 0)
 		return STATUS_USAGE;
+	if (!job_may_leave())
+		return STATUS_ERROR;
 	shell_exit(n & 0xff);
 }
 
@@ -175,51 +177,17 @@ builtin_shift(int argc, char **argv)
 	return 0;
 }
 
-/* set -euxf +e...: false: reported. */
-static bool
-set_letters(const char *s)
-{
-	bool on = *s == '-';
-
-	while (*++s) {
-		if (!shell_option(*s, on)) {
-			shell_abort(STATUS_USAGE, "set: -%c: no such option",
-				    *s);
-			return false;
-		}
-	}
-	return true;
-}
-
-int
-builtin_set(int argc, char **argv)
-{
-	int i = 1;
-
-	if (argc == 1) {
-		var_print(0, "");
-		return 0;
-	}
-	for (; i < argc && shell_is_option(argv[i]); i++) {
-		if (strcmp(argv[i], "--") == 0)
-			break;
-		if (!set_letters(argv[i]))
-			return STATUS_USAGE;
-	}
-	if (i < argc) {
-		i += strcmp(argv[i], "--") == 0;
-		params_set(argv + i, argc - i);
-	}
-	return 0;
-}
-
 /* Say what name is, in words or as command -v does. */
 static int
 describe(const char *name, bool words)
 {
 	const char *path;
 
-	if (function_find(name)) {
+	if (alias_get(name)) {
+		out_format(words ? "%s is an alias for " : "alias %s=", name);
+		quoted_print(alias_get(name));
+		out_char('\n');
+	} else if (function_find(name)) {
 		out_str(name);
 		out_str(words ? " is a function\n" : "\n");
 	} else if (builtin_find(name)) {

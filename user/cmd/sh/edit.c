@@ -1,15 +1,16 @@
 /*
- * A line typed at the terminal, in raw mode, which lasts only as long as
- * the line. The line is one row of the screen: what doesn't fit scrolls
- * sideways. A byte is taken to be a column.
+ * A line typed at the terminal. It is in raw mode from the first key to the
+ * command's last line: edit_done ends that. A key is a byte, but for those
+ * that send an escape sequence.
  *
  *	^A Home, ^E End        to the beginning, the end
  *	^B Left, ^F Right      one character
  *	^H Backspace, ^D Del   delete before, under the cursor
  *	^W, ^U, ^K             delete the word before, all before, all after
  *	^P Up, ^N Down         older, newer lines
+ *	^R                     search for an older line
  *	Tab                    complete the word, or show how it may go on
- *	^L                     clear the screen
+ *	^L                     clear the screen, and ask for its size
  *	^C, ^D                 give the line up; on an empty line, end of file
  */
 #include <ctype.h>
@@ -20,114 +21,65 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "sh.h"
-
-#define HISTORY_LINES 100
-#define COLUMNS       80 /* unless the terminal says otherwise */
-#define COLUMNS_LEAST 16
+#include "../../../lib/utf8.h"
+#include "edit.h"
 
 #define CONTROL(c) ((c)&0x1f)
 #define DEL        0x7f
 #define KEY_DELETE 0x100 /* these are no characters */
 #define KEY_OTHER  0x101
 #define KEY_EOF    0x102
+#define KEY_SIZE   0x103 /* the terminal has said what it is */
+
+/* Where no cursor can be: the terminal stops at its last row and column, and
+ * reports that. */
+#define ASK_SIZE "\033[999;999H\033[6n"
 
 struct editor {
 	struct buf *line;
-	const char *prompt; /* the row it shares with the line */
-	size_t pos;         /* the cursor, in line */
-	size_t left;        /* the first character shown */
-	size_t width;       /* how many fit after the prompt */
-	int back;           /* lines back in history; 0: the new one */
-	struct buf kept;    /* the new one meanwhile */
+	struct screen screen;
+	size_t pos;      /* the cursor, in line */
+	bool plain;      /* a text's line: a tab is a tab */
+	int back;        /* lines back in history; 0: the new one */
+	struct buf kept; /* the new one meanwhile */
 };
 
-static char *history[HISTORY_LINES]; /* a ring; line n is at n modulo */
-static unsigned int history_count;
+static struct termios cooked; /* what edit_done puts back, if raw is set */
+static bool raw;
+static bool asked; /* for the terminal's size */
 
 static void
-history_add(const char *line)
+draw(struct editor *e)
 {
-	char **slot = &history[history_count % HISTORY_LINES];
-
-	if (line[strspn(line, " \t")] == '\0')
-		return;
-	if (history_count > 0 &&
-	    strcmp(line, history[(history_count - 1) % HISTORY_LINES]) == 0)
-		return;
-	free(*slot);
-	*slot = xstrdup(line);
-	history_count++;
-}
-
-int
-builtin_history(int argc, char **argv)
-{
-	unsigned int i = history_count < HISTORY_LINES
-			     ? 0
-			     : history_count - HISTORY_LINES;
-
-	(void)argc, (void)argv;
-	for (; i < history_count; i++) {
-		out_format("%5u  ", i + 1);
-		out_str(history[i % HISTORY_LINES]);
-		out_char('\n');
-	}
-	return 0;
-}
-
-static void
-put_text(const char *s, size_t n)
-{
-	for (; n > 0; n--, s++)
-		out_char(isprint((unsigned char)*s) || (*s & 0x80) ? *s : '?');
-}
-
-/* Put the cursor n columns behind the prompt. */
-static void
-to_column(struct editor *e, size_t n)
-{
-	n += strlen(e->prompt);
-	out_char('\r');
-	if (n > 0)
-		out_format("\033[%uC", (unsigned int)n);
-}
-
-/* Show the line again, behind the prompt, with the cursor in its place. */
-static void
-redraw(struct editor *e)
-{
-	size_t shown;
-
-	if (e->pos < e->left || e->pos > e->left + e->width)
-		e->left = e->pos > e->width / 2 ? e->pos - e->width / 2 : 0;
-	shown = e->line->len - e->left;
-	if (shown > e->width)
-		shown = e->width;
-	to_column(e, 0);
-	put_text(e->line->s + e->left, shown);
-	out_str("\033[K");
-	to_column(e, e->pos - e->left);
+	screen_draw(&e->screen, e->line, e->pos);
 	out_flush();
 }
 
-/* Put n characters at the cursor; the usual one at the end just appears. */
+static void
+move(struct editor *e, size_t pos)
+{
+	e->pos = pos;
+	screen_move(&e->screen, e->line, pos);
+	out_flush();
+}
+
+/* Put n bytes at the cursor; what comes at the end just appears. */
 static void
 insert(struct editor *e, const char *s, size_t n)
 {
 	struct buf *l = e->line;
-	bool simple = e->pos == l->len && e->pos + n - e->left < e->width;
+	size_t from = e->pos;
+	bool last = from == l->len;
 
 	buf_add(l, s, n);
-	memmove(l->s + e->pos + n, l->s + e->pos, l->len - n - e->pos);
-	memcpy(l->s + e->pos, s, n);
+	memmove(l->s + from + n, l->s + from, l->len - n - from);
+	memcpy(l->s + from, s, n);
 	e->pos += n;
-	if (simple) {
-		put_text(s, n);
-		out_flush();
-	} else {
-		redraw(e);
-	}
+	if (!last)
+		draw(e);
+	else
+		screen_append(&e->screen, l, from);
+	out_flush();
 }
 
 /* Delete the characters from one place to another; the cursor goes there. */
@@ -139,7 +91,7 @@ erase(struct editor *e, size_t from, size_t to)
 	memmove(l->s + from, l->s + to, l->len - to + 1);
 	l->len -= to - from;
 	e->pos = from;
-	redraw(e);
+	draw(e);
 }
 
 static size_t
@@ -154,41 +106,44 @@ word_start(struct editor *e)
 	return i;
 }
 
+static void
+replace(struct editor *e, const char *s)
+{
+	e->line->len = 0;
+	buf_add(e->line, s, strlen(s));
+	e->pos = e->line->len;
+}
+
 /* Show the line that is so many back in history. */
 static void
 recall(struct editor *e, int back)
 {
-	int most = history_count < HISTORY_LINES ? (int)history_count
-						 : HISTORY_LINES;
-	const char *s;
+	const char *s = history_line(back);
 
-	if (back < 0 || back > most)
+	if (back < 0 || (back > 0 && !s))
 		return;
 	if (e->back == 0) {
 		e->kept.len = 0;
 		buf_add(&e->kept, e->line->s, e->line->len);
 	}
 	e->back = back;
-	s = back ? history[(history_count - back) % HISTORY_LINES] : e->kept.s;
-	e->line->len = 0;
-	buf_add(e->line, s, strlen(s));
-	e->pos = e->line->len;
-	redraw(e);
+	replace(e, back ? s : e->kept.s);
+	draw(e);
 }
 
-/* Print what a word may become, and the row again below it. */
+/* Print what a word may become, and the line again below it. */
 static void
 show_choices(struct editor *e, struct strings *found)
 {
 	size_t i;
 
-	out_char('\n');
+	screen_leave(&e->screen, e->line);
 	for (i = 0; i < found->n; i++) {
 		out_str(found->v[i]);
 		out_str(i + 1 < found->n ? "  " : "\n");
 	}
-	out_str(e->prompt);
-	redraw(e);
+	screen_start(&e->screen, e->screen.prompt);
+	draw(e);
 }
 
 static void
@@ -214,6 +169,17 @@ complete(struct editor *e)
 	scratch_release(m);
 }
 
+/* Before the first word there is nothing to complete: a tab indents, as it
+ * does in a text, and in both it may have been pasted. */
+static void
+tab(struct editor *e)
+{
+	if (e->plain || strspn(e->line->s, " \t") >= e->pos)
+		insert(e, "\t", 1);
+	else
+		complete(e);
+}
+
 static int
 read_byte(void)
 {
@@ -226,6 +192,19 @@ read_byte(void)
 	return n == 1 ? c : KEY_EOF;
 }
 
+/* The terminal's answer to ASK_SIZE. */
+static int
+set_size(const int *number)
+{
+	struct winsize size = {.ws_row = number[0], .ws_col = number[1]};
+
+	if (!asked || number[0] <= 0 || number[1] <= 0)
+		return KEY_OTHER;
+	asked = false;
+	ioctl(STDOUT_FILENO, TIOCSWINSZ, &size);
+	return KEY_SIZE;
+}
+
 /* What follows ESC: [ or O, perhaps numbers, and a letter or ~. Most of these
  * keys do what a control character does. */
 static int
@@ -235,40 +214,67 @@ read_escape(void)
 		char end, number;
 		short key;
 	} keys[] = {
-	    {'A', 0, CONTROL('P')},   {'B', 0, CONTROL('N')},
-	    {'C', 0, CONTROL('F')},   {'D', 0, CONTROL('B')},
-	    {'H', 0, CONTROL('A')},   {'F', 0, CONTROL('E')},
-	    {'~', '1', CONTROL('A')}, {'~', '4', CONTROL('E')},
-	    {'~', '3', KEY_DELETE},
+	    {'A', 0, CONTROL('P')}, {'B', 0, CONTROL('N')},
+	    {'C', 0, CONTROL('F')}, {'D', 0, CONTROL('B')},
+	    {'H', 0, CONTROL('A')}, {'F', 0, CONTROL('E')},
+	    {'~', 1, CONTROL('A')}, {'~', 4, CONTROL('E')},
+	    {'~', 3, KEY_DELETE},
 	};
-	int c = read_byte(), number = 0;
-	size_t i;
+	int c = read_byte(), number[2] = {0}, i = 0;
+	size_t k;
 
 	if (c != '[' && c != 'O')
 		return KEY_OTHER;
-	while ((c = read_byte()) == ';' || isdigit(c))
-		number = c;
-	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (keys[i].end == c && (c != '~' || keys[i].number == number))
-			return keys[i].key;
+	while ((c = read_byte()) == ';' || isdigit(c)) {
+		if (c == ';')
+			i = 1;
+		else if (number[i] < 1000)
+			number[i] = 10 * number[i] + c - '0';
+	}
+	if (c == 'R')
+		return set_size(number);
+	for (k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
+		if (keys[k].end == c && (c != '~' || keys[k].number == *number))
+			return keys[k].key;
 	return KEY_OTHER;
 }
 
-static void
-move(struct editor *e, size_t pos)
+static int
+read_key(void)
 {
-	if (pos <= e->line->len) { /* one below 0 isn't, either */
-		e->pos = pos;
-		redraw(e);
+	int key = read_byte();
+
+	return key == '\033' ? read_escape() : key;
+}
+
+static bool
+is_text(int key)
+{
+	return key < KEY_DELETE && (isprint(key) || key > DEL);
+}
+
+/* A character: the byte that it begins with, and those that belong to it. */
+static void
+insert_character(struct editor *e, int key)
+{
+	char bytes[UTF8_MAX] = {key};
+	size_t n = 1, more = key >= 0xf0 ? 3 : key >= 0xe0 ? 2 : key >= 0xc0;
+
+	while (n <= more && (key = read_byte()) < KEY_DELETE) {
+		bytes[n++] = key;
+		if (!utf8_continues(key))
+			break;
 	}
+	insert(e, bytes, n);
 }
 
 static void
 clear_screen(struct editor *e)
 {
-	out_str("\033[H\033[2J");
-	out_str(e->prompt);
-	redraw(e);
+	out_str(ASK_SIZE "\033[H\033[2J");
+	asked = true;
+	screen_start(&e->screen, e->screen.prompt);
+	draw(e);
 }
 
 /* Keys that move the cursor or choose a line; false: it isn't one. */
@@ -283,10 +289,10 @@ move_key(struct editor *e, int key)
 		move(e, e->line->len);
 		return true;
 	case CONTROL('B'):
-		move(e, e->pos - 1);
+		move(e, character_before(e->line, e->pos));
 		return true;
 	case CONTROL('F'):
-		move(e, e->pos + 1);
+		move(e, character_end(e->line, e->pos));
 		return true;
 	case CONTROL('P'):
 		recall(e, e->back + 1);
@@ -298,29 +304,109 @@ move_key(struct editor *e, int key)
 	return false;
 }
 
-/* Keys that change the line. */
+/* Keys that change the line, or the screen. */
 static void
 change_key(struct editor *e, int key)
 {
 	size_t pos = e->pos, len = e->line->len;
-	char c = key;
 
-	if ((key == CONTROL('H') || key == DEL) && pos > 0)
-		erase(e, pos - 1, pos);
-	else if ((key == CONTROL('D') || key == KEY_DELETE) && pos < len)
-		erase(e, pos, pos + 1);
-	else if (key == CONTROL('W'))
+	if ((key == CONTROL('H') || key == DEL) && pos > 0) {
+		erase(e, character_before(e->line, pos), pos);
+	} else if ((key == CONTROL('D') || key == KEY_DELETE) && pos < len) {
+		erase(e, pos, character_end(e->line, pos));
+	} else if (key == CONTROL('W')) {
 		erase(e, word_start(e), pos);
-	else if (key == CONTROL('U'))
+	} else if (key == CONTROL('U')) {
 		erase(e, 0, pos);
-	else if (key == CONTROL('K'))
+	} else if (key == CONTROL('K')) {
 		erase(e, pos, len);
-	else if (key == CONTROL('L'))
+	} else if (key == CONTROL('L')) {
 		clear_screen(e);
-	else if (key == '\t')
-		complete(e);
-	else if (key < KEY_DELETE && (isprint(key) || key > DEL))
-		insert(e, &c, 1);
+	} else if (key == KEY_SIZE) {
+		screen_measure(&e->screen);
+		draw(e);
+	} else if (key == '\t') {
+		tab(e);
+	} else if (is_text(key)) {
+		insert_character(e, key);
+	}
+}
+
+/* A search for an older line, as ^R begins it. */
+struct search {
+	struct buf text, prompt;
+	int back; /* where it was found; 0: not yet */
+};
+
+/* Find the text in a line that is so many back, or an older one. */
+static void
+search_from(struct editor *e, struct search *s, int back)
+{
+	const char *line, *at = NULL;
+
+	for (; (line = history_line(back)); back++)
+		if ((at = strstr(line, s->text.s)))
+			break;
+	if (at && s->text.len > 0) {
+		s->back = back;
+		replace(e, line);
+		e->pos = at - line;
+	}
+	s->prompt.len = 0;
+	buf_add(&s->prompt, at ? "(search '" : "(no '", at ? 9 : 5);
+	buf_add(&s->prompt, s->text.s, s->text.len);
+	buf_add(&s->prompt, "'): ", 4);
+	e->screen.prompt = s->prompt.s;
+	draw(e);
+}
+
+/* Keys until one ends the search, which it gives. */
+static int
+search_keys(struct editor *e, struct search *s)
+{
+	for (;;) {
+		int key = read_key();
+		char c = key;
+
+		if (key == CONTROL('R')) {
+			search_from(e, s, s->back + 1);
+		} else if (key == CONTROL('H') || key == DEL) {
+			s->text.len = character_before(&s->text, s->text.len);
+			s->text.s[s->text.len] = '\0';
+			search_from(e, s, 1);
+		} else if (is_text(key)) {
+			buf_add(&s->text, &c, 1);
+			search_from(e, s, s->back ? s->back : 1);
+		} else {
+			return key;
+		}
+	}
+}
+
+/* ^R: the line that is found takes the place of this one, unless ^C or ^G
+ * gives up. Gives the key that goes on with it. */
+static int
+search(struct editor *e)
+{
+	const char *prompt = e->screen.prompt;
+	struct buf before = {0};
+	struct search s = {0};
+	int key;
+
+	buf_add(&before, e->line->s, e->line->len);
+	buf_add(&s.text, "", 0);
+	search_from(e, &s, 1);
+	key = search_keys(e, &s);
+	if (key == CONTROL('C') || key == CONTROL('G')) {
+		replace(e, before.s);
+		key = KEY_OTHER;
+	}
+	e->screen.prompt = prompt;
+	draw(e);
+	buf_free(&before);
+	buf_free(&s.text);
+	buf_free(&s.prompt);
+	return key;
 }
 
 /* Keys until one ends the line. */
@@ -328,16 +414,14 @@ static enum edited
 edit_keys(struct editor *e)
 {
 	for (;;) {
-		int key = read_byte();
+		int key = read_key();
 
-		if (key == '\033')
-			key = read_escape();
+		if (key == CONTROL('R') && !e->plain)
+			key = search(e);
 		if (key == '\n' || key == '\r')
 			return EDIT_LINE;
-		if (key == CONTROL('C')) {
-			out_str("^C");
+		if (key == CONTROL('C'))
 			return EDIT_INTERRUPTED;
-		}
 		if (key == KEY_EOF || (key == CONTROL('D') && !e->line->len))
 			return EDIT_EOF;
 		if (!move_key(e, key))
@@ -345,41 +429,62 @@ edit_keys(struct editor *e)
 	}
 }
 
-static size_t
-columns(void)
+/* What was typed before this waits, and is read by keys. */
+static void
+set_raw(void)
 {
-	struct winsize w;
+	struct termios keys;
 
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) < 0 || w.ws_col == 0)
-		return COLUMNS;
-	return w.ws_col < COLUMNS_LEAST ? COLUMNS_LEAST : w.ws_col;
+	if (raw || tcgetattr(STDIN_FILENO, &cooked) < 0)
+		return;
+	keys = cooked;
+	keys.c_lflag &= ~(ICANON | ECHO | ISIG);
+	keys.c_cc[VMIN] = 1;
+	keys.c_cc[VTIME] = 0;
+	raw = tcsetattr(STDIN_FILENO, TCSANOW, &keys) == 0;
+}
+
+void
+edit_done(void)
+{
+	if (raw)
+		tcsetattr(STDIN_FILENO, TCSANOW, &cooked);
+	raw = false;
+}
+
+/* A signal that came too late for the last command must not end the next. */
+static void
+edit_start(void)
+{
+	set_raw();
+	while (trap_caught) {
+		edit_done();
+		trap_run();
+		sh.flow = FLOW_NONE;
+		set_raw();
+	}
 }
 
 enum edited
-edit_line(const char *prompt, struct buf *line)
+edit_line(const char *prompt, bool plain, struct buf *line)
 {
 	const char *row = strrchr(prompt, '\n');
-	struct editor e = {.line = line, .prompt = row ? row + 1 : prompt};
-	size_t room = columns() - 1, taken = strlen(e.prompt);
-	struct termios cooked, raw;
+	struct editor e = {.line = line, .plain = plain};
 	enum edited result;
 
-	e.width = taken < room / 2 ? room - taken : room / 2;
 	buf_add(line, "", 0);
-	tcgetattr(STDIN_FILENO, &cooked);
-	raw = cooked;
-	raw.c_lflag &= ~(ICANON | ECHO | ISIG);
-	raw.c_cc[VMIN] = 1;
-	raw.c_cc[VTIME] = 0;
-	tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
-	out_str(prompt);
+	edit_start();
+	for (; row && prompt <= row; prompt++)
+		out_char(*prompt);
+	screen_start(&e.screen, prompt);
 	out_flush();
 	result = edit_keys(&e);
-	out_char('\n');
+	screen_move(&e.screen, line, line->len);
+	out_str(result == EDIT_INTERRUPTED ? "^C\n" : "\n");
 	out_flush();
-	tcsetattr(STDIN_FILENO, TCSADRAIN, &cooked);
 	if (result == EDIT_LINE) {
-		history_add(line->s);
+		if (!plain)
+			history_add(line->s);
 		buf_put(line, '\n');
 	}
 	buf_free(&e.kept);

@@ -111,22 +111,6 @@ put_params(struct expander *e, char which, bool quoted)
 	e->started |= quoted && which == '*';
 }
 
-static char *
-option_letters(char *s)
-{
-	static const char letters[] = "efiux";
-	const bool on[] = {sh.opt_errexit, sh.opt_noglob, sh.interactive,
-			   sh.opt_nounset, sh.opt_xtrace};
-	char *end = s;
-	size_t i;
-
-	for (i = 0; i < sizeof(on); i++)
-		if (on[i])
-			*end++ = letters[i];
-	*end = '\0';
-	return s;
-}
-
 /* The value of $@ or $* is only whether there is one. */
 const char *
 param_get(const char *name, struct buf *tmp)
@@ -153,9 +137,7 @@ param_get(const char *name, struct buf *tmp)
 		value = sh.last_started;
 		break;
 	case '-':
-		option_letters(text);
-		buf_add(tmp, text, strlen(text));
-		return tmp->s;
+		return shell_letters();
 	default:
 		if (!isdigit((unsigned char)*name)) {
 			if (strcmp(name, "LINENO") != 0)

@@ -124,7 +124,7 @@ terminal_line(struct input *in)
 		out_error(prompt, strlen(prompt));
 		ok = file_line(in);
 	} else {
-		enum edited e = edit_line(prompt, &in->text);
+		enum edited e = edit_line(prompt, in->plain, &in->text);
 
 		in->interrupted = e == EDIT_INTERRUPTED;
 		ok = e == EDIT_LINE;
@@ -132,6 +132,8 @@ terminal_line(struct input *in)
 	scratch_release(m);
 	return ok;
 }
+
+unsigned long input_lines;
 
 bool
 input_line(struct input *in)
@@ -156,6 +158,9 @@ input_line(struct input *in)
 	in->at_eof = !ok;
 	in->p = ok ? in->text.s : "";
 	in->line += ok;
+	input_lines++;
+	if (ok && sh.opt_verbose)
+		out_error(in->text.s, in->text.len);
 	return ok;
 }
 

@@ -36,8 +36,20 @@ job_find(const char *name)
 int
 builtin_jobs(int argc, char **argv)
 {
-	(void)argc, (void)argv;
-	job_list(true);
+	struct job *j;
+
+	if (argc == 1) {
+		job_list(true);
+		return 0;
+	}
+	if (strcmp(argv[1], "-p") != 0) {
+		shell_warn("usage: jobs [-p]");
+		return STATUS_USAGE;
+	}
+	for (j = jobs; j; j = j->next)
+		if (j->id && j->n > 0)
+			out_format("%d\n",
+				   (int)(j->pgrp ? j->pgrp : j->p[0].pid));
 	return 0;
 }
 

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -22,6 +23,7 @@ bool job_control;
 struct job *jobs;
 static int terminal = -1;
 static pid_t shell_pgrp, outer_pgrp;
+static bool warned; /* of the jobs that are stopped */
 
 void
 job_init(void)
@@ -42,6 +44,21 @@ job_leave(void)
 {
 	if (job_control && outer_pgrp > 0)
 		tcsetpgrp(terminal, outer_pgrp);
+}
+
+bool
+job_may_leave(void)
+{
+	struct job *j;
+
+	for (j = job_control && !warned ? jobs : NULL; j; j = j->next) {
+		if (job_state(j) != STOPPED)
+			continue;
+		shell_warn("there are stopped jobs");
+		warned = true;
+		return false;
+	}
+	return true;
 }
 
 void
@@ -90,16 +107,27 @@ job_state(struct job *j)
 	return state;
 }
 
+/* What became of its last process; with pipefail, of the last that failed. */
+static int
+wait_status(struct job *j)
+{
+	int i = j->n - 1;
+
+	while (sh.opt_pipefail && i > 0 && j->p[i].status == 0)
+		i--;
+	return i >= 0 ? j->p[i].status : STATUS_ERROR << 8;
+}
+
 int
 job_status(struct job *j)
 {
-	int status = j->n > 0 ? j->p[j->n - 1].status : 0;
+	int status = wait_status(j);
 
 	if (WIFSTOPPED(status))
 		return STATUS_SIGNAL + WSTOPSIG(status);
 	if (WIFSIGNALED(status))
 		return STATUS_SIGNAL + WTERMSIG(status);
-	return j->n > 0 ? WEXITSTATUS(status) : STATUS_ERROR;
+	return WEXITSTATUS(status);
 }
 
 struct job *
@@ -205,12 +233,21 @@ job_number(struct job *j)
 		j->id = id;
 }
 
+/* Done, Done(1), or the signal that it died of. */
 static void
 job_print(struct job *j, enum state state)
 {
 	static const char *const text[] = {"Running", "Stopped", "Done"};
+	int status = state == DONE ? wait_status(j) : 0;
+	char word[32];
 
-	out_format("[%d] %-8s", j->id, text[state]);
+	if (WIFSIGNALED(status))
+		strlcpy(word, strsignal(WTERMSIG(status)), sizeof(word));
+	else if (WEXITSTATUS(status))
+		snprintf(word, sizeof(word), "Done(%d)", WEXITSTATUS(status));
+	else
+		strlcpy(word, text[state], sizeof(word));
+	out_format("[%d] %-7s ", j->id, word);
 	out_str(j->text ? j->text : "");
 	out_char('\n');
 }
@@ -238,6 +275,7 @@ job_came_back(struct job *j, int status)
 	if (job_state(j) == STOPPED) {
 		job_number(j);
 		j->told = STOPPED;
+		warned = false;
 		job_print(j, STOPPED);
 		out_flush();
 		return;

@@ -126,9 +126,13 @@ lex_here(struct parser *p, struct redirect *r)
 	size_t n, len = strlen(r->delimiter);
 	bool joined = false; /* the line before ended in a backslash */
 	const char *s;
+	int c;
 
 	for (;;) {
-		if (lex_peek_raw(p) == LEX_END) {
+		p->in->plain = true;
+		c = lex_peek_raw(p);
+		p->in->plain = false;
+		if (c == LEX_END) {
 			lex_error(p, "here-document without a line '%s'",
 				  r->delimiter);
 			break;
@@ -158,6 +162,7 @@ static enum token
 lex_newline(struct parser *p)
 {
 	lex_skip(p);
+	p->blank_after = 0;
 	while (p->here && !p->failed) {
 		struct redirect *r = p->here;
 
@@ -264,6 +269,7 @@ void
 lex_take(struct parser *p)
 {
 	p->have = false;
-	p->end = p->in->p;
+	if (p->in->kind == INPUT_TERMINAL)
+		p->behind = strlen(p->in->p);
 	p->end_line = p->in->line;
 }

@@ -53,33 +53,6 @@ shell_abort(int status, const char *format, ...)
 	sh.flow = FLOW_ABORT;
 }
 
-bool
-shell_is_option(const char *s)
-{
-	return (*s == '-' || *s == '+') && s[1] != '\0';
-}
-
-bool
-shell_option(char letter, bool on)
-{
-	switch (letter) {
-	case 'e':
-		sh.opt_errexit = on;
-		return true;
-	case 'f':
-		sh.opt_noglob = on;
-		return true;
-	case 'u':
-		sh.opt_nounset = on;
-		return true;
-	case 'x':
-		sh.opt_xtrace = on;
-		return true;
-	default:
-		return false;
-	}
-}
-
 void
 shell_exit(int status)
 {
@@ -101,8 +74,10 @@ shell_run(struct input *in)
 		struct arena *a = arena_new();
 
 		parsed = parse_command(in, a, &n);
+		edit_done();
 		if (parsed == PARSED) {
-			exec_node(n, in->last && input_ends(in));
+			if (!sh.opt_noexec || sh.interactive)
+				exec_node(n, in->last && input_ends(in));
 			ran = true;
 		} else if (parsed == PARSED_ERROR) {
 			sh.status = STATUS_USAGE;
@@ -132,7 +107,7 @@ run_prompts(struct input *in)
 {
 	for (;;) {
 		shell_run(in);
-		if (sh.flow == FLOW_NONE && in->at_eof)
+		if (sh.flow == FLOW_NONE && in->at_eof && job_may_leave())
 			return;
 		if (in->interrupted)
 			sh.status = STATUS_SIGNAL + SIGINT;
@@ -164,32 +139,45 @@ struct options {
 	bool stdin;       /* -s */
 };
 
+/* The letters of a word; *i is its index, and then that of the last word
+ * used. */
+static bool
+parse_word(int argc, char **argv, int *i, struct options *o)
+{
+	bool on = argv[*i][0] == '-', ok = true;
+	const char *s = argv[*i];
+
+	while (ok && *++s) {
+		if (*s == 'c')
+			o->command = true;
+		else if (*s == 'i')
+			o->interactive = true;
+		else if (*s == 's')
+			o->stdin = true;
+		else if (*s == 'o')
+			ok = *i + 1 < argc &&
+			     shell_option_named(argv[++*i], on);
+		else
+			ok = shell_option(*s, on);
+	}
+	return ok;
+}
+
 /* Options up to the first operand, whose index it gives. */
 static int
 parse_options(int argc, char **argv, struct options *o)
 {
+	bool ok = true;
 	int i;
 
-	for (i = 1; i < argc && shell_is_option(argv[i]); i++) {
-		const char *s = argv[i];
-
-		if (strcmp(s, "--") == 0)
+	for (i = 1; ok && i < argc && shell_is_option(argv[i]); i++) {
+		if (strcmp(argv[i], "--") == 0)
 			return i + 1;
-		while (*++s) {
-			if (*s == 'c')
-				o->command = true;
-			else if (*s == 'i')
-				o->interactive = true;
-			else if (*s == 's')
-				o->stdin = true;
-			else if (!shell_option(*s, argv[i][0] == '-'))
-				goto usage;
-		}
+		ok = parse_word(argc, argv, &i, o);
 	}
-	if (!o->command || i < argc)
+	if (ok && (!o->command || i < argc))
 		return i;
-usage:
-	shell_warn("usage: sh [-efuxi] [FILE [WORD...]]"
+	shell_warn("usage: sh [-aCefinuvx] [-o OPTION] [FILE [WORD...]]"
 		   " | -c TEXT [NAME [WORD...]] | -s [WORD...]");
 	_exit(STATUS_USAGE);
 }
@@ -213,6 +201,7 @@ main(int argc, char **argv)
 	} else if (o.interactive ||
 		   (isatty(STDIN_FILENO) && isatty(STDERR_FILENO))) {
 		input_terminal(&in);
+		history_start();
 		sh.interactive = true;
 		trap_interactive();
 		job_init();

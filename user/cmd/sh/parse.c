@@ -175,6 +175,8 @@ parse_simple(struct parser *p)
 		redirect = parse_redirects(p, redirect);
 		if (lex_token(p) != T_WORD)
 			break;
+		if (n->words ? alias_next(p) : alias_expand(p))
+			continue;
 		if (!n->words && (*assign = parse_assign(p))) {
 			assign = &(*assign)->next;
 			lex_take(p);
@@ -333,6 +335,7 @@ parse_one(struct parser *p)
 {
 	struct node *n;
 
+	alias_expand(p);
 	if (lex_token(p) == T_LPAREN)
 		n = parse_group(p, NODE_SUBSHELL);
 	else if (at(p, "{"))
@@ -370,12 +373,13 @@ parse_pipe(struct parser *p)
 /*
  * Call rule, and keep what was typed for it as the text of a job: to its
  * end, or to the end of its first line. (A line that is gone takes its
- * characters with it.)
+ * characters with it; so their number counts, from the line's end, which
+ * aliases don't change.)
  */
 static struct node *
 keep_text(struct parser *p, struct node *(*rule)(struct parser *))
 {
-	const char *start;
+	size_t behind, all;
 	struct node *n;
 	char *text;
 	int line;
@@ -383,13 +387,13 @@ keep_text(struct parser *p, struct node *(*rule)(struct parser *))
 	if (p->in->kind != INPUT_TERMINAL)
 		return rule(p);
 	lex_token(p);
-	start = p->start;
 	line = p->in->line;
-	text = arena_strndup(p->arena, start, strcspn(start, "\n"));
+	all = strlen(p->start);
+	text = arena_strndup(p->arena, p->start, strcspn(p->start, "\n"));
 	n = rule(p);
-	if (p->end_line == line && p->end >= start &&
-	    strlen(text) > (size_t)(p->end - start))
-		text[p->end - start] = '\0';
+	behind = p->end_line == line ? p->behind : all;
+	if (behind < all && strlen(text) > all - behind)
+		text[all - behind] = '\0';
 	n->text = text;
 	return n;
 }
@@ -397,6 +401,7 @@ keep_text(struct parser *p, struct node *(*rule)(struct parser *))
 static struct node *
 parse_pipeline(struct parser *p)
 {
+	alias_expand(p);
 	if (!at(p, "!"))
 		return keep_text(p, parse_pipe);
 	lex_take(p);
@@ -421,9 +426,11 @@ parse_and_or(struct parser *p)
 static bool
 list_ends(struct parser *p)
 {
-	enum token t = lex_token(p);
+	enum token t;
 	size_t i;
 
+	alias_expand(p);
+	t = lex_token(p);
 	if (t == T_EOF || t == T_RPAREN || t == T_DSEMI)
 		return true;
 	for (i = 0; i < sizeof(closers) / sizeof(closers[0]); i++)

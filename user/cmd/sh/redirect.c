@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sh.h"
@@ -55,6 +56,19 @@ open_here(const char *text)
 	return fd[0];
 }
 
+/* set -C: a file that is there stays as it is, a device is no loss. */
+static int
+open_new(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, CREATE_MODE);
+	struct stat st;
+
+	if (fd < 0 && errno == EEXIST && stat(path, &st) == 0 &&
+	    !S_ISREG(st.st_mode))
+		fd = open(path, O_WRONLY);
+	return fd;
+}
+
 static int
 open_file(enum token op, const char *path)
 {
@@ -65,6 +79,10 @@ open_file(enum token op, const char *path)
 		return open(path, O_RDWR | O_CREAT, CREATE_MODE);
 	case T_APPEND:
 		return open(path, O_WRONLY | O_CREAT | O_APPEND, CREATE_MODE);
+	case T_GREAT:
+		if (sh.opt_noclobber)
+			return open_new(path);
+		/* fall through */
 	default:
 		return open(path, O_WRONLY | O_CREAT | O_TRUNC, CREATE_MODE);
 	}

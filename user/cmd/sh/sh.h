@@ -11,8 +11,10 @@
  *	arith.c  $(( ))
  *	var.c    variables, and their local values in functions
  *	trap.c   signals
- *	builtin.c, control.c, echo.c, jobcmd.c, test.c  the shell's commands
- *	edit.c, complete.c    a line typed at the terminal
+ *	options.c, alias.c
+ *	builtin.c, control.c, echo.c, getopts.c, jobcmd.c, limits.c, test.c
+ *	         the shell's commands
+ *	edit.c, screen.c, history.c, complete.c  a line typed at the terminal
  *	main.c   options, the loops over commands, errors
  *	mem.c    arenas, strings that grow, output
  *
@@ -70,11 +72,10 @@ struct shell {
 	int line;   /* of the command that runs, from 1 in its file */
 	/* That file, for errors; NULL: the command was typed, or is -c's. */
 	const char *file;
-	bool interactive;   /* there is a prompt to go back to */
-	bool opt_errexit;   /* -e */
-	bool opt_noglob;    /* -f */
-	bool opt_nounset;   /* -u */
-	bool opt_xtrace;    /* -x */
+	bool interactive; /* there is a prompt to go back to */
+	/* options.c has their letters and names */
+	bool opt_allexport, opt_errexit, opt_noclobber, opt_noexec, opt_noglob;
+	bool opt_nounset, opt_pipefail, opt_verbose, opt_xtrace;
 	pid_t pid;          /* $$ */
 	pid_t last_started; /* $!, 0: none */
 	const char *name;   /* $0 */
@@ -93,8 +94,15 @@ void shell_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same, and give up the whole command with a status. */
 void shell_abort(int status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-bool shell_is_option(const char *s);     /* -x or +x */
-bool shell_option(char letter, bool on); /* false: there is no such option */
+
+/* -------------------------------------------------------- options.c */
+
+bool shell_is_option(const char *s); /* -x or +x */
+/* false: there is no such option */
+bool shell_option(char letter, bool on);
+bool shell_option_named(const char *name, bool on);
+const char *shell_letters(void); /* $- */
+int builtin_set(int argc, char **argv);
 
 /* ------------------------------------------------------------- mem.c */
 
@@ -142,6 +150,7 @@ struct input {
 	const char *p;    /* what follows; at its NUL, input_line for more */
 	int line;         /* of the line that p is in */
 	bool continued;   /* a command has begun: prompt with PS2 */
+	bool plain;       /* the next line is a here-document's */
 	bool interrupted; /* Ctrl-C at the prompt */
 	bool last;        /* when it has ended, so has the shell */
 	bool at_eof;
@@ -158,6 +167,7 @@ void input_string(struct input *in, const char *text);
 void input_file(struct input *in, int fd); /* takes over fd, unless 0 */
 void input_terminal(struct input *in);     /* descriptor 0, with prompts */
 void input_close(struct input *in);
+extern unsigned long input_lines;  /* how many were read, of all inputs */
 bool input_line(struct input *in); /* go on to the next line; false: none */
 bool input_ends(struct input *in); /* only blanks are left of a string */
 
@@ -273,8 +283,9 @@ struct parser {
 	int number;            /* T_IO_NUMBER */
 	const char *start;     /* of the token, in in's line */
 	int line;              /* that line's number */
+	size_t blank_after;    /* an alias ended in a blank: see alias.c */
 	int end_line;          /* of the token before: line, */
-	const char *end;       /* and where it ended there */
+	size_t behind;         /* and what followed there, for jobs */
 	struct redirect *here; /* whose texts start on the next line */
 };
 
@@ -301,6 +312,14 @@ bool is_name(const char *s, size_t n);
 struct part *word_lex(struct parser *p); /* the word that starts here */
 /* Parts of a text whose quotes are plain: a here-document, a prompt. */
 struct part *word_text(struct parser *outer, const char *text);
+
+/* alias.c: put an alias's text in the place of the next token, if it is one;
+ * and if that token follows one whose text ends in a blank. */
+bool alias_expand(struct parser *p);
+bool alias_next(struct parser *p);
+const char *alias_get(const char *name); /* NULL: there is none */
+int builtin_alias(int argc, char **argv);
+int builtin_unalias(int argc, char **argv);
 
 struct node *parse_list(struct parser *p); /* to what can't be in one */
 enum parsed { PARSED, PARSED_NOTHING, PARSED_ERROR, PARSED_EOF };
@@ -404,7 +423,8 @@ pid_t job_fork(struct job *j, enum fork_mode mode);
 int job_wait(struct job *j);        /* to its end or stop; the status */
 void job_background(struct job *j); /* let it be */
 void job_report(void);              /* what has changed, before a prompt */
-void job_leave(void); /* the shell exits: give the terminal back */
+bool job_may_leave(void); /* false: some are stopped, which it says once */
+void job_leave(void);     /* the shell exits: give the terminal back */
 int builtin_bg(int argc, char **argv);
 int builtin_jobs(int argc, char **argv);
 int builtin_fg(int argc, char **argv);
@@ -446,20 +466,25 @@ int builtin_eval(int argc, char **argv);
 int builtin_exec(int argc, char **argv);
 int builtin_exit(int argc, char **argv);
 int builtin_return(int argc, char **argv);
-int builtin_set(int argc, char **argv);
 int builtin_shift(int argc, char **argv);
 int builtin_command(int argc, char **argv);
 int builtin_type(int argc, char **argv);
 void params_set(char **v, int n); /* copies */
 void params_free(void);
 
-int builtin_echo(int argc, char **argv); /* echo.c */
-int builtin_test(int argc, char **argv); /* test.c */
+int builtin_echo(int argc, char **argv);    /* echo.c */
+int builtin_test(int argc, char **argv);    /* test.c */
+int builtin_getopts(int argc, char **argv); /* getopts.c */
+int builtin_ulimit(int argc, char **argv);  /* limits.c */
+int builtin_times(int argc, char **argv);
 
-/* --------------------------------------------- edit.c, complete.c */
+/* ---------------------------------- edit.c, history.c, complete.c */
 
 enum edited { EDIT_LINE, EDIT_EOF, EDIT_INTERRUPTED };
-enum edited edit_line(const char *prompt, struct buf *line);
+/* plain: a line of a text, not of a command. */
+enum edited edit_line(const char *prompt, bool plain, struct buf *line);
+void edit_done(void);     /* a command runs next: the terminal is as it was */
+void history_start(void); /* what earlier shells left */
 int builtin_history(int argc, char **argv);
 
 /* Every way to go on with the word that ends at text + pos, which starts

@@ -65,9 +65,38 @@ comparison(const char *op)
 }
 
 static bool
+compares_files(const char *op)
+{
+	return is(op, "-nt") || is(op, "-ot") || is(op, "-ef");
+}
+
+static bool
 is_binary(const char *op)
 {
-	return op && (is(op, "=") || is(op, "!=") || comparison(op) >= 0);
+	return op && (is(op, "=") || is(op, "!=") || compares_files(op) ||
+		      comparison(op) >= 0);
+}
+
+/* A file that isn't there is older than any. */
+static bool
+is_newer(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	if (stat(a, &x) < 0)
+		return false;
+	return stat(b, &y) < 0 || x.st_mtim.tv_sec > y.st_mtim.tv_sec ||
+	       (x.st_mtim.tv_sec == y.st_mtim.tv_sec &&
+		x.st_mtim.tv_nsec > y.st_mtim.tv_nsec);
+}
+
+static bool
+is_same(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
 }
 
 static bool
@@ -78,6 +107,10 @@ binary(struct test *t, const char *a, const char *op, const char *b)
 
 	if (is(op, "=") || is(op, "!="))
 		return (strcmp(a, b) == 0) == (*op == '=');
+	if (is(op, "-ef"))
+		return is_same(a, b);
+	if (compares_files(op))
+		return op[1] == 'n' ? is_newer(a, b) : is_newer(b, a);
 	x = integer(t, a);
 	y = integer(t, b);
 	return accepts & (x < y ? LESS : x > y ? GREATER : EQUAL);

@@ -118,6 +118,8 @@ var_set(const char *name, const char *value)
 	memcpy(text + v->name_len + 1, value, n);
 	free(v->text);
 	v->text = text;
+	if (sh.opt_allexport)
+		v->flags |= VAR_EXPORT;
 	return true;
 }
 
@@ -279,6 +281,7 @@ var_init(void)
 	}
 	var_set("IFS", " \t\n"); /* never from outside */
 	var_set_number("PPID", getppid());
+	var_set_number("OPTIND", 1);
 	var_default("PATH", "/bin");
 	var_default("PS1", "tally$ ");
 	var_default("PS2", "> ");
