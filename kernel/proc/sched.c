@@ -154,6 +154,13 @@ thread_has_ended(struct thread *t)
 	return ended;
 }
 
+void
+tf_change_end(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	current->tf_changing = false;
+}
+
 /* From the tick: the running thread has used up ticks of its turn. Whether
  * others wait is only looked at: the next tick looks again. */
 void

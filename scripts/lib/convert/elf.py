@@ -12,7 +12,10 @@ from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
+from .calls import frame_is_set
 from .profile import ConvertError
+
+INSTRUCTION = 4  # bytes, at most
 
 # What pyelftools says of files that are not what they say they are.
 DAMAGE = (ELFError, ELFParseError, DWARFError, ConstructError, ValueError,
@@ -54,11 +57,14 @@ class Image:
         self._elf = ELFFile(self._file)
         if self._elf.elfclass != 64 or self._elf["e_machine"] != "EM_RISCV":
             raise ConvertError(self.path, "not for a 64-bit RISC-V")
-        self._code = [
-            range(s["sh_addr"], s["sh_addr"] + s["sh_size"])
-            for s in self._elf.iter_sections()
+        sections = [
+            s for s in self._elf.iter_sections()
             if s["sh_flags"] & SH_FLAGS.SHF_EXECINSTR and s["sh_size"]
         ]
+        self._code = [
+            range(s["sh_addr"], s["sh_addr"] + s["sh_size"]) for s in sections
+        ]
+        self._bytes = [s.data() for s in sections]
         self._symbols: dict[str, int] = {}
         self.functions: list[Function] = []
         tables = self._elf.iter_sections()
@@ -92,6 +98,16 @@ class Image:
         """The one at address: each goes on until the next begins."""
         i = bisect.bisect_right(self._starts, address) - 1
         return self.functions[i] if i >= 0 and self.holds(address) else None
+
+    def frame_is_set(self, pc: int) -> bool:
+        """See calls.py."""
+        return frame_is_set(self._instruction, pc)
+
+    def _instruction(self, address: int) -> Optional[bytes]:
+        for place, code in zip(self._code, self._bytes):
+            if address in place:
+                return code[address - place.start :][:INSTRUCTION]
+        return None
 
     def charged(self, low: int, high: int) -> int:
         """The address that stands for a counter of [low, high).
