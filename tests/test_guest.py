@@ -56,6 +56,7 @@ TABLE = {
             "pcs_end",
             "pcs_frames",
             "pcs_live",
+            "pcs_pingpong",
             "pcs_records",
             "pcs_stacks",
             "pcsample",
