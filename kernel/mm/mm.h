@@ -103,6 +103,11 @@ struct aspace {
 	uintptr_t brk;   /* the heap's region ends at its page */
 	size_t size;     /* bytes of all regions, and.. */
 	size_t resident; /* ..pages mapped; others read both without the lock */
+
+	/* Constant: the program's code, and what of it has no frame pointers. */
+	struct span {
+		uintptr_t start, end;
+	} text, frameless;
 };
 
 void aspace_init(void); /* the kernel's own tables, final form */
@@ -121,6 +126,8 @@ void aspace_start_heap(struct aspace *as, uintptr_t start);
 int aspace_set_brk(struct aspace *as, uintptr_t brk);
 /* Load as (NULL: none, the kernel's root) on this hart. Level raised. */
 void aspace_switch(struct aspace *as);
+/* Is it the one that this hart has loaded? At level 7. */
+bool aspace_is_loaded(const struct aspace *as);
 void tlb_serve(void);
 /*
  * Make va accessible for prot (one PROT_ bit): demand fill, copy on write.

@@ -253,6 +253,13 @@ thread_has_ended(struct thread *t)
 	return ended;
 }
 
+void
+tf_change_end(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	current->tf_changing = false;
+}
+
 /* From the tick. Whether others wait is only looked at: the next one looks
  * again. */
 void

@@ -13,6 +13,7 @@
 struct seen {
 	struct PSAMPLE p;
 	size_t n, nkernel; /* n: or NO_STACK */
+	int cut;
 	unsigned int pc[STACK_MAX];
 };
 
@@ -29,14 +30,15 @@ single_type(int type)
 static void
 see_stack(const struct STKSAMPLE *k, struct seen *s)
 {
-	if (!s || k->n > STACK_MAX || k->nkernel < 0 || k->nkernel > k->n) {
+	if (!s || k->n > STACK_MAX || k->nkernel > k->n) {
 		stray++;
 		return;
 	}
 	s->n = k->n;
 	s->nkernel = k->nkernel;
+	s->cut = k->cut;
 	memcpy(s->pc, k->pc, k->n * sizeof(k->pc[0]));
-	stray += k->n == 0 || (k->n % 2 == 0 && k->pc[k->n] != 0);
+	stray += k->n % 2 == 0 && k->pc[k->n] != 0;
 }
 
 static struct seen *

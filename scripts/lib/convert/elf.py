@@ -1,28 +1,26 @@
-"""An executable: its sections, its functions, and its addresses' lines."""
+"""An executable: its functions, and the source lines of its addresses."""
 
 from __future__ import annotations
 
 import bisect
-import struct
-import zlib
 from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import Iterator, NamedTuple, Optional
 
-from .lines import Line, Lines
+from elftools.common.exceptions import DWARFError, ELFError, ELFParseError
+from elftools.construct import ConstructError
+from elftools.elf.constants import SH_FLAGS
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+
+from .calls import frame_is_set
 from .profile import ConvertError
 
-# What comes of reading files that are not what they say they are.
-DAMAGE = (struct.error, zlib.error, ValueError, LookupError, ArithmeticError)
+INSTRUCTION = 4  # bytes, at most
 
-# The few of ELF's structures and numbers that are needed here.
-HEADER = struct.Struct("<4x2B12xH20xQ10x3H")
-SECTION = struct.Struct("<2I4Q2I2Q")
-SYMBOL = struct.Struct("<IBBHQQ")
-COMPRESSION = struct.Struct("<I4x2Q")
-LITTLE_64_RISCV = [2, 1, 243]
-SYMTAB, DYNSYM, NOBITS = 2, 11, 8
-EXECINSTR, COMPRESSED = 0x4, 0x800
-FUNCTION, ZLIB = 2, 1
+# What pyelftools says of files that are not what they say they are.
+DAMAGE = (ELFError, ELFParseError, DWARFError, ConstructError, ValueError,
+          KeyError, IndexError, TypeError, AttributeError, AssertionError,
+          UnicodeError, OverflowError, EOFError)
 
 
 class Function(NamedTuple):
@@ -30,21 +28,9 @@ class Function(NamedTuple):
     name: str
 
 
-class Section(NamedTuple):
-    name: int  # an offset in the section of names
-    type: int
-    flags: int
-    address: int
-    offset: int
-    size: int
-    link: int
-    info: int
-    align: int
-    entry_size: int
-
-
-def string_at(strings: bytes, offset: int) -> str:
-    return strings[offset : strings.index(b"\0", offset)].decode(errors="replace")
+class Line(NamedTuple):
+    file: str  # as the compiler was given it
+    number: int
 
 
 class Image:
@@ -54,7 +40,7 @@ class Image:
         self.path = path
         self.name = name or path.name
         try:
-            self._data = path.read_bytes()
+            self._file = open(path, "rb")
             self._read()
         except OSError as error:
             raise ConvertError(path, error.strerror or str(error)) from error
@@ -63,59 +49,38 @@ class Image:
         if not self.functions:
             raise ConvertError(path, "no symbols")
         self._starts = [f.start for f in self.functions]
-        self._lines: Optional[Lines] = None
+        self._lines: Optional[_Lines] = None
 
     def _read(self) -> None:
-        if not self._data.startswith(b"\x7fELF"):
+        if self._file.read(4) != b"\x7fELF":
             raise ConvertError(self.path, "not an ELF file")
-        *kind, start, size, count, names = HEADER.unpack_from(self._data)
-        if kind != LITTLE_64_RISCV:
+        self._elf = ELFFile(self._file)
+        if self._elf.elfclass != 64 or self._elf["e_machine"] != "EM_RISCV":
             raise ConvertError(self.path, "not for a 64-bit RISC-V")
-        table = [SECTION.unpack_from(self._data, start + i * size) for i in range(count)]
-        self._sections = [Section(*fields) for fields in table]
-        self._names = self._contents(self._sections[names])
-        self._code = [
-            range(s.address, s.address + s.size)
-            for s in self._sections
-            if s.flags & EXECINSTR and s.size
+        sections = [
+            s for s in self._elf.iter_sections()
+            if s["sh_flags"] & SH_FLAGS.SHF_EXECINSTR and s["sh_size"]
         ]
+        self._code = [
+            range(s["sh_addr"], s["sh_addr"] + s["sh_size"]) for s in sections
+        ]
+        self._bytes = [s.data() for s in sections]
         self._symbols: dict[str, int] = {}
         self.functions: list[Function] = []
-        for section in self._sections:
-            if section.type in (SYMTAB, DYNSYM):
-                self._read_symbols(section)
+        tables = self._elf.iter_sections()
+        for table in tables:
+            if isinstance(table, SymbolTableSection):
+                self._read_symbols(table)
 
-    def _contents(self, section: Section) -> bytes:
-        if section.type == NOBITS:
-            return b""
-        end = section.offset + section.size
-        if end > len(self._data):
-            raise ValueError("cut off")
-        data = self._data[section.offset : end]
-        if section.flags & COMPRESSED:
-            kind, _, _ = COMPRESSION.unpack_from(data)
-            if kind != ZLIB:
-                raise ValueError("unknown compression")
-            data = zlib.decompress(data[COMPRESSION.size :])
-        return data
-
-    def _named(self, name: str) -> bytes:
-        """A section's contents; nothing if there is none of that name."""
-        for section in self._sections:
-            if string_at(self._names, section.name) == name:
-                return self._contents(section)
-        return b""
-
-    def _read_symbols(self, table: Section) -> None:
+    def _read_symbols(self, table: SymbolTableSection) -> None:
         """Functions; where several begin, the first name stands for all."""
-        strings = self._contents(self._sections[table.link])
-        found: dict[int, str] = {}
-        for at, info, _, section, value, _ in SYMBOL.iter_unpack(self._contents(table)):
-            name = string_at(strings, at)
-            if section:
-                self._symbols[name] = value
-            if info & 0xF == FUNCTION and self.holds(value):
-                found[value] = min(name, found.get(value, name))
+        found = {}
+        for symbol in table.iter_symbols():
+            value = symbol["st_value"]
+            if symbol["st_shndx"] != "SHN_UNDEF":
+                self._symbols[symbol.name] = value
+            if symbol["st_info"]["type"] == "STT_FUNC" and self.holds(value):
+                found[value] = min(symbol.name, found.get(value, symbol.name))
         self.functions = [Function(a, found[a]) for a in sorted(found)]
 
     @property
@@ -134,6 +99,16 @@ class Image:
         i = bisect.bisect_right(self._starts, address) - 1
         return self.functions[i] if i >= 0 and self.holds(address) else None
 
+    def frame_is_set(self, pc: int) -> bool:
+        """See calls.py."""
+        return frame_is_set(self._instruction, pc)
+
+    def _instruction(self, address: int) -> Optional[bytes]:
+        for place, code in zip(self._code, self._bytes):
+            if address in place:
+                return code[address - place.start :][:INSTRUCTION]
+        return None
+
     def charged(self, low: int, high: int) -> int:
         """The address that stands for a counter of [low, high).
 
@@ -149,10 +124,56 @@ class Image:
     def line(self, address: int) -> Optional[Line]:
         return self._line_table().find(address) if self.holds(address) else None
 
-    def _line_table(self) -> Lines:
+    def _line_table(self) -> "_Lines":
         if self._lines is None:
             try:
-                self._lines = Lines(self._named)
+                self._lines = _Lines(self._elf)
             except DAMAGE as error:
                 raise ConvertError(self.path, "damaged line numbers") from error
         return self._lines
+
+
+class _Lines:
+    """All of an executable's line numbers, by address."""
+
+    def __init__(self, elf: ELFFile) -> None:
+        rows: dict[int, Optional[Line]] = {}
+        if elf.has_dwarf_info():
+            for address, line in _rows(elf):
+                # Where one sequence ends another may have begun.
+                if line or address not in rows:
+                    rows[address] = line
+        self.starts = sorted(rows)
+        self._lines = [rows[start] for start in self.starts]
+
+    def find(self, address: int) -> Optional[Line]:
+        i = bisect.bisect_right(self.starts, address) - 1
+        return self._lines[i] if i >= 0 else None
+
+
+def _rows(elf: ELFFile) -> Iterator[tuple[int, Optional[Line]]]:
+    dwarf = elf.get_dwarf_info(relocate_dwarf_sections=False)
+    for unit in dwarf.iter_CUs():
+        program = dwarf.line_program_for_CU(unit)
+        if program is None:
+            continue
+        names: dict[int, str] = {}
+        for entry in program.get_entries():
+            state = entry.state
+            if state is None or not state.address:
+                continue  # 0: what the linker left out
+            if state.file not in names:
+                names[state.file] = _file_name(program.header, state.file)
+            line = None if state.end_sequence else Line(names[state.file], state.line)
+            yield state.address, line
+
+
+def _file_name(header: object, index: int) -> str:
+    """A file's name, below its folder if it isn't the compiler's own."""
+    old = header["version"] < 5  # counts from 1, and leaves that folder out
+    entry = header["file_entry"][index - 1 if old else index]
+    name = entry.name.decode(errors="replace")
+    if not entry.dir_index or name.startswith("/"):
+        return name
+    folder = header["include_directory"][entry.dir_index - (1 if old else 0)]
+    return f"{folder.decode(errors='replace')}/{name}"
