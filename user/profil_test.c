@@ -402,7 +402,7 @@ check_aix_calls(void)
 	struct prof end = {.p_high = 0};
 
 	check(aix_on(0xffff) == 0, "AIX-31", "it returns 0");
-	check(aix(buf + 1, 8, TEXT, 0x8000) == 0, "AIX-28",
+	check(aix(buf + 2, 8, TEXT, 0x8000) == 0, "AIX-28",
 	      "to turn it on again succeeds");
 	hit(4, 1);
 	check(only(2, 1), "AIX-28", "and does nothing");
@@ -488,10 +488,10 @@ check_solaris(void)
 	solaris_on(0);
 	check(solaris_on(0x10000) == 0, "SOL-19",
 	      "a bad buffer turns it off, no more");
-	check(solaris(buf + 1, 8, TEXT, 0x8000) == 0, "SOL-1",
+	check(solaris(buf + 2, 8, TEXT, 0x8000) == 0, "SOL-1",
 	      "a second call succeeds");
 	hit(4, 1);
-	check(only(2, 1), "SOL-1", "and replaces the first");
+	check(only(3, 1), "SOL-1", "and replaces the first");
 	solaris_on(0);
 }
 
