@@ -174,9 +174,9 @@ $(BUILD)/lib/%.o: lib/% Makefile
 
 # --- User programs -----------------------------------------------------------
 
-# A program is one file of user/cmd, or one folder; all commands share
-# user/cmdlib. The user library has memcpy and its kin from lib, as the kernel,
-# commands have UTF-8 from there.
+# A program is one file of user/cmd or of user, or one folder of user/cmd; all
+# commands share user/cmdlib. The user library has memcpy and its kin from lib,
+# as the kernel, commands have UTF-8 from there.
 lib_obj := $(patsubst %,$(BUILD)/%.o,$(wildcard user/lib/*.[cS])) \
 	$(BUILD)/user/shared/string.S.o
 cmdlib_obj := $(patsubst %,$(BUILD)/%.o,$(wildcard user/cmdlib/*.c)) \
@@ -187,8 +187,10 @@ libmon := $(BUILD)/user/libmon.a
 libmon_obj := $(patsubst %,$(BUILD)/%.o,$(wildcard user/libmon/*.c))
 
 cmd_files := $(wildcard user/cmd/*.c)
+user_files := $(wildcard user/*.c)
 cmd_folders := $(patsubst %/,%,$(wildcard user/cmd/*/))
 programs := $(patsubst user/cmd/%.c,$(BUILD)/bin/%,$(cmd_files)) \
+	$(patsubst user/%.c,$(BUILD)/bin/%,$(user_files)) \
 	$(patsubst user/cmd/%,$(BUILD)/bin/%,$(cmd_folders))
 
 $(BUILD)/user/%.o: flags = $(user_flags)
@@ -205,6 +207,7 @@ $(cmdlib) $(libmon):
 
 $(cmd_files:user/cmd/%.c=$(BUILD)/bin/%): $(BUILD)/bin/%: \
 	$(BUILD)/user/cmd/%.c.o
+$(user_files:user/%.c=$(BUILD)/bin/%): $(BUILD)/bin/%: $(BUILD)/user/%.c.o
 define folder_program
 $(BUILD)/bin/$(notdir $1): $(patsubst %,$(BUILD)/%.o,$(wildcard $1/*.c))
 endef
@@ -404,5 +407,6 @@ help:
 
 -include $(kernel_obj:.o=.d) $(lib_obj:.o=.d) $(cmdlib_obj:.o=.d) \
 	$(libmon_obj:.o=.d) \
-	$(wildcard $(BUILD)/user/cmd/*.d $(BUILD)/user/cmd/*/*.d \
+	$(wildcard $(BUILD)/user/*.d $(BUILD)/user/cmd/*.d \
+	$(BUILD)/user/cmd/*/*.d \
 	$(extra)/obj/*.d $(extra)/obj/*/*.d)

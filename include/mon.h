@@ -1,7 +1,7 @@
 /*
  * Program address sampling as AIX has it: profil(2), and monitor(3), which
- * writes its counts to a file. (Solaris's profil is that of <unistd.h>; who
- * includes both headers has this one.)
+ * writes its counts to a file. (Solaris's profil is that of <unistd.h>; a file
+ * that includes both has this one, from here on.)
  */
 #ifndef _MON_H
 #define _MON_H

@@ -38,9 +38,10 @@ kprof_count(const struct sample *s)
 
 	if (s->mode == SAMPLE_USER)
 		__atomic_add_fetch(&user_ticks, 1, __ATOMIC_RELAXED);
+	else if (i < nbuckets)
+		__atomic_add_fetch(&bucket[i], 1, __ATOMIC_RELAXED);
 	else
-		__atomic_add_fetch(i < nbuckets ? &bucket[i] : &other_ticks, 1,
-				   __ATOMIC_RELAXED);
+		__atomic_add_fetch(&other_ticks, 1, __ATOMIC_RELAXED);
 }
 
 struct profiler kprof_profiler = {.count = kprof_count};

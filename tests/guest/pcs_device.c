@@ -133,7 +133,7 @@ check_buffers(void)
 
 	CHECK(pcstat("buffers 3") && pcstat("harts %d", harts) &&
 		  pcstat("empty %d", 3 * harts),
-	      "PCS-14: DEF_BUFNO buffers at first, for each hart");
+	      "PCS-14: DEF_BUFNO buffers at first");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		CHECK_ERRNO(ioctl(fd, BUF_INCR, bad[i]), EINVAL,
 			    "PCS-15: BUF_INCR of %ld is EINVAL", bad[i]);

@@ -138,7 +138,7 @@ check_ineffective(void)
 	struct prof end = {.p_high = 0};
 
 	on(0xffff);
-	CHECK(profil(buf + 1, BYTES, TEXT, 0x4000) == 0,
+	CHECK(profil(buf + 3, BYTES, TEXT, 0x4000) == 0,
 	      "AIX-28 on while on succeeds");
 	hit(TEXT + 4, 1);
 	CHECK(only(2, 1), "AIX-28 and changes nothing");

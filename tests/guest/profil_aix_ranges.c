@@ -89,8 +89,8 @@ computes(unsigned int bytes, unsigned long d, unsigned int slot)
 	return only(slot, 1);
 }
 
-/* With a computed scale every pc of a range has a counter, the last too, and
- * all counters have as many pcs, but for the first, as results are rounded up. */
+/* With a computed scale every pc of a range has a counter, the last too. All
+ * have as many pcs, but for the first, as results are rounded up. */
 static void
 check_whole(unsigned int length, unsigned int bytes)
 {

@@ -2,10 +2,10 @@
  * kprof: where the kernel's ticks went, by function.
  *
  * The data is what /dev/kpdata gives: big-endian words of 4 bytes. The first
- * is the number of ticks, the second how many of them fell into the kernel,
- * which may be more than into its text, and then comes one for every 8 bytes of kernel text, from the symbol
- * text_start on. A function owns the buckets from its own up to that of the
- * next function.
+ * is the number of ticks, the second how many of them fell into the kernel
+ * (which may be more than into its text), and then comes one for every 8 bytes
+ * of kernel text, from the symbol text_start on. A function owns the buckets
+ * from its own up to that of the next function.
  */
 #include <stdio.h>
 #include <stdlib.h>
