@@ -13,9 +13,9 @@
  *
  * The clocks of those that wait stay together, within SPAN of the floor, which
  * is where the first of them is: who has slept for long isn't owed all that
- * time, and who had a hart to himself doesn't owe it. A new thread begins at
- * the floor, behind the first: so one that makes others all the time doesn't
- * keep those that wait from their turn.
+ * time, and who had a hart to himself doesn't owe it. A new thread begins behind
+ * all that wait: so one that makes others all the time doesn't keep those from
+ * their turn.
  *
  * sched_lock guards the queue and every thread's state. A thread that leaves
  * a hart takes the lock, and the one that runs there next gives it back: so who
@@ -92,12 +92,14 @@ enqueue(struct thread *t)
 	struct list *l = runq.prev;
 	int64_t span = SPAN;
 
-	if (!list_empty(&runq) && queued(runq.next)->ran > floor)
+	if (l != &runq && queued(runq.next)->ran > floor)
 		floor = queued(runq.next)->ran;
 	if (t->ran - floor < -span)
 		t->ran = floor - span;
 	else if (t->ran - floor > span)
-		t->ran = t->ran == NEW ? floor : floor + span;
+		t->ran = t->ran != NEW ? floor + span
+			 : l != &runq  ? queued(l)->ran
+				       : floor;
 	while (l != &runq && queued(l)->ran > t->ran)
 		l = l->prev;
 	list_append(l->next, &t->run_link);
