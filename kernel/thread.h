@@ -115,7 +115,7 @@ void thread_wake(struct thread *t, bool signal);
 /* Leave the hart: the caller has set its own state, under sched_lock. */
 void sched(void);
 void thread_yield(void); /* to all that wait */
-/* WORK_RESCHED: give way to one that has waited for longer, if any has. */
+/* WORK_RESCHED: give way to one that waits, if it has had less time. */
 void thread_resched(void);
 void thread_exit(void) __attribute__((noreturn));
 /* Has t ended, and left its stack? */

@@ -3,8 +3,9 @@
  * what /dev/pcs gives and takes the manual that this header is restored from.
  * Tally's additions say so.
  *
- * The device gives LOGBUFs, one after another, of records of 8 bytes each.
- * Times are counted in hits: samples of the sampling clock on any hart.
+ * The device gives LOGBUFs, one after another, of records of 8 bytes each. Each
+ * hart fills buffers of its own: a LOGBUF has records of one, in the order of
+ * time. Times are counted in hits: samples of the sampling clock on any hart.
  *
  * A stored stream, as getpc(1) makes it, has three parts: a LOGBUF with START
  * and an IOCTL for each request made, those that were read, and one with STOP.
@@ -32,8 +33,8 @@
 #define MKERNELI 10 /* MSAMPLE */
 #define STACK    11 /* STKSAMPLE: Tally's */
 
-#define DEF_BUFNO 3  /* buffers that an open gives */
-#define MAX_BUFS  10 /* with those that BUF_INCR adds */
+#define DEF_BUFNO 3  /* buffers that an open gives each hart */
+#define MAX_BUFS  10 /* of each, with those that BUF_INCR adds */
 #define MAX_LIST  5  /* processes that PROF_LIST takes */
 
 /* One hit. */
@@ -100,7 +101,7 @@ struct STKSAMPLE {
  * Requests: ioctl(fd, cmd, arg), 0 or -1 and errno. Kinds of profiling add up
  * until the device is closed; a new list or group replaces the one before.
  */
-#define BUF_INCR    (('P' << 8) | 01)  /* arg: so many buffers more; EINVAL */
+#define BUF_INCR    (('P' << 8) | 01)  /* arg: so many more a hart; EINVAL */
 #define PROF_KERNEL (('P' << 8) | 02)  /* no arg: hits in the kernel */
 #define PROF_ALL    (('P' << 8) | 04)  /* no arg: all hits but idle ones */
 #define PROF_GROUP  (('P' << 8) | 010) /* arg: a process group; EINVAL */
@@ -112,7 +113,7 @@ struct STKSAMPLE {
 #define PROF_STACK (('P' << 8) | 0100)
 /*
  * Tally: no arg: no hits are counted any more, until more is asked for. What is
- * merged is recorded, and the LOGBUF being filled can be read, as far as there
+ * merged is recorded, and the LOGBUFs being filled can be read, as far as there
  * are buffers: ask again when those have been read.
  */
 #define PCS_END (('P' << 8) | 0200)
@@ -121,7 +122,7 @@ struct STKSAMPLE {
 #define PCS_STAT (('P' << 8) | 040)
 
 /*
- * The account, in hits, at one moment:
+ * The account, in hits, of all harts, each at one moment:
  * seen == recorded + merged + pending + lost.
  */
 struct pcs_stat {
@@ -137,8 +138,8 @@ struct pcs_stat {
 
 struct LOGBUF_HDR {
 	unsigned short h_unused; /* bytes after the last record */
-	short
-	    h_numlost; /* records lost since the buffer before; at most 32767 */
+	short h_numlost; /* records that the hart lost since its buffer before;
+			  * at most 32767 */
 };
 
 #define NUMSAMPS ((BSIZE - sizeof(struct LOGBUF_HDR)) / sizeof(struct PSAMPLE))

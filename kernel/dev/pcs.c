@@ -65,13 +65,14 @@ wait_full(const struct file *f)
 static ssize_t
 pcs_read(struct vnode *, struct file *f, struct uio *u)
 {
-	ssize_t total = 0, n = 0;
+	ssize_t n = 0;
 
-	do {
-		while (u->left && (n = log_read(u)) > 0)
-			total += n;
-	} while (u->left && n == 0 && total == 0 && (n = wait_full(f)) == 0);
-	return total ? total : n;
+	while (n == 0 && u->left) {
+		n = wait_full(f);
+		if (n == 0) /* another reader may have emptied it */
+			n = log_read(u);
+	}
+	return n;
 }
 
 static unsigned int

@@ -6,15 +6,16 @@
  *
  * Each thread has a clock that goes while it runs, ran. The queue is in the
  * order of these clocks: who has had the least time is next. A thread runs on
- * until one that waits has had a TURN less. So all that compute get the same;
- * and one that mostly sleeps is behind them when it's woken, and runs at once,
- * unless it has had its share lately.
+ * until a tick finds that one that waits has had a TURN less, or one is woken
+ * that has had less at all. So all that compute get the same; and one that
+ * mostly sleeps is behind them when it's woken, and runs at once, unless it has
+ * had its share lately.
  *
  * The clocks of those that wait stay together, within SPAN of the floor, which
- * is where they are: who has slept for long isn't owed all that time, and who
- * had a hart to himself doesn't owe it. A new thread, which has had nothing,
- * begins at the end: else one that makes others all the time would leave
- * nothing to the rest.
+ * is where the first of them is: who has slept for long isn't owed all that
+ * time, and who had a hart to himself doesn't owe it. A new thread begins behind
+ * all that wait: so one that makes others all the time doesn't keep those from
+ * their turn.
  *
  * sched_lock guards the queue and every thread's state. A thread that leaves
  * a hart takes the lock, and the one that runs there next gives it back: so who
@@ -34,6 +35,7 @@
  * and 20. */
 #define TURN ((int64_t)(machine.timebase / 200))
 #define SPAN (4 * TURN)
+#define NEW  INT64_MAX /* ran of a thread that hasn't been on the queue */
 
 struct hart harts[HART_MAX];
 unsigned int nharts;
@@ -62,7 +64,7 @@ thread_create(struct proc *p, void (*start)(void))
 	t->proc = p;
 	t->hart = this_hart();
 	t->state = THREAD_SLEEPING_HARD;
-	t->ran = INT64_MAX; /* comes last */
+	t->ran = NEW;
 	t->ctx.ra = (unsigned long)thread_first;
 	t->ctx.sp = t->kstack_top;
 	t->ctx.s1 = (unsigned long)start;
@@ -90,12 +92,14 @@ enqueue(struct thread *t)
 	struct list *l = runq.prev;
 	int64_t span = SPAN;
 
-	if (!list_empty(&runq) && queued(runq.next)->ran > floor)
+	if (l != &runq && queued(runq.next)->ran > floor)
 		floor = queued(runq.next)->ran;
 	if (t->ran - floor < -span)
 		t->ran = floor - span;
 	else if (t->ran - floor > span)
-		t->ran = floor + span;
+		t->ran = t->ran != NEW ? floor + span
+			 : l != &runq  ? queued(l)->ran
+				       : floor;
 	while (l != &runq && queued(l)->ran > t->ran)
 		l = l->prev;
 	list_append(l->next, &t->run_link);
@@ -110,8 +114,8 @@ ran_on(const struct hart *h, const struct thread *t, uint64_t now)
 
 /*
  * t is on the queue: have a hart come for it. Best one that is idle, and of
- * these the one where it ran last; else one whose thread has had much more than
- * t. But a thread that wakes another goes on, for mostly it is about to sleep:
+ * these the one where it ran last; else one whose thread has had more than t.
+ * But a thread that wakes another goes on, for mostly it is about to sleep:
  * this hart is only meant if an interrupt woke t, and then it's the best.
  */
 static void
@@ -131,7 +135,7 @@ call_hart(const struct thread *t)
 	for (unsigned int i = this_hart()->depth ? 0 : 1; i < nharts; i++) {
 		h = &harts[(this_hart()->id + i) % nharts];
 		if (h->running && !(h->running->work & WORK_RESCHED) &&
-		    ran_on(h, h->running, rdtime()) - TURN > t->ran) {
+		    ran_on(h, h->running, rdtime()) > t->ran) {
 			thread_notify(h->running, WORK_RESCHED);
 			return;
 		}
@@ -185,8 +189,6 @@ sched(void)
 	if (!list_empty(&runq)) {
 		next = h->running = queued(runq.next);
 		list_remove(&next->run_link);
-		if (next->ran > floor)
-			floor = next->ran;
 	}
 	if (next == current)
 		return;
@@ -196,13 +198,24 @@ sched(void)
 	sched_lock.saved = saved;
 }
 
-/* Does one wait that has had much less than the current thread? */
-static bool
-turn_is_over(void)
+void
+thread_exit(void)
 {
-	return !list_empty(&runq) &&
-	       ran_on(this_hart(), current, rdtime()) - TURN >
-		   queued(runq.next)->ran;
+	spin_lock(&sched_lock);
+	current->state = THREAD_DEAD;
+	sched();
+	panic("a dead thread runs");
+}
+
+bool
+thread_has_ended(struct thread *t)
+{
+	bool ended;
+
+	spin_lock(&sched_lock);
+	ended = t->state == THREAD_DEAD;
+	spin_unlock(&sched_lock);
+	return ended;
 }
 
 /* Go to the end of the queue. The idle thread isn't on it. */
@@ -228,29 +241,22 @@ thread_resched(void)
 	__atomic_and_fetch(&current->work, ~(unsigned long)WORK_RESCHED,
 			   __ATOMIC_RELAXED);
 	spin_lock(&sched_lock);
-	if (turn_is_over()) /* nobody else may have come for that one */
+	if (current != this_hart()->idle && !list_empty(&runq))
 		sched();
 	spin_unlock(&sched_lock);
 }
 
-void
-thread_exit(void)
+/* Out of line: each tick would save registers for this. */
+static __attribute__((noinline)) void
+end_turn(void)
 {
 	spin_lock(&sched_lock);
-	current->state = THREAD_DEAD;
-	sched();
-	panic("a dead thread runs");
-}
-
-bool
-thread_has_ended(struct thread *t)
-{
-	bool ended;
-
-	spin_lock(&sched_lock);
-	ended = t->state == THREAD_DEAD;
+	if (!list_empty(&runq) &&
+	    ran_on(this_hart(), current, rdtime()) - queued(runq.next)->ran >
+		TURN)
+		__atomic_or_fetch(&current->work, WORK_RESCHED,
+				  __ATOMIC_RELAXED);
 	spin_unlock(&sched_lock);
-	return ended;
 }
 
 void
@@ -260,14 +266,13 @@ tf_change_end(void)
 	current->tf_changing = false;
 }
 
-/* From the tick. Whether others wait is only looked at: the next one looks
- * again. */
+/* From the tick. Whether others wait at all is only looked at: the next tick
+ * looks again. */
 void
 sched_tick(void)
 {
 	if (!list_empty(&runq) && current != this_hart()->idle)
-		__atomic_or_fetch(&current->work, WORK_RESCHED,
-				  __ATOMIC_RELAXED);
+		end_turn();
 }
 
 /* The idle thread's life. Who has something to do for this hart says so in

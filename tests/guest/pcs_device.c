@@ -194,7 +194,7 @@ check_reads(void)
 	for (size_t i = 13; good && i < 507; i += 19)
 		good = read(fd, parts + i, 19) == 19;
 	CHECK(good && readable(fd), "PCS-17: and again");
-	CHECK(read(fd, parts + 507, 1000) == 5, "up to the buffer's end");
+	CHECK(read(fd, parts + 507, 1000) == 5, "up to what there is");
 	CHECK(!readable(fd) && account_of(fd).unread == 0, "that was all");
 	samples("user", 0, 1, 0, USER_PC, 2 * NUMSAMPS);
 	CHECK(read(fd, &b, 512) == 512 && read(fd, &b, 511) == 511 &&
@@ -232,6 +232,26 @@ check_long_reads(void)
 	CHECK(read(fd, end - BSIZE - 8, 2 * BSIZE) == BSIZE &&
 		  account_of(fd).unread == NUMSAMPS,
 	      "a fault in the second leaves that one there");
+	close(fd);
+}
+
+/* Two harts' buffers come in the order in which they became full. */
+static void
+check_order(void)
+{
+	struct LOGBUF b[4];
+	int last = system_now().harts - 1, fd = pcs_open();
+
+	ioctl(fd, BUF_INCR, 1);
+	ioctl(fd, PROF_ALL, NULL);
+	samples("user", 0, 1, 0, USER_PC, 5);
+	samples("user", last, 2, 0, USER_PC, NUMSAMPS + 7);
+	samples("user", 0, 1, 0, USER_PC, 2 * NUMSAMPS - 5);
+	CHECK(read(fd, b, sizeof(b)) == 3 * BSIZE, "all harts' buffers");
+	CHECK(is_sample(b[0].lb_data, USER, last, last ? 2 : 1, USER_PC) &&
+		  is_sample(b[2].lb_data, USER, 0, 1, USER_PC),
+	      "PCS-1: the first that was full is the first that is read");
+	CHECK(account_of(fd).unread == 7, "all but what isn't full");
 	close(fd);
 }
 
@@ -317,6 +337,7 @@ main(void)
 	check_buffers();
 	check_reads();
 	check_long_reads();
+	check_order();
 	check_waiting();
 	check_two_readers();
 	check_pcstat();

@@ -322,9 +322,9 @@ read_buffers(int fd, int count, size_t piece)
 static void
 check_stream(void)
 {
+	int harts = system_now().harts, fd;
 	pid_t burners[3];
 	struct pcs_stat s;
-	int fd;
 
 	for (int i = 0; i < 3; i++) {
 		burners[i] = fork();
@@ -339,7 +339,7 @@ check_stream(void)
 	do {
 		ioctl(fd, PCS_END);
 		fcntl(fd, F_SETFL, O_NONBLOCK);
-		read_buffers(fd, MAX_BUFS, 100);
+		read_buffers(fd, harts * MAX_BUFS, 100);
 		s = account_of(fd);
 	} while (s.unread + s.pending > 0);
 	for (int i = 0; i < 3; i++)
@@ -347,10 +347,10 @@ check_stream(void)
 	/* All buffers are free, and those to come tell of what was lost. */
 	ctl(PROFCLOCK, "hold");
 	ioctl(fd, PROF_ALL, NULL);
-	for (size_t i = 0; i < system_now().harts; i++)
+	for (int i = 0; i < harts; i++)
 		samples("kernel", i, 0, 0, KERNEL_PC, 1);
 	ioctl(fd, PCS_END);
-	read_buffers(fd, system_now().harts, BSIZE);
+	read_buffers(fd, harts, BSIZE);
 	s = account_of(fd);
 	ctl(PROFCLOCK, "go");
 	CHECK(stray == 0, "PCS-23: all records are whole, in one buffer");

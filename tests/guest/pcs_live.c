@@ -106,14 +106,15 @@ begin(unsigned int hz)
 	fd = pcs_open();
 }
 
-/* Hold the samples; with made-up ones see to it that the buffer being filled
- * and what was lost before it are read too. */
+/* Hold the samples; with made-up ones see to it that the buffers being filled
+ * and what was lost before them are read too. */
 static struct pcs_stat
 end(void)
 {
 	ctl(PROFCLOCK, "hold");
 	drain();
-	samples("kernel", 0, 0, 0, info.text_start, NUMSAMPS);
+	for (unsigned int i = 0; i < info.harts; i++)
+		samples("kernel", i, 0, 0, info.text_start, NUMSAMPS);
 	drain();
 	return account_of(fd);
 }
@@ -235,7 +236,7 @@ check_levels(void)
 }
 
 /* This process is sampled, others' hits are merged. Only full buffers are read;
- * with as many samples as one has room for some of them are in those. */
+ * with as many samples as one a hart has room for some of them are in those. */
 static void
 check_list(void)
 {
@@ -248,7 +249,8 @@ check_list(void)
 	ioctl(fd, BUF_INCR, MAX_BUFS - DEF_BUFNO);
 	burner = burner_start();
 	ctl(PROFCLOCK, "go");
-	while (account_of(fd).recorded < NUMSAMPS && now_us() < until)
+	while (account_of(fd).recorded < info.harts * NUMSAMPS &&
+	       now_us() < until)
 		burn_us(SPIN_US / 10);
 	s = end();
 	child_end(burner);

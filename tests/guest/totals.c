@@ -156,7 +156,8 @@ check_totals(void)
 	CHECK(s.seen == total, "pcs has seen kprof's total");
 	CHECK(adds_up(&s), "recorded, merged, pending and lost add up to it");
 	check_tables(total);
-	samples("kernel", 0, 0, 0, text[0], NUMSAMPS);
+	for (unsigned int i = 0; i < harts; i++)
+		samples("kernel", i, 0, 0, text[0], NUMSAMPS);
 	read_records();
 	s = account_of(pcs);
 	CHECK(adds_up(&s) && hits + s.unread == s.recorded + s.merged,

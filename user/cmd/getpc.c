@@ -87,6 +87,8 @@ options(void)
 	if (buffers)
 		request(BUF_INCR)->data[0] = number(buffers,
 						    "a number of buffers");
+	else if (cmd_given['s']) /* they fill buffers several times as fast */
+		request(BUF_INCR)->data[0] = MAX_BUFS - DEF_BUFNO;
 	if (cmd_given['s'])
 		request(PROF_STACK);
 	if (cmd_given['k'])
@@ -127,9 +129,9 @@ ask(int device, const struct ISAMPLE *r)
 /* --- The stream --- */
 
 static void
-store(const void *logbuf)
+store(const void *logbufs, size_t count)
 {
-	if (failed || out_direct(output, logbuf, BSIZE))
+	if (failed || out_direct(output, logbufs, count * BSIZE))
 		return;
 	cmd_warn("%s", strcmp(path, "-") == 0 ? "standard output" : path);
 	failed = true;
@@ -144,7 +146,7 @@ store_own(const void *records, size_t size, short numlost)
 	h->h_unused = BSIZE - sizeof(*h) - size;
 	h->h_numlost = numlost;
 	memcpy(buf + sizeof(*h), records, size);
-	store(buf);
+	store(buf, 1);
 }
 
 static void
@@ -179,10 +181,11 @@ store_stop(uint64_t lost)
 }
 
 static void
-take(const struct LOGBUF *b)
+take(const struct LOGBUF *b, size_t count)
 {
-	told += b->lb_buf_hdr.h_numlost;
-	store(b);
+	for (size_t i = 0; i < count; i++)
+		told += b[i].lb_buf_hdr.h_numlost;
+	store(b, count);
 }
 
 /* Is it over: the command, or without one our time? */

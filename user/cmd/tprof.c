@@ -26,16 +26,18 @@ static struct elfsyms syms;
 static uint64_t *hits, total; /* of each symbol, and then of none; of all */
 
 static void
-count(const struct LOGBUF *b)
+count(const struct LOGBUF *b, size_t buffers)
 {
 	const struct PSAMPLE *s;
 
-	pcs_buffer(&seen, b);
-	while ((s = pcs_next(&seen))) {
-		if (s->type != USER)
-			continue;
-		hits[elfsym_find(&syms, pcs_address(s))]++;
-		total++;
+	for (; buffers > 0; b++, buffers--) {
+		pcs_buffer(&seen, b);
+		while ((s = pcs_next(&seen))) {
+			if (s->type != USER)
+				continue;
+			hits[elfsym_find(&syms, pcs_address(s))]++;
+			total++;
+		}
 	}
 }
 

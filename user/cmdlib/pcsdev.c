@@ -10,6 +10,7 @@
 #include "cmd.h"
 #include "pcsdev.h"
 
+#define AT_ONCE   16  /* buffers */
 #define SIGNALLED 128 /* a status above it: killed by signal status - 128 */
 
 volatile sig_atomic_t pcs_interrupted, pcs_terminated;
@@ -46,19 +47,20 @@ pcs_account(int device)
 	return s;
 }
 
-/* Work on a buffer; false: there is none. */
-static bool
+/* Work on all buffers that there are. */
+static void
 take(int device, pcs_work *work)
 {
-	struct LOGBUF b;
-	ssize_t n = read(device, &b, sizeof(b));
+	static struct LOGBUF b[AT_ONCE];
+	ssize_t n = sizeof(b);
 
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return false;
-	if (n < 0)
-		cmd_die(PCS_DEVICE);
-	work(&b);
-	return true;
+	while (n == sizeof(b)) {
+		n = read(device, b, sizeof(b));
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			cmd_die(PCS_DEVICE);
+		if (n > 0)
+			work(b, n / sizeof(b[0]));
+	}
 }
 
 struct pcs_stat
@@ -68,8 +70,7 @@ pcs_finish(int device, pcs_work *work)
 
 	do {
 		pcs_ask(device, PCS_END, 0);
-		while (take(device, work))
-			;
+		take(device, work);
 		s = pcs_account(device);
 	} while (s.unread + s.pending > 0);
 	return s;
@@ -121,8 +122,7 @@ pcs_wait(int device, int fd, int timeout, pcs_work *work)
 
 	if (poll(fds, fd < 0 ? 2 : 3, timeout) <= 0)
 		return; /* a signal, or time is over */
-	while (take(device, work))
-		;
+	take(device, work);
 	if (fds[1].revents)
 		(void)!read(wakeup[0], &byte, 1);
 }

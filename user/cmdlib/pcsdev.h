@@ -20,8 +20,8 @@ int pcs_open(void);
 void pcs_ask(int device, int cmd, uintptr_t arg);
 struct pcs_stat pcs_account(int device);
 
-/* What is done with each LOGBUF. */
-typedef void pcs_work(const struct LOGBUF *b);
+/* What is done with so many LOGBUFs. */
+typedef void pcs_work(const struct LOGBUF *b, size_t count);
 
 /* No more samples; and all that the device has of them. */
 struct pcs_stat pcs_finish(int device, pcs_work *work);

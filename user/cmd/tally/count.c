@@ -162,16 +162,18 @@ count_sample(const struct PSAMPLE *s)
 }
 
 void
-count_buffer(const struct LOGBUF *b)
+count_buffers(const struct LOGBUF *b, size_t count)
 {
 	const void *record;
 
 	/* Who they are of, while they live. */
 	count_look();
-	pcs_buffer(&seen, b);
-	while ((record = pcs_next(&seen)))
-		if (pcs_is_sample(*(const char *)record))
-			count_sample(record);
+	for (; count > 0; b++, count--) {
+		pcs_buffer(&seen, b);
+		while ((record = pcs_next(&seen)))
+			if (pcs_is_sample(*(const char *)record))
+				count_sample(record);
+	}
 }
 
 void

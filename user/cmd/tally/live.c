@@ -105,10 +105,10 @@ live(unsigned long seconds)
 		pcs_ask(device, only_kernel ? PROF_KERNEL : PROF_ALL, 0);
 		for (; left > 0 && !over(); left = end - now()) {
 			pcs_wait(device, STDOUT_FILENO,
-				 left < LOOK ? left : LOOK, count_buffer);
+				 left < LOOK ? left : LOOK, count_buffers);
 			count_look();
 		}
-		s = pcs_finish(device, count_buffer);
+		s = pcs_finish(device, count_buffers);
 		if (left <= 0)
 			show(s.lost - before.lost, s.skipped - before.skipped);
 		before = s;

@@ -96,10 +96,10 @@ run(void)
 	pcs_ask(device, only_kernel ? PROF_KERNEL : PROF_ALL, 0);
 	count_command(pcs_command(cmd_argv), cmd_argv[0]);
 	while (!pcs_ended()) {
-		pcs_wait(device, -1, LOOK, count_buffer);
+		pcs_wait(device, -1, LOOK, count_buffers);
 		count_look();
 	}
-	s = pcs_finish(device, count_buffer);
+	s = pcs_finish(device, count_buffers);
 	seconds = now() - start;
 	clock_restore();
 	report(seconds, s);

@@ -57,7 +57,7 @@ void count_look(void);
 /* This process will run this program. */
 void count_command(pid_t pid, const char *path);
 /* Add up a buffer. */
-void count_buffer(const struct LOGBUF *b);
+void count_buffers(const struct LOGBUF *b, size_t count);
 /* Find the functions of what has been counted. */
 void count_functions(void);
 /* Forget all hits. */
