@@ -19,7 +19,7 @@ import frames
 import image
 from harness import checks
 from harness.guest import Images
-from machine import Machine, memory_bytes
+from machine import Boot, Machine, memory_bytes
 
 RUN = str(image.ROOT / "scripts" / "run")
 BANNER = "\\r\\nOpenSBI v0.0\\r\\n" + "=" * 300 + "\\n"
@@ -374,6 +374,35 @@ def test_stopped_by_signal(
     assert process.wait(30) == 128 + number
     wait_for(lambda: gone(int(pid_file.read_text())))
     assert json.loads(report.read_text())["reason"] == "signal"
+
+
+def test_stopped_while_qemu_is_started(
+    fake_qemu: FakeQemu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It doesn't stay behind."""
+    started = []
+
+    def start(*words: object, **options: object) -> subprocess.Popen:
+        started.append(real_start(*words, **options))
+        signal.raise_signal(signal.SIGTERM)
+        return started[0]
+
+    class Stopped(Exception):
+        pass
+
+    def stop(_number: int, _frame: object) -> None:
+        raise Stopped
+
+    real_start = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", start)
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        boot = Boot(Machine(), str(fake_qemu("exec sleep 1000")), 0, 0)
+        with pytest.raises(Stopped):
+            boot.run(lambda channel, data: None)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert started[0].returncode == -signal.SIGKILL
 
 
 def test_reader_gone(fake_qemu: FakeQemu) -> None:
