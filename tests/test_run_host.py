@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
+import sys
 import tarfile
 import time
 from pathlib import Path
@@ -438,3 +440,22 @@ def test_no_room_for_output(fake_qemu: FakeQemu) -> None:
 )
 def test_check_lines(output: str, count: int) -> None:
     assert len(checks.failures(output)) == count
+
+
+def test_a_fixtures_failure_is_shown_once(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(
+        "import pytest\n"
+        "@pytest.fixture(scope='module')\n"
+        "def broken(): raise ValueError('the ' 'reason')\n"
+        "@pytest.mark.parametrize('n', range(3))\n"
+        "def test(broken, n): pass\n"
+    )
+    command = [sys.executable, "-B", "-m", "pytest", "-p", "conftest"]
+    command += ["-c", image.ROOT / "pytest.ini", tmp_path / "test_it.py"]
+    path = f"{image.ROOT}/tests:{image.ROOT}/scripts/lib"
+    environment = {**os.environ, "PYTHONPATH": path}
+    said = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert "3 errors" in said.stdout
+    shown = re.findall(r"^E +ValueError: the reason$", said.stdout, re.M)
+    assert len(shown) == 1
+    assert said.stdout.count("its fixture failed, as for") >= 2
