@@ -47,6 +47,24 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         checks.outcomes.setdefault(name, set()).add(report.outcome)
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo
+) -> Iterator[None]:
+    """A fixture that failed for many tests is shown once."""
+    outcome = yield
+    if call.excinfo is None or call.when != "setup":
+        return
+    error = call.excinfo.value  # pytest raises the same one again
+    first = _shown.setdefault(error, item.nodeid)
+    report = outcome.get_result()
+    if report.failed and first != item.nodeid:
+        report.longrepr = f"its fixture failed, as for {first}"
+
+
+_shown: dict[BaseException, str] = {}
+
+
 @pytest.fixture(scope="session")
 def images() -> Images:
     """The kernel, the initrd and the guest test programs, built."""

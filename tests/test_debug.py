@@ -33,7 +33,7 @@ WORDS = {
 }
 
 #: Guest programs that take many locks, and much memory.
-PROGRAMS = ["files", "pipes", "processes", "programs", "signals", "threads"]
+PROGRAMS = ["alarms", "files", "pipes", "processes", "programs", "signals", "threads"]
 
 
 def run(command: str, *options: str) -> subprocess.CompletedProcess:

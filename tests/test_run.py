@@ -194,6 +194,27 @@ def test_batch(guest: Guest) -> None:
     ]
 
 
+def test_a_batch_loses_only_what_hangs(guest: Guest) -> None:
+    commands = ["echo one", "echo begun; sleep 1000", "echo three", "poweroff"]
+    first, hung, third, off = guest.batch(commands, limit=2.0)
+    assert (first.out, third.out) == ("one\n", "three\n")
+    with pytest.raises(AssertionError, match="(?s)sleep 1000.*limit.*stdout\nbegun\n"):
+        assert hung.out
+    with pytest.raises(AssertionError, match="poweroff.*'exit'"):
+        assert off.err
+
+
+def test_a_batch_gives_up(guest: Guest) -> None:
+    """Where nothing works there isn't a boot for each command."""
+    results = guest.batch(["poweroff"] * 5)
+    for result in results[:3]:
+        with pytest.raises(AssertionError, match="'exit'"):
+            assert result.out
+    for result in results[3:]:
+        with pytest.raises(AssertionError, match="^not run"):
+            assert result.out
+
+
 def test_a_panic_is_noticed(guest: Guest) -> None:
     with pytest.raises(AssertionError, match="the kernel panicked"):
         guest("echo panic >/dev/ktest")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
+import sys
 import tarfile
 import time
 from pathlib import Path
@@ -19,7 +21,7 @@ import frames
 import image
 from harness import checks
 from harness.guest import Images
-from machine import Machine, memory_bytes
+from machine import Boot, Machine, memory_bytes
 
 RUN = str(image.ROOT / "scripts" / "run")
 BANNER = "\\r\\nOpenSBI v0.0\\r\\n" + "=" * 300 + "\\n"
@@ -376,6 +378,35 @@ def test_stopped_by_signal(
     assert json.loads(report.read_text())["reason"] == "signal"
 
 
+def test_stopped_while_qemu_is_started(
+    fake_qemu: FakeQemu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It doesn't stay behind."""
+    started = []
+
+    def start(*words: object, **options: object) -> subprocess.Popen:
+        started.append(real_start(*words, **options))
+        signal.raise_signal(signal.SIGTERM)
+        return started[0]
+
+    class Stopped(Exception):
+        pass
+
+    def stop(_number: int, _frame: object) -> None:
+        raise Stopped
+
+    real_start = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", start)
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        boot = Boot(Machine(), str(fake_qemu("exec sleep 1000")), 0, 0)
+        with pytest.raises(Stopped):
+            boot.run(lambda channel, data: None)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert started[0].returncode == -signal.SIGKILL
+
+
 def test_reader_gone(fake_qemu: FakeQemu) -> None:
     fake_qemu(f"printf '{BANNER}\\020o'; exec yes")
     with subprocess.Popen([RUN, "--", "x"], stdout=subprocess.PIPE) as process:
@@ -409,3 +440,22 @@ def test_no_room_for_output(fake_qemu: FakeQemu) -> None:
 )
 def test_check_lines(output: str, count: int) -> None:
     assert len(checks.failures(output)) == count
+
+
+def test_a_fixtures_failure_is_shown_once(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(
+        "import pytest\n"
+        "@pytest.fixture(scope='module')\n"
+        "def broken(): raise ValueError('the ' 'reason')\n"
+        "@pytest.mark.parametrize('n', range(3))\n"
+        "def test(broken, n): pass\n"
+    )
+    command = [sys.executable, "-B", "-m", "pytest", "-p", "conftest"]
+    command += ["-c", image.ROOT / "pytest.ini", tmp_path / "test_it.py"]
+    path = f"{image.ROOT}/tests:{image.ROOT}/scripts/lib"
+    environment = {**os.environ, "PYTHONPATH": path}
+    said = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert "3 errors" in said.stdout
+    shown = re.findall(r"^E +ValueError: the reason$", said.stdout, re.M)
+    assert len(shown) == 1
+    assert said.stdout.count("its fixture failed, as for") >= 2

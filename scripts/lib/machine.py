@@ -10,9 +10,11 @@ import os
 import re
 import selectors
 import shutil
+import signal
 import socket
 import struct
 import subprocess
+import threading
 import time
 from pathlib import Path
 from typing import Callable, Iterator, Optional
@@ -22,6 +24,7 @@ import frames
 QEMU_OLDEST = (7, 2)
 HARTS_MAX = 16  # the kernel's own limit
 ICOUNT_MAX = 10  # QEMU's
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STATUS_LIMIT = 124
 STATUS_PANIC = 125
 STATUS_SETUP = 126
@@ -217,18 +220,42 @@ def find_qemu() -> str:
     return path
 
 
+@contextlib.contextmanager
+def signals_deferred() -> Iterator[None]:
+    """Signals that tell us to stop are heard after this. Their handlers raise:
+    a process that is being started would be left behind, known to nobody."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # handlers run in the main thread
+        return
+    arrived: list[int] = []
+    handlers = {
+        number: signal.signal(number, lambda n, _: arrived.append(n))
+        for number in STOP_SIGNALS
+    }
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number in arrived:
+            signal.raise_signal(number)
+
+
 def interact(machine: Machine, qemu: str, kernel: int, initrd: int) -> Outcome:
     """Boot with the terminal as console. QEMU's own status is the outcome."""
     command = machine.command(qemu, kernel, initrd, framed=False)
-    process = subprocess.Popen(command, pass_fds=(kernel, initrd))
+    process = None
     try:
+        with signals_deferred():
+            process = subprocess.Popen(command, pass_fds=(kernel, initrd))
         status = process.wait(machine.timeout)
     except subprocess.TimeoutExpired:
         return _timed_out(machine)
     finally:
         # Not kill: QEMU has the terminal's settings to put back.
-        process.terminate()
-        process.wait()
+        if process:
+            process.terminate()
+            process.wait()
     if status < 0:
         return Outcome(STATUS_SETUP, "machine", f"QEMU died of signal {-status}")
     return Outcome(status, "exit")
@@ -270,23 +297,26 @@ class Boot:
     def _qemu(self) -> Iterator[subprocess.Popen]:
         # In a session of its own a Ctrl-C on our terminal reaches only us;
         # QEMU would take it for a clean end.
-        process = subprocess.Popen(
-            self.command,
-            pass_fds=self.fds,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-        with contextlib.suppress(OSError):
-            fcntl.fcntl(process.stdout, F_SETPIPE_SZ, PIPE_SIZE)
+        process = None
         try:
+            with signals_deferred():
+                process = subprocess.Popen(
+                    self.command,
+                    pass_fds=self.fds,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    start_new_session=True,
+                )
+            with contextlib.suppress(OSError):
+                fcntl.fcntl(process.stdout, F_SETPIPE_SZ, PIPE_SIZE)
             yield process
         finally:
-            process.kill()
-            process.wait()
-            process.stdout.close()
-            process.stderr.close()
+            if process:
+                process.kill()
+                process.wait()
+                process.stdout.close()
+                process.stderr.close()
 
     def _listen(self, process: subprocess.Popen) -> Optional[Outcome]:
         """Pass on what is heard until both pipes end: None. Or give up."""

@@ -17,6 +17,7 @@ import frames
 import image
 from machine import (
     STATUS_SETUP,
+    STOP_SIGNALS,
     Boot,
     Machine,
     Outcome,
@@ -28,7 +29,6 @@ from machine import (
 from options import UsageError, early_report, parse
 
 STATUS_SIGNAL = 128  # and the signal's number, as a shell has it
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 FLUSH_GRACE = 5.0  # seconds that a reader has after the machine was stopped
 
 BUILDING = "run: building, which takes a while the first time\n"

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <mon.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,7 +115,7 @@ pipe_rtt(void)
 		if (read(to[0], buf, 1) != 1 || write(from[1], buf, 1) != 1)
 			_exit(1);
 	measure("pipe_rtt", batch_pipe_rtt, 200);
-	kill(pid, 9);
+	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }
 

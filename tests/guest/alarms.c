@@ -8,7 +8,7 @@
 #include "catch.h"
 
 #define PROCESSES 8
-#define RINGS     100 /* of each process's alarm, one a tick */
+#define RINGS     40 /* of each process's alarm, one a tick */
 
 /* In ns: over before it begins, or in the middle of things. */
 static const struct timespec naps[] = {{0, 1}, {0, 100000}};

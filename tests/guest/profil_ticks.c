@@ -18,6 +18,15 @@
 /* AIX's: with scale 2 a clock, whose one counter goes on to 65535. */
 int __aix_profil(void *, unsigned int, unsigned long, unsigned int);
 
+static volatile bool finished; /* threads may end */
+
+/* As it is now: the kernel writes it. */
+static int
+counter(int slot)
+{
+	return *(volatile unsigned short *)&buf[slot];
+}
+
 /* Be busy in user mode, here only, for some ticks. */
 static void __attribute__((noinline)) spin(void)
 {
@@ -43,44 +52,6 @@ call_us(uint64_t us)
 	while (now_us() < end)
 		for (int i = 0; i < 100; i++)
 			getppid();
-}
-
-/* Three threads that know nothing of profil. */
-static pthread_t threads[THREADS];
-static int gate[2]; /* a pipe that keeps them till it's closed */
-
-static void *
-thread(void *us)
-{
-	char byte;
-
-	read(gate[0], &byte, 1);
-	burn_us((uintptr_t)us);
-	return NULL;
-}
-
-static void
-threads_make(uint64_t us)
-{
-	pipe(gate);
-	for (int i = 0; i < THREADS; i++)
-		pthread_create(&threads[i], NULL, thread, (void *)us);
-}
-
-static void
-threads_go(uint64_t)
-{
-	close(gate[1]);
-	for (int i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
-	close(gate[0]);
-}
-
-static void
-threads_us(uint64_t us)
-{
-	threads_make(us);
-	threads_go(us);
 }
 
 static void
@@ -121,18 +92,55 @@ check_alone(void (*load)(uint64_t us), const char *name)
 	CHECK(c.possible && abs(c.used - c.counted) <= SLACK, "%s", name);
 }
 
-/* On several harts at once: more ticks than time. */
-static void
-check_threads(void)
+static void *
+spinner(void *ready)
 {
-	struct cost c = measure(threads_us);
+	__atomic_add_fetch((int *)ready, 1, __ATOMIC_RELAXED);
+	while (!finished)
+		;
+	return NULL;
+}
 
-	CHECK(abs(c.used - c.counted) <= THREADS * SLACK,
-	      "every tick of all threads is counted");
-	threads_make(LOAD_US);
-	c = measure(threads_go);
-	CHECK(abs(c.used - c.counted) <= THREADS * SLACK,
-	      "every tick of threads that were there before is counted");
+static void
+spinners_start(pthread_t *t)
+{
+	int ready = 0;
+
+	finished = false;
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&t[i], NULL, spinner, &ready);
+	while (__atomic_load_n(&ready, __ATOMIC_RELAXED) < THREADS)
+		;
+}
+
+/*
+ * Three threads that know nothing of profil, made before or after it is turned
+ * on, and this one, until enough is counted. They run on until both are read:
+ * one that ends never pays for the ticks that it spent on that, which are many
+ * where harts have to wait.
+ */
+static void
+check_threads(bool before, const char *name)
+{
+	pthread_t t[THREADS];
+	int counted, used;
+
+	buf[0] = 0;
+	if (before)
+		spinners_start(t);
+	__aix_profil(buf, 2, 0, 2);
+	used = -ticks_used();
+	if (!before)
+		spinners_start(t);
+	while (counter(0) < THREADS * ENOUGH)
+		;
+	used += ticks_used();
+	counted = counter(0);
+	finished = true;
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(t[i], NULL);
+	__aix_profil(buf, 2, 0, 0);
+	CHECK(abs(used - counted) <= THREADS * SLACK, "%s", name);
 }
 
 static void
@@ -179,22 +187,30 @@ check_children(void)
 	      "which are no more than the harts have time");
 }
 
+/* The ticks in spin. */
+static int
+ticks_here(void)
+{
+	int sum = 0;
+
+	for (int i = 0; i < AREA / 2; i++)
+		sum += counter(i);
+	return sum;
+}
+
 /* Where was it? Some of the ticks are of the calls of profil and times. */
 static void
 check_place(void)
 {
-	unsigned int here = 0;
 	clock_t used = ticks_used();
 
 	memset(buf, 0, sizeof(buf));
 	profil(buf, AREA, (unsigned long)spin, 0x10000);
-	while (ticks_used() - used < ENOUGH)
+	while (ticks_here() < ENOUGH)
 		spin();
 	profil(NULL, 0, 0, 0);
 	used = ticks_used() - used;
-	for (int i = 0; i < AREA / 2; i++)
-		here += buf[i];
-	CHECK(here > 0 && here + SLACK >= used, "they are where it was busy");
+	CHECK(ticks_here() + SLACK >= used, "they are where it was busy");
 }
 
 /* At a high rate, with pages that become shared between any two ticks. */
@@ -231,7 +247,9 @@ main(void)
 	alarm(DEADLINE);
 	check_alone(burn_us, "every tick in user mode is counted");
 	check_alone(call_us, "every tick in the kernel is counted");
-	check_threads();
+	check_threads(false, "every tick of all threads is counted");
+	check_threads(true, "every tick of threads that were there before is "
+			    "counted");
 	check_sleep();
 	check_children();
 	check_place();

@@ -20,6 +20,8 @@ from machine import Boot, Machine, Outcome, find_qemu
 FIRMWARE = b"OpenSBI v"
 KERNEL = b"Tally on "
 MARK = "tally-batch"  # stands between the commands of one boot
+LOST_BOOTS = 3  # after which a batch gives up
+SHOWN = 4000  # characters of each kind, in a story of what went wrong
 
 # Deadlines that a sound guest never meets: for one that waits for ever, which
 # virtual time soon shows, and for one that does not even get that far.
@@ -83,16 +85,32 @@ class BootResult(Result):
 
     def check(self, reason: str = "exit") -> None:
         """Assert that the boot went as it should, and ended for `reason`."""
-        assert self.outcome.reason == reason, self._story()
-        assert self.boot.count(FIRMWARE) == 1, self._story()
-        assert self.boot.count(KERNEL) == 1, self._story()
+        assert self.outcome.reason == reason, self.story()
+        assert self.boot.count(FIRMWARE) == 1, self.story()
+        assert self.boot.count(KERNEL) == 1, self.story()
 
-    def _story(self) -> str:
-        parts = [f"{self.command!r}: {self.outcome}"]
+    def story(self) -> str:
+        """What one wants to see of a boot that went wrong."""
+        parts = [f"{self.command[:SHOWN]!r}: {self.outcome}"]
         for name in ("boot", "stdout", "stderr", "last_words", "qemu"):
             text = getattr(self, name).decode(errors="replace").replace("\r", "")
-            parts.append(f"--- {name}\n{text[-4000:]}")
+            parts.append(f"--- {name}\n{text[-SHOWN:]}")
         return "\n".join(parts)
+
+
+@dataclasses.dataclass(frozen=True)
+class Lost(Result):
+    """A command of a batch whose boot didn't outlive it: who asks, fails."""
+
+    story: str
+
+    @property
+    def out(self) -> str:
+        raise AssertionError(self.story)
+
+    @property
+    def err(self) -> str:
+        raise AssertionError(self.story)
 
 
 class Images:
@@ -135,8 +153,7 @@ class Guest:
         **changes: object,
     ) -> BootResult:
         """Boot for the command; changes are of the machine's fields."""
-        machine = dataclasses.replace(self.machine, **changes)
-        result = self._boot(command, machine, self.images.initrd(command, extra))
+        result = self._boot_for(command, extra, **changes)
         result.check(reason)
         return result
 
@@ -144,17 +161,30 @@ class Guest:
         """Run many commands in one boot, each in a shell of its own.
 
         Their output is apart, but a command that harms the others' files or
-        kills the shell spoils the batch.
+        kills the shell spoils the batch. One in which the boot ends (it hangs
+        until the limit, or the kernel panics) is lost, and only that one: the
+        others go on in another boot.
         """
-        commands = list(commands)
-        boot = self("\n".join(_batch_line(c) for c in commands), **changes)
-        pieces = re.split(rf"<{MARK} (\w+)>\n".encode(), boot.stdout)
-        assert len(pieces) == 4 * len(commands) + 1, boot.out
-        results = []
-        for i, command in enumerate(commands):
-            stdout, status, stderr, _ = pieces[4 * i : 4 * i + 4]
-            results.append(Result(command, stdout, stderr, int(status)))
-        return results
+        rest = list(commands)
+        results: list[Result] = []
+        for _ in range(LOST_BOOTS):
+            boot = self._boot_for("\n".join(map(_batch_line, rest)), **changes)
+            done, unfinished = _batch_results(rest, boot.stdout)
+            results += done
+            rest = rest[len(done) :]
+            if not rest:
+                boot.check()
+                return results
+            end = dataclasses.replace(boot, command=rest.pop(0), stdout=unfinished)
+            results.append(Lost(end.command, b"", b"", -1, end.story()))
+        story = f"not run, as {LOST_BOOTS} boots were lost before"
+        return results + [Lost(command, b"", b"", -1, story) for command in rest]
+
+    def _boot_for(
+        self, command: str, extra: Optional[Path] = None, **changes: object
+    ) -> BootResult:
+        machine = dataclasses.replace(self.machine, **changes)
+        return self._boot(command, machine, self.images.initrd(command, extra))
 
     def _boot(self, command: str, machine: Machine, initrd: bytes) -> BootResult:
         heard = {name: bytearray() for name in _CHANNELS}
@@ -189,3 +219,15 @@ def _batch_line(command: str) -> str:
         f"sh -c {shlex.quote(command)} 2>/tmp/batch.err; "
         f'echo "<{MARK} $?>"; cat /tmp/batch.err; echo "<{MARK} end>"'
     )
+
+
+def _batch_results(
+    commands: list[str], stdout: bytes
+) -> tuple[list[Result], bytes]:
+    """Of the commands that are done, and what the next one wrote."""
+    pieces = re.split(rf"<{MARK} (\w+)>\n".encode(), stdout)
+    results = []
+    for command, at in zip(commands, range(0, len(pieces) - 4, 4)):
+        out, status, err, _ = pieces[at : at + 4]
+        results.append(Result(command, out, err, int(status)))
+    return results, b"".join(pieces[4 * len(results) :])

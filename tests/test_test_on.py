@@ -1,0 +1,171 @@
+"""scripts/test-on: what it refuses, and what it leaves when it is interrupted.
+
+A script stands in for debootstrap. That the commands pass on a bare Debian is
+seen by running it, as .ci/run does; here, too, how .ci/run adds up.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+
+import image
+
+TEST_ON = str(image.ROOT / "scripts" / "test-on")
+DEADLINE = 60.0  # seconds
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can")
+
+
+def name_spaces() -> bool:
+    command = ["unshare", "--mount", "--pid", "--fork", "true"]
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "tally" / "trixie"
+
+
+@pytest.fixture
+def debootstrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator:
+    """debootstrap(SHELL SCRIPT) is what test-on then takes for it: its
+    arguments are the release, the folder and the mirror."""
+    if not name_spaces():
+        pytest.skip("no name spaces for mounts here")
+    if not shutil.which("git"):
+        pytest.skip("no git")
+    folder = tmp_path / "bin"
+    folder.mkdir()
+
+    def make(script: str) -> None:
+        file = folder / "debootstrap"
+        file.write_text(f"#!/bin/sh\nshift 2\n{script}\n")
+        file.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+    return make
+
+
+def run(*words: str, **options: object) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [TEST_ON, *words], capture_output=True, text=True, timeout=DEADLINE, **options
+    )
+
+
+def assert_one_line(result: subprocess.CompletedProcess, text: str) -> None:
+    assert result.returncode == 126
+    assert result.stderr.startswith("test-on: ") and text in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words, text", [([], "usage: "), (["-x", "13"], "usage: "), (["11"], "12 or 13")]
+)
+def test_usage(words: list[str], text: str) -> None:
+    result = run(*words)
+    assert result.returncode == 126
+    assert text in result.stderr.splitlines()[-1]
+
+
+@as_root
+def test_not_root(tmp_path: Path) -> None:
+    """In a copy, for others may not read the checkout."""
+    shutil.copytree(image.ROOT / "scripts", tmp_path / "scripts")
+    for folder in (tmp_path, *tmp_path.parents[:-2]):
+        folder.chmod(folder.stat().st_mode | 0o055)
+    command = [str(tmp_path / "scripts" / "test-on"), "13"]
+    result = subprocess.run(command, capture_output=True, text=True, user=65534)
+    assert_one_line(result, "only root")
+
+
+@as_root
+def test_what_debootstrap_says(cache: Path, debootstrap) -> None:
+    debootstrap("echo I: Retrieving; echo E: no such mirror; exit 1")
+    assert_one_line(run("13"), "debootstrap: no such mirror")
+    assert not list(cache.glob("root.*"))
+
+
+@as_root
+def test_one_at_a_time(cache: Path, debootstrap) -> None:
+    debootstrap("exit 1")
+    cache.mkdir(parents=True)
+    with open(cache / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert_one_line(run("trixie"), "busy")
+
+
+@as_root
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_stays(cache: Path, debootstrap, number: signal.Signals) -> None:
+    """No process, no mount, no folder; and what was mounted there is whole."""
+    precious = cache.parent / "precious"
+    precious.mkdir(parents=True)
+    (precious / "file").write_text("text")
+    debootstrap(
+        f'mkdir -p "$2/mnt"; mount --bind {precious} "$2/mnt"\n'
+        f'(setsid sleep 1000 &); touch {cache}/begun; sleep 1000'
+    )
+    process = subprocess.Popen([TEST_ON, "13"], stderr=subprocess.DEVNULL)
+    end = time.monotonic() + DEADLINE
+    while not (cache / "begun").exists():
+        assert time.monotonic() < end and process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(number)
+    expected = -number if number == signal.SIGKILL else 128 + number
+    assert process.wait(DEADLINE) == expected
+    with open(cache / "lock") as lock:  # every process of its run holds it
+        wait_for_lock(lock.fileno(), end)
+    assert str(cache) not in Path("/proc/self/mountinfo").read_text()
+    if number == signal.SIGKILL:  # the next run does it
+        debootstrap("exit 1")
+        run("13")
+    assert not list(cache.glob("root.*"))
+    assert (precious / "file").read_text() == "text"
+
+
+def wait_for_lock(fd: int, end: float) -> None:
+    while True:
+        try:
+            return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            assert time.monotonic() < end, "a process is left"
+            time.sleep(0.01)
+
+
+CI_PART = "#!/bin/sh\necho '== short test summary info =='\n{}\n"
+
+
+@pytest.mark.parametrize(
+    "here, there, sums",
+    [
+        ("echo == 5 passed in 0.1s ==", "echo == 7 passed, 1 skipped in 2.0s ==",
+         "12 passed, 0 failed, 1 skipped"),
+        ("echo == 2 failed, 10 passed, 1 error in 0.1s ==; exit 1",
+         "echo == 1 passed, 2 errors in 0.1s ==; exit 1",
+         "11 passed, 5 failed, 0 skipped"),
+        ("echo == 9 passed in 0.1s ==", "echo test-on: only root >&2; exit 126",
+         "9 passed, 1 failed, 0 skipped"),
+        ("exit 126", "echo == 5 passed in 0.1s ==; exit 1",
+         "5 passed, 2 failed, 0 skipped"),
+    ],
+)  # fmt: skip
+def test_ci_adds_up(tmp_path: Path, here: str, there: str, sums: str) -> None:
+    shutil.copytree(image.ROOT / ".ci", tmp_path / ".ci")
+    (tmp_path / "scripts").mkdir()
+    for name, script in (("test", here), ("test-on", there)):
+        file = tmp_path / "scripts" / name
+        file.write_text(CI_PART.format(script))
+        file.chmod(0o755)
+    result = subprocess.run([tmp_path / ".ci" / "run"], capture_output=True, text=True)
+    assert sums in result.stdout.splitlines()[-1]
+    assert (result.returncode == 0) == (" 0 failed" in sums)
