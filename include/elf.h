@@ -63,6 +63,10 @@ typedef struct {
 #define PT_LOAD   1
 #define PT_INTERP 3
 #define PT_TLS    7
+
+/* Tally's, in the range for an operating system's own: where in the text there
+ * is code without frame pointers (user/user.ld). */
+#define PT_FRAMELESS 0x67a11f00
 /* p_flags */
 #define PF_X 1
 #define PF_W 2

@@ -79,6 +79,8 @@ struct thread {
 	bool restart;         /* the call gave -ERESTART: see signal_deliver */
 	uint64_t sleep_until; /* nanosleep's, across a restart; 0: none */
 
+	bool tf_changing; /* see tf_change_begin */
+
 	struct fpstate fp; /* of one that isn't running, if its FS isn't off */
 };
 
@@ -87,6 +89,25 @@ struct thread {
  * never changes under it; `current->hart` does, unless the level is raised.
  */
 register struct thread *current asm("tp");
+
+/*
+ * Around a change of current->tf to where it goes on in user mode elsewhere:
+ * meanwhile the frame has registers of two moments, of which the sampler, on
+ * this hart, would make a wrong call stack.
+ */
+static inline void
+tf_change_begin(void)
+{
+	current->tf_changing = true;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static inline void
+tf_change_end(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	current->tf_changing = false;
+}
 
 /* A new thread of p (or of the kernel), to be woken first. NULL: no memory. */
 struct thread *thread_create(struct proc *p, void (*start)(void));

@@ -26,8 +26,11 @@ struct fault_entry {
 extern const struct fault_entry fault_table_start[], fault_table_end[];
 extern char peek_fault[]; /* the fixup of an access that serves no fault */
 
-/* trap.S */
+/* trap.S: from trap_vector on ways from and to user mode, but for
+ * trap_return_user; from from_kernel to stack_overflow, within the kernel. */
 extern char trap_vector[], exit_user[], exit_user_end[];
+extern char user_interrupt[], exit_interrupted[];
+extern char from_kernel[], stack_overflow[];
 extern char idle_wait_end[];
 extern char kernel_return[], kernel_return_end[];
 void idle_wait(volatile unsigned int *idling);

@@ -70,18 +70,31 @@ struct ISAMPLE {
 /*
  * Tally: the calls that led to the PSAMPLE it follows in the same LOGBUF, as
  * far as STACK_MAX goes. The kernel's come first, with the address in user mode
- * that it returns to after the last; then the user's. Where the sample's mode
- * begins, its first may be what register ra held: leave that out if it lies in
- * the interrupted function.
+ * that it returns to after the last; then the user's. An odd one is no return
+ * address: one less is where a trap or a signal interrupted. After that, and
+ * where the sample's mode begins, the next may be what register ra held: leave
+ * it out if it lies in the interrupted function.
  */
 struct STKSAMPLE {
 	char type;
-	unsigned char n;   /* return addresses, the innermost first, */
-	short nkernel;     /* so many of them the kernel's */
+	unsigned char n;       /* return addresses, the innermost first, */
+	unsigned char nkernel; /* so many of them the kernel's */
+	unsigned char cut;     /* where they end: STACK_USER, STACK_KERNEL */
 	unsigned int pc[]; /* n, and a 0 if that makes it a multiple of 8 */
 };
 #define STACK_MAX      31
 #define STACK_BYTES(n) ((4 + 4 * (size_t)(n) + 7) & ~(size_t)7) /* bytes */
+
+/* What either part ends with, of a STKSAMPLE's cut. All but the first: it has
+ * other callers further out. */
+#define STACK_USER(cut)   ((cut)&15)
+#define STACK_KERNEL(cut) ((cut) >> 4)
+#define STACK_WHOLE       0 /* the outermost call */
+#define STACK_FULL        1 /* there was no room for more */
+#define STACK_AWAY        2 /* the process's memory or registers weren't there */
+#define STACK_ABSENT      3 /* nor was the page with the next frame */
+#define STACK_BROKEN      4 /* the next frame pointer can't be one */
+#define STACK_FRAMELESS   5 /* the last is of code without frame pointers */
 
 /*
  * Requests: ioctl(fd, cmd, arg), 0 or -1 and errno. Kinds of profiling add up

@@ -7,70 +7,153 @@
  * caller is only in register ra; else ra may hold any return address that was
  * there last. So it is recorded first, unless the first frame has it, and the
  * reader, who has symbols, leaves it out if it lies in the function itself.
+ *
+ * A part that ends before the outermost call says so, and why: what is recorded
+ * are callers, with none left out between.
  */
+#include <string.h>
+
 #include "../frames.h"
 #include "../proc/proc.h"
 #include "../sample.h"
 #include "../trap.h"
 #include "pcslog.h"
 
+/* switch.S */
+extern char switch_loads[], switch_end[];
+
 /* A chain being recorded. */
 struct chain {
 	unsigned int *pc;
-	unsigned int n, max;
+	unsigned int n;
 };
 
-static void
+/* Where code was interrupted, and what its callers are found by. */
+struct place {
+	unsigned long pc, ra, fp, sp;
+};
+
+static bool
+within(unsigned long pc, const void *start, const void *end)
+{
+	return pc - (unsigned long)start <
+	       (unsigned long)end - (unsigned long)start;
+}
+
+/* False: there is no room. */
+static bool
 add(struct chain *c, unsigned long pc)
 {
-	if (c->n < c->max)
-		c->pc[c->n++] = pc;
+	if (c->n == STACK_MAX)
+		return false;
+	c->pc[c->n++] = pc;
+	return true;
 }
+
+/* --- The kernel's part --- */
 
 static bool
 in_text(unsigned long pc)
 {
-	return pc >= (unsigned long)text_start && pc < (unsigned long)etext;
+	return within(pc, text_start, etext);
 }
 
-static void
-add_kernel(struct chain *c, const struct ktrapframe *kf)
+/* What a trap of the kernel interrupted: its frame, which ends at fp, has that.
+ * An address that is odd says that nobody was called there. */
+static bool
+add_trap(struct chain *c, struct place *p, unsigned long fp)
 {
-	unsigned long pc[STACK_MAX];
-	unsigned int n = kernel_frames(kf->s0, pc, STACK_MAX);
+	const struct ktrapframe *kf = (const struct ktrapframe *)fp - 1;
 
-	if (in_text(kf->ra) && (n == 0 || pc[0] != kf->ra))
-		add(c, kf->ra);
-	for (unsigned int i = 0; i < n; i++)
-		add(c, pc[i]);
+	*p = (struct place){kf->sepc, kf->ra, kf->s0, fp};
+	return add(c, kf->sepc | 1);
 }
 
 /*
- * A user's frame is as the kernel's are: the return address at fp - 8, the
- * caller's fp at fp - 16, but a leaf's has that at fp - 8; only the first can
- * be one. Text lies below all stacks, so an address above fp is no return
- * address.
+ * In the ways in and out of a trap of the kernel's, its frame is at sp; but
+ * what isn't saved yet, or is restored already, is in the registers.
  */
-static void
-add_user(struct chain *c, unsigned long fp, unsigned long ra)
+static bool
+add_own_trap(struct chain *c, struct place *p)
 {
-	unsigned long frame[2]; /* of [fp - 16, fp) */
-	bool first = true;
+	unsigned long fp = p->sp + sizeof(struct ktrapframe);
+	struct place live = *p;
+	bool room = add_trap(c, p, fp);
 
-	while (c->n < c->max && fp % 16 == 0 && peek(frame, fp - 16) == 0) {
-		bool leaf = first && frame[1] > fp;
-		unsigned long next = leaf ? frame[1] : frame[0];
+	if (!within(live.ra, from_kernel, stack_overflow))
+		p->ra = live.ra;
+	if (live.fp != fp)
+		p->fp = live.fp;
+	return room;
+}
 
-		if (first && (leaf || frame[1] != ra))
-			add(c, ra);
-		first = false;
-		if (!leaf)
-			add(c, frame[1]);
-		if (next <= fp)
-			break;
-		fp = next;
+/* Where a context switch goes on with another thread it has no registers yet
+ * but those in its struct. */
+static void
+find_switched(struct place *p, const struct thread *t)
+{
+	if (within(p->pc, switch_loads, switch_end))
+		*p = (struct place){p->pc, t->ctx.ra, t->ctx.s0, t->ctx.sp};
+}
+
+/*
+ * The calls from one trap to the one before, at which *p is then; or to the
+ * end, where a trap from user mode finds the stack empty. Gives how it ends,
+ * -1: at a trap.
+ */
+static int
+add_calls(struct chain *c, struct place *p)
+{
+	unsigned long fp = p->fp, before = p->sp, address;
+	unsigned int start = c->n;
+	bool leaf;
+
+	if (in_text(p->ra) && !add(c, p->ra))
+		return STACK_FULL;
+	for (;; before = fp, fp = leaf ? address : ((unsigned long *)fp)[-2]) {
+		if (fp == 0)
+			return STACK_WHOLE;
+		if (!frame_is(fp, before))
+			return STACK_BROKEN;
+		address = ((unsigned long *)fp)[-1];
+		leaf = frame_is(address, fp);
+		if (leaf)
+			continue;
+		if (address == 0)
+			return STACK_WHOLE;
+		if (before == p->sp && address == p->ra)
+			c->n = start; /* ra is in the frame */
+		if (!add(c, address))
+			return STACK_FULL;
+		if (fp % KSTACK_SLOT == 0)
+			return STACK_WHOLE;
+		if (within(address, from_kernel, stack_overflow))
+			return add_trap(c, p, ((unsigned long *)fp)[-2])
+				       ? -1
+				       : STACK_FULL;
 	}
 }
+
+static unsigned int
+add_kernel(struct chain *c, const struct sample *s)
+{
+	struct place p = {s->pc, s->kf->ra, s->kf->s0,
+			  (unsigned long)(s->kf + 1)};
+	int end = -1;
+
+	find_switched(&p, s->thread);
+	while (end < 0)
+		if (within(p.pc, trap_vector, from_kernel) &&
+		    !within(p.pc, trap_return_user, user_interrupt))
+			end = STACK_WHOLE;
+		else if (!within(p.pc, from_kernel, stack_overflow))
+			end = add_calls(c, &p);
+		else if (!add_own_trap(c, &p))
+			end = STACK_FULL;
+	return end;
+}
+
+/* --- The user's --- */
 
 /* Until the way into the kernel has saved them the user's registers are where
  * they were, and what the trap frame has is an earlier trap's. When it returns
@@ -78,31 +161,136 @@ add_user(struct chain *c, unsigned long fp, unsigned long ra)
 static bool
 entering(const struct sample *s)
 {
-	return s->kf != NULL && s->pc >= (unsigned long)trap_vector &&
-	       s->pc < (unsigned long)exit_user && !in_text(s->kf->ra);
+	return s->kf != NULL && !in_text(s->kf->ra) &&
+	       (within(s->pc, trap_vector, exit_user) ||
+		within(s->pc, user_interrupt, exit_interrupted));
+}
+
+static struct place
+user_place(const struct sample *s)
+{
+	const struct thread *t = s->thread;
+
+	if (entering(s))
+		return (struct place){t->tf.sepc, s->kf->ra, s->kf->s0,
+				      t->scratch};
+	return (struct place){t->tf.sepc, t->tf.ra, t->tf.s0, t->tf.sp};
+}
+
+/* Is the instruction before this address a call? */
+static bool
+after_call(unsigned long pc)
+{
+	unsigned long at = pc - 4, code[2];
+	unsigned int full, half;
+
+	if (pc % 2 != 0 || peek(code, at & -8UL) < 0)
+		return false;
+	memcpy(&full, (char *)code + at % 8, sizeof(full));
+	half = full >> 16;
+	return (full & 0xfff) == 0x0ef || (full & 0xfff) == 0x0e7 ||
+	       (half & 0xf07f) == 0x9002;
+}
+
+/*
+ * The calls from where p is. A user's frame is as the kernel's are: the return
+ * address at fp - 8, the caller's fp at fp - 16, but a leaf's has that at
+ * fp - 8; only the first can be one. Text lies below all stacks, so an address
+ * above fp is no return address. That of a signal's frame is odd, and ra is at
+ * fp - 24; then *p is where it interrupted, and the result -1.
+ *
+ * Code without frame pointers has anything in s0: as long as it has called
+ * nothing, most likely its caller's fp, so that one is looked at closely.
+ */
+static int
+add_user_calls(struct chain *c, struct place *p, const struct aspace *as)
+{
+	const void *low = (void *)as->frameless;
+	const void *high = (void *)as->frameless_end;
+	bool guess = within(p->pc, low, high), leaf;
+	unsigned long fp = p->fp, next, before = guess ? p->sp : 0;
+	unsigned long frame[2]; /* of [fp - 16, fp) */
+	unsigned int start = c->n;
+	bool first = true;
+
+	if (p->ra != 0 && !add(c, p->ra))
+		return STACK_FULL;
+	if (within(p->ra, low, high))
+		return STACK_FRAMELESS;
+	for (;; before = fp, fp = next, guess = first = false) {
+		if (fp == 0 && !guess)
+			return STACK_WHOLE;
+		if (fp % 16 != 0 || fp <= before || fp > USER_TOP)
+			return guess ? STACK_FRAMELESS : STACK_BROKEN;
+		if (peek(frame, fp - 16) < 0)
+			return STACK_ABSENT;
+		leaf = first && frame[1] > fp;
+		next = leaf ? frame[1] : frame[0];
+		if (guess && !after_call(frame[1]))
+			return STACK_FRAMELESS;
+		if (leaf)
+			continue;
+		if (frame[1] == 0)
+			return STACK_WHOLE;
+		if (first && frame[1] == p->ra)
+			c->n = start;
+		if (!add(c, frame[1]))
+			return STACK_FULL;
+		if (frame[1] % 2 != 0) {
+			*p = (struct place){frame[1] - 1, 0, next, fp};
+			if (peek(frame, fp - 32) < 0)
+				return STACK_ABSENT;
+			p->ra = frame[1];
+			return -1;
+		}
+		if (within(frame[1], low, high))
+			return STACK_FRAMELESS;
+	}
+}
+
+/* Only in the address space that is loaded can anything be looked at: sched and
+ * exec load the next before the thread is the next, or begins anew. */
+static unsigned int
+add_user(struct chain *c, const struct sample *s)
+{
+	const struct aspace *as = s->thread->proc->as;
+	struct place p = user_place(s);
+	int end;
+
+	if (s->thread->tf_changing)
+		return STACK_AWAY;
+	if (s->mode != SAMPLE_USER && !add(c, p.pc))
+		return STACK_FULL;
+	if (as == NULL || !aspace_is_loaded(as)) {
+		if (p.ra != 0)
+			add(c, p.ra);
+		return STACK_AWAY;
+	}
+	do
+		end = add_user_calls(c, &p, as);
+	while (end < 0);
+	return end;
 }
 
 size_t
 log_stack(const struct sample *s, struct STKSAMPLE *record)
 {
-	struct chain c = {.pc = record->pc, .max = STACK_MAX};
+	struct chain c = {.pc = record->pc};
+	unsigned int kernel = STACK_WHOLE, user = STACK_WHOLE;
 
 	if (s->thread == NULL)
 		return 0; /* a made-up sample */
 	if (s->kf != NULL)
-		add_kernel(&c, s->kf);
+		kernel = add_kernel(&c, s);
 	record->type = STACK;
 	record->nkernel = c.n;
-	if (s->thread->proc != NULL) {
-		if (s->mode != SAMPLE_USER)
-			add(&c, s->thread->tf.sepc);
-		if (entering(s))
-			add_user(&c, s->kf->s0, s->kf->ra);
-		else
-			add_user(&c, s->thread->tf.s0, s->thread->tf.ra);
-	}
+	if (kernel == STACK_FULL)
+		user = STACK_FULL;
+	else if (s->thread->proc != NULL)
+		user = add_user(&c, s);
 	record->n = c.n;
+	record->cut = kernel << 4 | user;
 	if (c.n % 2 == 0)
 		record->pc[c.n] = 0;
-	return c.n > 0 ? STACK_BYTES(c.n) : 0;
+	return STACK_BYTES(c.n);
 }

@@ -73,6 +73,18 @@ root_init(pte_t *root)
 		root[i] = kernel_root[i];
 }
 
+static unsigned long
+satp_of(const struct aspace *as)
+{
+	return SATP_SV39 | va_to_pa(as->root) >> PAGE_SHIFT;
+}
+
+bool
+aspace_is_loaded(const struct aspace *as)
+{
+	return csr_read(satp) == satp_of(as);
+}
+
 void
 aspace_switch(struct aspace *as)
 {
@@ -87,7 +99,7 @@ aspace_switch(struct aspace *as)
 	}
 	/* First the bit, then the flush: see aspace_flush. */
 	__atomic_fetch_or(&as->harts, 1UL << me, __ATOMIC_SEQ_CST);
-	csr_write(satp, SATP_SV39 | va_to_pa(as->root) >> PAGE_SHIFT);
+	csr_write(satp, satp_of(as));
 	tlb_flush();
 	/* Text may have been written by another hart. */
 	asm volatile("fence.i" ::: "memory");

@@ -103,6 +103,9 @@ struct aspace {
 	uintptr_t brk;   /* the heap's region ends at its page */
 	size_t size;     /* bytes of all regions, and.. */
 	size_t resident; /* ..pages mapped; others read both without the lock */
+
+	/* Constant: where the program has code without frame pointers. */
+	uintptr_t frameless, frameless_end;
 };
 
 void aspace_init(void); /* the kernel's own tables, final form */
@@ -121,6 +124,8 @@ void aspace_start_heap(struct aspace *as, uintptr_t start);
 int aspace_set_brk(struct aspace *as, uintptr_t brk);
 /* Load as (NULL: none, the kernel's root) on this hart. Level raised. */
 void aspace_switch(struct aspace *as);
+/* Is it the one that this hart has loaded? At level 7. */
+bool aspace_is_loaded(const struct aspace *as);
 void tlb_serve(void);
 /*
  * Make va accessible for prot (one PROT_ bit): demand fill, copy on write.

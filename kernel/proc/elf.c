@@ -110,6 +110,10 @@ elf_load(struct vnode *v, struct aspace *as, uintptr_t *entry)
 	for (int i = 0; i < h.e_phnum; i++) {
 		if (s[i].p_type == PT_INTERP)
 			return -ENOEXEC; /* wants a dynamic linker */
+		if (s[i].p_type == PT_FRAMELESS) {
+			as->frameless = s[i].p_vaddr;
+			as->frameless_end = s[i].p_vaddr + s[i].p_memsz;
+		}
 		if (s[i].p_type != PT_LOAD || s[i].p_memsz == 0)
 			continue;
 		if (!segment_good(&s[i], st.st_size))

@@ -271,8 +271,10 @@ start_program(const char *path, struct aspace *as, const struct args *args,
 	struct proc *p = current->proc;
 	const char *slash = strrchr(path, '/');
 	unsigned long sstatus = csr_read(sstatus);
-	struct aspace *old = proc_set_aspace(as);
+	struct aspace *old;
 
+	tf_change_begin();
+	old = proc_set_aspace(as);
 	if (old != NULL)
 		aspace_free(old);
 	copy_out(strings_address(args), args->strings, args->used);
@@ -295,6 +297,7 @@ start_program(const char *path, struct aspace *as, const struct args *args,
 				    SSTATUS_SUM)) |
 		       SSTATUS_SPIE,
 	};
+	tf_change_end();
 }
 
 int

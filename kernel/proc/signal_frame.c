@@ -9,12 +9,20 @@
 
 #define STACK_ALIGN 16
 
+/* A frame as functions have it, which the handler's own leads to: a call stack
+ * goes on there with what was interrupted. sepc is odd, so no return address;
+ * what only ra may have is beside it. */
+struct link {
+	unsigned long unused, ra, s0, sepc;
+} __attribute__((aligned(STACK_ALIGN)));
+
 /* What a handler finds on its stack, and sigreturn takes back. */
 struct sigframe {
 	struct trapframe tf;
 	siginfo_t info;
 	sigset_t mask;
 	unsigned long fp_used;
+	struct link link;  /* sigreturn has no use for it */
 	struct fpstate fp; /* if so */
 };
 
@@ -30,6 +38,11 @@ save(uintptr_t user, const siginfo_t *info)
 	frame.tf = t->tf;
 	frame.info = *info;
 	frame.mask = t->sigmask_restore ? t->sigmask_saved : t->sigmask;
+	frame.link = (struct link){
+	    .ra = t->tf.ra,
+	    .s0 = t->tf.s0,
+	    .sepc = t->tf.sepc | 1,
+	};
 	r = copy_out(user, &frame, offsetof(struct sigframe, fp));
 	if (r < 0 || !frame.fp_used)
 		return r;
@@ -49,12 +62,15 @@ signal_push_frame(const siginfo_t *info, uintptr_t handler)
 	r = save(sp, info);
 	if (r < 0)
 		return r;
+	tf_change_begin();
 	tf->a0 = info->si_signo;
 	tf->a1 = sp + offsetof(struct sigframe, info);
 	tf->a2 = 0;
 	tf->ra = current->proc->sigrestorer;
+	tf->s0 = sp + offsetof(struct sigframe, link) + sizeof(struct link);
 	tf->sp = sp;
 	tf->sepc = handler;
+	tf_change_end();
 	return 0;
 }
 
@@ -75,7 +91,9 @@ sys_sigreturn(const unsigned long *)
 	frame.tf.sstatus = current->tf.sstatus;
 	if (!frame.fp_used)
 		frame.tf.sstatus &= ~(unsigned long)SSTATUS_FS;
+	tf_change_begin();
 	current->tf = frame.tf;
+	tf_change_end();
 	if (frame.fp_used)
 		fp_set(&frame.fp);
 	signal_set_mask(frame.mask);

@@ -22,6 +22,8 @@ FUNCTION context_switch
 	ld	t0, T_HART(a0)
 	sd	t0, T_HART(a1)
 	mv	tp, a1
+	.globl	switch_loads
+switch_loads:
 	ld	ra, T_CTX+CTX_RA(a1)
 	ld	sp, T_CTX+CTX_SP(a1)
 	ld	gp, T_CTX+CTX_GP(a1)
@@ -30,9 +32,14 @@ FUNCTION context_switch
 	.endr
 	ret
 
-/* A new thread's first steps: thread_create left its start in s1. */
+	.globl	switch_end
+switch_end:
+
+/* A new thread's first steps: thread_create left its start in s1, and in s0 a 0.
+ * No one has called it: a backtrace ends at the address 0. */
 FUNCTION thread_first
 	call	sched_first
+	li	ra, 0
 	jr	s1
 
 /* void fp_load(const struct fpstate *), fp_store(struct fpstate *):

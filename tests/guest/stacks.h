@@ -29,7 +29,7 @@ single_type(int type)
 static void
 see_stack(const struct STKSAMPLE *k, struct seen *s)
 {
-	if (!s || k->n > STACK_MAX || k->nkernel < 0 || k->nkernel > k->n) {
+	if (!s || k->n > STACK_MAX || k->nkernel > k->n) {
 		stray++;
 		return;
 	}

@@ -98,9 +98,12 @@ see_stack(const struct pcs_walk *w)
 
 	if (!pcs_is_sample(w->before))
 		corrupt(w, "a stack without a sample");
-	if (s->nkernel < 0 || s->nkernel > s->n)
+	if (s->nkernel > s->n)
 		corrupt(w, "a stack of %d, %d of them in the kernel", s->n,
 			s->nkernel);
+	if (STACK_USER(s->cut) > STACK_FRAMELESS ||
+	    STACK_KERNEL(s->cut) > STACK_FRAMELESS)
+		corrupt(w, "a stack that is cut for no reason: %#x", s->cut);
 	whole(w, STACK_BYTES(s->n));
 	return STACK_BYTES(s->n);
 }

@@ -3,7 +3,8 @@
  * does: argc; the arguments, and a NULL; the environment, and a NULL.
  *
  * Step 1: gp, which the linker makes short addresses with, and tp, the first
- *	   thread's thread-local storage.
+ *	   thread's thread-local storage. A frame with the return address 0:
+ *	   here ends who follows frame pointers.
  * Step 2: environ, and main's three arguments, in registers that survive.
  * Step 3: what thread-local variables start as, constructors.
  * Step 4: main, and exit with what it gives.
@@ -19,10 +20,16 @@ _start:
 	.option pop
 	la	tp, __tls_main
 
+	mv	t1, sp
+	addi	sp, sp, -16
+	sd	zero, 0(sp)
+	sd	zero, 8(sp)
+	addi	s0, sp, 16
+
 	/* Step 2. The environment follows the arguments and their NULL. */
-	ld	s0, 0(sp)
-	addi	s1, sp, 8
-	slli	s2, s0, 3
+	ld	s3, 0(t1)
+	addi	s1, t1, 8
+	slli	s2, s3, 3
 	add	s2, s2, s1
 	addi	s2, s2, 8
 	la	t0, environ
@@ -38,7 +45,7 @@ _start:
 	call	__libc_init_array
 
 	/* Step 4. */
-	mv	a0, s0
+	mv	a0, s3
 	mv	a1, s1
 	mv	a2, s2
 	call	main
