@@ -102,12 +102,7 @@ tf_change_begin(void)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-static inline void
-tf_change_end(void)
-{
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	current->tf_changing = false;
-}
+void tf_change_end(void); /* sched.c: a place for `make truth' to know */
 
 /* A new thread of p (or of the kernel), to be woken first. NULL: no memory. */
 struct thread *thread_create(struct proc *p, void (*start)(void));

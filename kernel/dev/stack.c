@@ -5,8 +5,8 @@
  *
  * Where the interrupted function has no frame, or none yet, or no more, its
  * caller is only in register ra; else ra may hold any return address that was
- * there last. So it is recorded first, unless the first frame has it, and the
- * reader, who has symbols, leaves it out if it lies in the function itself.
+ * there last. So it is recorded first, and the reader, who has symbols, leaves
+ * it out if it lies in the function itself or is the next one again.
  *
  * A part that ends before the outermost call says so, and why: what is recorded
  * are callers, with none left out between.
@@ -21,6 +21,9 @@
 
 /* switch.S */
 extern char switch_loads[], switch_end[];
+
+/* What may come after some calls, beside one of STACK_WHOLE and the like. */
+enum { GOES_ON = -1, AT_TRAP = -2 };
 
 /* A chain being recorded. */
 struct chain {
@@ -58,6 +61,26 @@ in_text(unsigned long pc)
 	return within(pc, text_start, etext);
 }
 
+/* In the ways from and to user mode, where the stack begins. */
+static bool
+in_entry(unsigned long pc)
+{
+	return within(pc, trap_vector, from_kernel) &&
+	       !within(pc, trap_return_user, user_interrupt);
+}
+
+static bool
+in_kernel_trap(unsigned long pc)
+{
+	return within(pc, from_kernel, stack_overflow);
+}
+
+static unsigned long
+word_at(unsigned long kernel)
+{
+	return *(const unsigned long *)kernel;
+}
+
 /* What a trap of the kernel interrupted: its frame, which ends at fp, has that.
  * An address that is odd says that nobody was called there. */
 static bool
@@ -80,7 +103,7 @@ add_own_trap(struct chain *c, struct place *p)
 	struct place live = *p;
 	bool room = add_trap(c, p, fp);
 
-	if (!within(live.ra, from_kernel, stack_overflow))
+	if (!in_kernel_trap(live.ra))
 		p->ra = live.ra;
 	if (live.fp != fp)
 		p->fp = live.fp;
@@ -96,42 +119,57 @@ find_switched(struct place *p, const struct thread *t)
 		*p = (struct place){p->pc, t->ctx.ra, t->ctx.s0, t->ctx.sp};
 }
 
+/* A return address, of a function whose caller's frame pointer is fp. Gives
+ * GOES_ON, or how the calls end there: *p is the place, at a trap. */
+static int
+add_return(struct chain *c, struct place *p, unsigned long address,
+	   unsigned long fp)
+{
+	if (address == 0)
+		return STACK_WHOLE;
+	if (!in_text(address))
+		return STACK_BROKEN;
+	if (!add(c, address))
+		return STACK_FULL;
+	if (in_entry(address))
+		return STACK_WHOLE;
+	if (!in_kernel_trap(address))
+		return GOES_ON;
+	if (!frame_is(fp, p->sp))
+		return STACK_BROKEN;
+	return add_trap(c, p, fp) ? AT_TRAP : STACK_FULL;
+}
+
 /*
- * The calls from one trap to the one before, at which *p is then; or to the
- * end, where a trap from user mode finds the stack empty. Gives how it ends,
- * -1: at a trap.
+ * The calls from one trap to the one before, at which *p is then, or to the
+ * end. A leaf's frame has the caller's fp where others have the return address.
  */
 static int
 add_calls(struct chain *c, struct place *p)
 {
-	unsigned long fp = p->fp, before = p->sp, address;
-	unsigned int start = c->n;
-	bool leaf;
+	const unsigned long *frame;
+	unsigned long fp = p->fp, before = p->sp, ra = p->ra;
+	int end = GOES_ON;
 
-	if (in_text(p->ra) && !add(c, p->ra))
-		return STACK_FULL;
-	for (;; before = fp, fp = leaf ? address : ((unsigned long *)fp)[-2]) {
+	if (frame_is(fp, before) && frame_is(word_at(fp - 8), fp)) {
+		before = fp;
+		fp = word_at(fp - 8);
+	}
+	if (frame_is(fp, before) && word_at(fp - 8) == ra)
+		end = add(c, ra) ? GOES_ON : STACK_FULL; /* it comes again */
+	else if (in_text(ra))
+		end = add_return(c, p, ra, fp);
+	while (end == GOES_ON) {
 		if (fp == 0)
 			return STACK_WHOLE;
 		if (!frame_is(fp, before))
 			return STACK_BROKEN;
-		address = ((unsigned long *)fp)[-1];
-		leaf = frame_is(address, fp);
-		if (leaf)
-			continue;
-		if (address == 0)
-			return STACK_WHOLE;
-		if (before == p->sp && address == p->ra)
-			c->n = start; /* ra is in the frame */
-		if (!add(c, address))
-			return STACK_FULL;
-		if (fp % KSTACK_SLOT == 0)
-			return STACK_WHOLE;
-		if (within(address, from_kernel, stack_overflow))
-			return add_trap(c, p, ((unsigned long *)fp)[-2])
-				       ? -1
-				       : STACK_FULL;
+		frame = (const unsigned long *)fp;
+		end = add_return(c, p, frame[-1], frame[-2]);
+		before = fp;
+		fp = frame[-2];
 	}
+	return end;
 }
 
 static unsigned int
@@ -139,14 +177,13 @@ add_kernel(struct chain *c, const struct sample *s)
 {
 	struct place p = {s->pc, s->kf->ra, s->kf->s0,
 			  (unsigned long)(s->kf + 1)};
-	int end = -1;
+	int end = AT_TRAP;
 
 	find_switched(&p, s->thread);
-	while (end < 0)
-		if (within(p.pc, trap_vector, from_kernel) &&
-		    !within(p.pc, trap_return_user, user_interrupt))
+	while (end == AT_TRAP)
+		if (in_entry(p.pc))
 			end = STACK_WHOLE;
-		else if (!within(p.pc, from_kernel, stack_overflow))
+		else if (!in_kernel_trap(p.pc))
 			end = add_calls(c, &p);
 		else if (!add_own_trap(c, &p))
 			end = STACK_FULL;
@@ -197,7 +234,7 @@ after_call(unsigned long pc)
  * address at fp - 8, the caller's fp at fp - 16, but a leaf's has that at
  * fp - 8; only the first can be one. Text lies below all stacks, so an address
  * above fp is no return address. That of a signal's frame is odd, and ra is at
- * fp - 24; then *p is where it interrupted, and the result -1.
+ * fp - 24; then *p is where it interrupted.
  *
  * Code without frame pointers has anything in s0: as long as it has called
  * nothing, most likely its caller's fp, so that one is looked at closely.
@@ -210,7 +247,6 @@ add_user_calls(struct chain *c, struct place *p, const struct aspace *as)
 	bool guess = within(p->pc, low, high), leaf;
 	unsigned long fp = p->fp, next, before = guess ? p->sp : 0;
 	unsigned long frame[2]; /* of [fp - 16, fp) */
-	unsigned int start = c->n;
 	bool first = true;
 
 	if (p->ra != 0 && !add(c, p->ra))
@@ -232,8 +268,6 @@ add_user_calls(struct chain *c, struct place *p, const struct aspace *as)
 			continue;
 		if (frame[1] == 0)
 			return STACK_WHOLE;
-		if (first && frame[1] == p->ra)
-			c->n = start;
 		if (!add(c, frame[1]))
 			return STACK_FULL;
 		if (frame[1] % 2 != 0) {
@@ -241,7 +275,7 @@ add_user_calls(struct chain *c, struct place *p, const struct aspace *as)
 			if (peek(frame, fp - 32) < 0)
 				return STACK_ABSENT;
 			p->ra = frame[1];
-			return -1;
+			return AT_TRAP;
 		}
 		if (within(frame[1], low, high))
 			return STACK_FRAMELESS;
@@ -268,7 +302,7 @@ add_user(struct chain *c, const struct sample *s)
 	}
 	do
 		end = add_user_calls(c, &p, as);
-	while (end < 0);
+	while (end == AT_TRAP);
 	return end;
 }
 

@@ -130,3 +130,58 @@ def landmarks(kernel: Code) -> Iterator[tuple[str, int]]:
             yield "unmasked", change.address
         elif change.certain:
             yield "masked", change.address
+
+
+# --- For the call stacks ---
+
+STORE, LINK = 0x23, 0x6F  # opcodes
+RA, T0, A0, A1, A0_IN_FRAME = 1, 5, 10, 11, 72
+
+
+def store(code: int) -> Optional[tuple[int, int, int]]:
+    """Of sd SOURCE, OFFSET(BASE): the three."""
+    if code & 0x707F != STORE | 3 << 12:
+        return None
+    return code >> 20 & 31, code >> 25 << 5 | code >> 7 & 31, code >> 15 & 31
+
+
+def jump(address: int, code: int) -> Optional[int]:
+    """Where a jal goes."""
+    if code & 0x7F != LINK:
+        return None
+    offset = (
+        (code >> 31) * -(1 << 20) | (code >> 12 & 0xFF) << 12
+        | (code >> 20 & 1) << 11 | (code >> 21 & 0x3FF) << 1
+    )
+    return address + offset
+
+
+def stack_landmarks(kernel: Code) -> Iterator[tuple[str, int, int]]:
+    """What stacks.c has to know: the last number is where in a struct thread
+    an access is."""
+    symbol = kernel.symbols
+    yield "trap", symbol["trap_vector"], 0
+    yield "in_exit", symbol["exit_interrupted"], 0
+    yield "exit", symbol["exit_user"], 0
+    yield "switch", symbol["switch_loads"], 0
+    yield "new_thread", symbol["thread_first"], 0
+    yield "stack", symbol["log_stack"], 0
+    for address, code in kernel.instructions(kernel.start, kernel.end):
+        if code == SRET:
+            user = kernel.function(address) == "exit_user"
+            yield ("user_return" if user else "kernel_return"), address, 0
+        if jump(address, code) == symbol["tf_change_end"]:
+            yield {
+                "signal_push_frame": "handler", "sys_sigreturn": "sigreturn"
+            }.get(kernel.function(address), "exec"), address, 0
+        stored = store(code)
+        if stored is None:
+            continue
+        source, offset, base = stored
+        where = kernel.function(address)
+        if where == "context_switch" and (source, base) == (T0, A1):
+            yield "next_thread", address, offset
+        elif where == "context_switch" and (source, base) == (RA, A0):
+            yield "this_thread", address, offset
+        elif where in ("sys_fork", "fork_thread") and (source, offset) == (0, A0_IN_FRAME):
+            yield "child", address, offset

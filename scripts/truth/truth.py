@@ -30,7 +30,7 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 import frames  # noqa: E402
 import image  # noqa: E402
 from compare import Result, compare  # noqa: E402
-from landmarks import Code, landmarks  # noqa: E402
+from landmarks import Code, landmarks, stack_landmarks  # noqa: E402
 from machine import Boot, Machine, SetupError, find_qemu  # noqa: E402
 
 GUEST = HERE / "guest"
@@ -47,6 +47,7 @@ WORKLOAD = "/bin/workload"
 IDLE = "idle_wait"
 BUCKET = 8  # bytes of text for which kprof has a counter
 USER_RECORD = 2  # pcs's
+STACKS_FEWER = 8  # samples with their stacks, as these take more of pcs's room
 
 
 class Workload(NamedTuple):
@@ -141,15 +142,19 @@ class Images:
         subprocess.run([*command, "-o", plugin, *sorted(HERE.glob("counter/*.c"))], check=True)
         return plugin
 
-    def map(self, folder: Path) -> Path:
+    def map(self, folder: Path, stacks: bool) -> Path:
         """The map that the plugin reads."""
-        lines = [f"result {folder}/counts"]
+        lines = [f"stacks {folder}/stacks" if stacks else f"result {folder}/counts"]
         for i, (name, code) in enumerate(self.programs.items()):
             text = folder / f"text-{i}"
             text.write_bytes(code.text)
             file = "-" if name == "kernel" else text
             lines.append(f"program {code.start:x} {code.end:x} {file}")
-        lines += [f"{name} {at:x}" for name, at in landmarks(self.programs["kernel"])]
+        kernel = self.programs["kernel"]
+        if stacks:
+            lines += [f"{name} {at:x} {to:x}" for name, at, to in stack_landmarks(kernel)]
+        else:
+            lines += [f"{name} {at:x}" for name, at in landmarks(kernel)]
         file = folder / "map"
         file.write_text("\n".join(lines) + "\n")
         return file
@@ -179,11 +184,16 @@ def scratch() -> Iterator[Path]:
         yield Path(name)
 
 
-def run(images: Images, name: str, harts: int, jitter: bool) -> tuple[str, str]:
-    """What the profilers say, and what was executed."""
+def run(
+    images: Images, name: str, harts: int, jitter: bool, stacks: bool = False
+) -> tuple[str, str]:
+    """What the profilers say, and what was executed; or the call stacks."""
     w = WORKLOADS[name]
-    words = f"{name} {w.hz} {'on' if jitter else 'off'} {SEED}"
-    words += f" {w.samples * (harts if w.single else 1)}"
+    fewer = STACKS_FEWER if stacks else 1
+    words = f"{name} {w.hz // fewer} {'on' if jitter else 'off'} {SEED}"
+    words += f" {w.samples * (harts if w.single else 1) // fewer}"
+    if stacks:
+        words += " stacks"
     command = f"prfld && workload {words}"
     heard: dict[str, bytes] = collections.defaultdict(bytes)
 
@@ -197,7 +207,7 @@ def run(images: Images, name: str, harts: int, jitter: bool) -> tuple[str, str]:
     with scratch() as folder, image.held(images.kernel, "kernel") as kernel, \
             image.held(initrd, "initrd") as archive:
         boot = Boot(machine, images.qemu, kernel, archive)
-        boot.command += ["-plugin", f"{images.plugin},map={images.map(folder)}"]
+        boot.command += ["-plugin", f"{images.plugin},map={images.map(folder, stacks)}"]
         if harts > 1:
             boot.command += short_turns(w)
         outcome = boot.run(sink)
@@ -205,7 +215,7 @@ def run(images: Images, name: str, harts: int, jitter: bool) -> tuple[str, str]:
             said = heard[frames.STDERR] or boot.complaints
             last = said.decode(errors="replace").strip().splitlines()[-1:]
             raise TruthError(f"{name} on {harts}: {outcome.text or ''.join(last)}")
-        counts = folder / "counts"
+        counts = folder / ("stacks" if stacks else "counts")
         if not counts.exists():
             raise TruthError(f"{name} on {harts}: {boot.complaints.decode()}")
         return heard[frames.STDOUT].decode(), counts.read_text()

@@ -10,15 +10,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The system calls: a handler returns to restorer, which is sigreturn. */
+/* The system call: a handler returns to restorer, which calls sigreturn. */
 int __sigaction(int sig, const struct sigaction *act, struct sigaction *old,
 		void (*restorer)(void));
-void sigreturn(void);
+void __restore_here(void); /* stubs.S */
 
 int
 sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 {
-	return __sigaction(sig, act, old, sigreturn);
+	return __sigaction(sig, act, old, __restore_here);
 }
 
 _sig_func_ptr

@@ -8,8 +8,11 @@ import zlib
 from pathlib import Path
 from typing import NamedTuple, Optional
 
+from .calls import frame_is_set
 from .lines import Line, Lines
 from .profile import ConvertError
+
+INSTRUCTION = 4  # bytes, at most
 
 # What comes of reading files that are not what they say they are.
 DAMAGE = (struct.error, zlib.error, ValueError, LookupError, ArithmeticError)
@@ -133,6 +136,18 @@ class Image:
         """The one at address: each goes on until the next begins."""
         i = bisect.bisect_right(self._starts, address) - 1
         return self.functions[i] if i >= 0 and self.holds(address) else None
+
+    def frame_is_set(self, pc: int) -> bool:
+        """See calls.py."""
+        return frame_is_set(self._instruction, pc)
+
+    def _instruction(self, address: int) -> Optional[bytes]:
+        for s in self._sections:
+            at = address - s.address
+            if s.flags & EXECINSTR and 0 <= at < s.size:
+                start = s.offset + at
+                return self._data[start : start + INSTRUCTION]
+        return None
 
     def charged(self, low: int, high: int) -> int:
         """The address that stands for a counter of [low, high).

@@ -27,7 +27,8 @@ class Sample(NamedTuple):
 
     pc is None where the profiler only counted them. user is, for a sample in
     the kernel, where the process will go on and its callers; for one in user
-    mode only the callers. Stacks are innermost first.
+    mode only the callers. Stacks are innermost first. An odd address in one is
+    no return address: one less is what a trap or a signal interrupted.
     """
 
     mode: str
@@ -38,6 +39,8 @@ class Sample(NamedTuple):
     level: Optional[int] = None
     kernel: tuple[int, ...] = ()  # return addresses
     user: tuple[int, ...] = ()
+    cut_kernel: bool = False  # it has more callers, which aren't known
+    cut_user: bool = False
 
     def user_addresses(self) -> list[int]:
         """All that lie in the process's program."""

@@ -148,13 +148,14 @@ class _Reader:
         self.requests.append(name)
 
     def stack(self, record: bytes) -> None:
-        n, nkernel = struct.unpack_from("<xBh", record)
-        if not 0 <= nkernel <= n:
+        n, nkernel, cut = struct.unpack_from("<xBBB", record)
+        if nkernel > n:
             raise _Damaged(f"{nkernel} of a stack's {n} frames can't be the kernel's")
         pcs = struct.unpack_from(f"<{n}I", record, 4)
         samples = self.profile.samples
         samples[-1] = samples[-1]._replace(
-            kernel=tuple(map(_extend, pcs[:nkernel])), user=pcs[nkernel:]
+            kernel=tuple(map(_extend, pcs[:nkernel])), user=pcs[nkernel:],
+            cut_kernel=cut >> 4 != 0, cut_user=cut & 15 != 0,
         )
 
     def finish(self) -> Profile:

@@ -8,6 +8,7 @@ from .elf import Image
 from .profile import IDLE, INTERRUPT, KERNEL, USER, Profile, Sample
 
 PROCESS = "process"  # the kind of frames that stand above the code's
+CUT = "[cut]"  # stands for callers that aren't known
 
 
 class Frame(NamedTuple):
@@ -112,26 +113,44 @@ class Stacks:
         return [Frame(name, PROCESS)]
 
     def _user(self, s: Sample) -> list[Frame]:
-        return self._chain(s.user_addresses(), USER, self._images.get(s.pid))
+        chain = self._chain(s.user_addresses(), USER, self._images.get(s.pid))
+        return [Frame(CUT, USER), *chain] if s.cut_user else chain
 
     def _inside(self, s: Sample) -> list[Frame]:
         if s.mode == USER or s.pc is None:
             return []
-        return self._chain([s.pc, *s.kernel], s.mode, self.kernel())
+        chain = self._chain([s.pc, *s.kernel], s.mode, self.kernel())
+        return [Frame(CUT, s.mode), *chain] if s.cut_kernel else chain
 
     def _chain(self, pcs: list[int], kind: str, image: Optional[Image]) -> list[Frame]:
         """Where code was, and its callers, which were left by a call: that is
-        before the address where they go on.
-
-        The first of these may only be what register ra held, in a function
-        that has called others; it then lies in this function itself.
-        """
-        calls = [pc - (i > 0) for i, pc in enumerate(pcs)]
-        if len(calls) > 1 and image:
-            function = image.function(calls[0])
-            if function and function == image.function(calls[1]):
-                del calls[1]
+        before the address where they go on."""
+        calls: list[int] = []
+        interrupted: Optional[int] = None
+        for i, pc in enumerate(pcs):
+            known, interrupted = interrupted, None
+            if i == 0:
+                interrupted = pc
+            elif pc % 2:
+                interrupted = pc - 1
+            elif known is not None and self._only_in_ra(
+                known, pc, pcs[i + 1 : i + 2] == [pc], image
+            ):
+                continue
+            calls.append(pc - (i > 0))
         return [self._frame(pc, kind, image) for pc in reversed(calls)]
+
+    @staticmethod
+    def _only_in_ra(pc: int, address: int, again: bool, image: Optional[Image]) -> bool:
+        """Behind where code was interrupted comes what register ra held. Of a
+        function that has its frame that is no caller, or it is in the frame,
+        too: then it comes again."""
+        if not image:
+            return again
+        function = image.function(pc)
+        if not again and (not function or function != image.function(address - 1)):
+            return False
+        return image.frame_is_set(pc)
 
     def _frame(self, pc: int, kind: str, image: Optional[Image]) -> Frame:
         key = pc, kind, image

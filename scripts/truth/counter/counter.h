@@ -4,8 +4,8 @@
  * see: what is done in a timer interrupt until its return. docs/truth.md says
  * what the counts are compared with.
  *
- * plugin.c is what QEMU calls, follow.c what is done as the machine runs. It
- * reads no registers, but for mhartid where there are several harts: a map
+ * plugin.c is what QEMU calls, follow.c what is done as the machine runs; or,
+ * in another run, stacks.c, which knows all calls in progress. It reads no registers, but for mhartid where there are several harts: a map
  * has the kernel's landmarks, and the execution is followed from one to the
  * next.
  */
@@ -47,10 +47,13 @@ struct window {
 	uint64_t times;
 };
 
-/* A place in the kernel that says what it is doing. */
+/* A place in the kernel that says what it is doing: to follow.c, or to
+ * stacks.c, where it may access a struct thread at that offset. */
 struct mark {
 	uint64_t address;
 	const struct landmark *what;
+	const struct stack_mark *stack;
+	uint64_t offset;
 };
 
 #define WINDOWS 4096
@@ -79,5 +82,21 @@ void before_executed(unsigned int vcpu, void *udata);
 void after_executed(unsigned int vcpu, void *udata);
 /* The load of the registers of a thread that a hart goes on with. */
 void switched(unsigned int vcpu, uint32_t info, uint64_t address, void *udata);
+
+/* --- stacks.c: instead, with a map that says so --- */
+
+/* Write to this file. */
+void stacks_init(const char *file);
+void stacks_end(void);
+const struct stack_mark *stacks_landmark(const char *name);
+/* An instruction, as stacks_executed wants it. */
+void *stacks_step(uint64_t at, unsigned int size, uint32_t code, bool kernel);
+void stacks_executed(unsigned int vcpu, void *udata);
+void stacks_hart(unsigned int hart);
+/* A landmark (its mark): before it, after it, and what it accesses. */
+void stacks_before(unsigned int vcpu, void *udata);
+void stacks_after(unsigned int vcpu, void *udata);
+void stacks_accessed(unsigned int vcpu, uint32_t info, uint64_t address,
+		     void *udata);
 
 #endif

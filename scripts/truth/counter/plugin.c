@@ -22,6 +22,7 @@ static unsigned int nmarks;
 static struct program programs[PROGRAMS];
 static unsigned int nprograms;
 static const char *result_file = "/dev/null";
+static bool stacks; /* are what is followed, and nothing counted */
 
 void
 die(const char *what)
@@ -32,20 +33,27 @@ die(const char *what)
 
 /* --- Translation --- */
 
+static uint32_t
+code_of(struct qemu_plugin_insn *insn)
+{
+	uint32_t code = 0;
+#if API == 1
+	memcpy(&code, qemu_plugin_insn_data(insn), qemu_plugin_insn_size(insn));
+#else
+	qemu_plugin_insn_data(insn, &code, qemu_plugin_insn_size(insn));
+#endif
+	return code;
+}
+
 static bool
 has(const struct program *p, struct qemu_plugin_insn *insn)
 {
 	uint64_t at = qemu_plugin_insn_vaddr(insn);
 	size_t size = qemu_plugin_insn_size(insn);
-#if API == 1
-	const void *code = qemu_plugin_insn_data(insn);
-#else
-	unsigned char code[8];
+	uint32_t code = code_of(insn);
 
-	qemu_plugin_insn_data(insn, code, sizeof(code));
-#endif
 	return p->start <= at && at + size <= p->end &&
-	       memcmp(code, p->text + (at - p->start), size) == 0;
+	       memcmp(&code, p->text + (at - p->start), size) == 0;
 }
 
 /* The programs that have all instructions of a block where it lies, as bits.
@@ -106,6 +114,30 @@ watch(struct qemu_plugin_insn *insn, executed *count, void *udata)
 			    insn, switched, NO_REGISTERS, ACCESSES, NULL);
 }
 
+/* The same, but for the stacks. */
+static void
+watch_stacks(struct qemu_plugin_insn *insn, bool in_kernel)
+{
+	uint64_t at = qemu_plugin_insn_vaddr(insn);
+	void *step = stacks_step(at, qemu_plugin_insn_size(insn), code_of(insn),
+				 in_kernel);
+
+	for (unsigned int i = 0; i < nmarks; i++)
+		if (marks[i].address == at)
+			qemu_plugin_register_vcpu_insn_exec_cb(
+			    insn, stacks_before, NO_REGISTERS, &marks[i]);
+	qemu_plugin_register_vcpu_insn_exec_cb(insn, stacks_executed,
+					       NO_REGISTERS, step);
+	for (unsigned int i = 0; i < nmarks; i++)
+		if (marks[i].address == at) {
+			qemu_plugin_register_vcpu_insn_exec_cb(
+			    insn, stacks_after, NO_REGISTERS, &marks[i]);
+			qemu_plugin_register_vcpu_mem_cb(insn, stacks_accessed,
+							 NO_REGISTERS, ACCESSES,
+							 &marks[i]);
+		}
+}
+
 #if API > 1
 static struct qemu_plugin_register *mhartid;
 static GByteArray *value;
@@ -134,7 +166,10 @@ block_executed(unsigned int vcpu, void *udata)
 	g_byte_array_set_size(value, 0);
 	if (mhartid == NULL || qemu_plugin_read_register(mhartid, value) <= 0)
 		die("mhartid can't be read");
-	follow_hart(value->data[0]);
+	if (stacks)
+		stacks_hart(value->data[0]);
+	else
+		follow_hart(value->data[0]);
 }
 #endif
 
@@ -153,8 +188,12 @@ block_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		uint64_t at = qemu_plugin_insn_vaddr(insn);
 		struct program *kernel = programs;
+		bool in_kernel = kernel->start <= at && at < kernel->end;
 
-		if (kernel->start <= at && at < kernel->end) {
+		if (stacks) {
+			if (in_kernel || at < FIRMWARE)
+				watch_stacks(insn, in_kernel);
+		} else if (in_kernel) {
 			watch(insn, kernel_executed,
 			      &kernel->sites[(at - kernel->start) / 2]);
 		} else if (FIRMWARE <= at && at < FIRMWARE_END) {
@@ -176,6 +215,8 @@ write_result(qemu_plugin_id_t id, void *udata)
 
 	(void)id;
 	(void)udata;
+	if (stacks)
+		stacks_end();
 	if (f == NULL)
 		die("the result can't be written");
 	for (unsigned int i = 0; i < nprograms; i++) {
@@ -223,23 +264,27 @@ add_program(uint64_t start, uint64_t end, const char *file)
 }
 
 static void
-add_mark(const char *name, uint64_t address)
+add_mark(const char *name, uint64_t address, uint64_t offset)
 {
-	const struct landmark *what = landmark_find(name);
+	struct mark m = {.address = address, .offset = offset};
 
-	if (what == NULL || nmarks == MARKS)
+	if (stacks)
+		m.stack = stacks_landmark(name);
+	else
+		m.what = landmark_find(name);
+	if ((m.what == NULL && m.stack == NULL) || nmarks == MARKS)
 		die("a landmark is unknown, or there are too many");
-	marks[nmarks++] = (struct mark){address, what};
+	marks[nmarks++] = m;
 }
 
-/* Lines: program START END FILE; result FILE; and landmarks, NAME
- * ADDRESS. Numbers are in hexadecimal. */
+/* Lines: program START END FILE; result FILE, or stacks FILE; and then
+ * landmarks, NAME ADDRESS OFFSET. Numbers are in hexadecimal. */
 static void
 read_map(const char *name)
 {
 	FILE *f = fopen(name, "r");
 	char line[1024], word[256], file[512];
-	unsigned long start, end;
+	unsigned long start, end = 0;
 
 	if (f == NULL)
 		die("the map can't be read");
@@ -249,8 +294,10 @@ read_map(const char *name)
 			add_program(start, end, file);
 		else if (sscanf(line, "result %511s", file) == 1)
 			result_file = strdup(file);
-		else if (sscanf(line, "%255s %lx", word, &start) == 2)
-			add_mark(word, start);
+		else if (sscanf(line, "stacks %511s", file) == 1)
+			stacks = true, stacks_init(file);
+		else if (sscanf(line, "%255s %lx %lx", word, &start, &end) >= 2)
+			add_mark(word, start, end), end = 0;
 		else
 			die("a line of the map makes no sense");
 	}

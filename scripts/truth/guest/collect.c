@@ -1,9 +1,11 @@
 /*
- * collect: keep all records of pcs in memory till standard input ends, then
- * print how often each came: pcs TYPE HART PID PC COUNT.
+ * collect [stacks]: keep all records of pcs in memory till standard input ends,
+ * then print how often each came: pcs TYPE HART PID PC COUNT. With stacks, in
+ * the order in which they came: stack TYPE HART PID PC NKERNEL CUT ADDRESS..
  * A byte on descriptor 3 says that it is ready.
  */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,7 @@
 #define MOST  200000 /* records */
 #define READY 3
 
-static struct PSAMPLE samples[MOST];
+static struct PSAMPLE samples[MOST]; /* or what of the stacks takes as much */
 static size_t n;
 static int device;
 
@@ -69,14 +71,38 @@ print(void)
 	}
 }
 
-int
-main(void)
+/* Each sample, and what follows it. */
+static void
+print_stacks(void)
 {
+	const struct PSAMPLE *p = NULL;
+	const struct STKSAMPLE *s;
+
+	for (size_t i = 0; i < n;) {
+		s = (const struct STKSAMPLE *)&samples[i];
+		if (s->type != STACK) {
+			p = &samples[i++];
+			continue;
+		}
+		printf("stack %d %d %d %x %d %d", p->type, p->sspace & 15,
+		       p->pid, p->pc, s->nkernel, s->cut);
+		for (int j = 0; j < s->n; j++)
+			printf(" %x", s->pc[j]);
+		printf("\n");
+		i += STACK_BYTES(s->n) / sizeof(samples[0]);
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	bool stacks = argc > 1 && strcmp(argv[1], "stacks") == 0;
 	fd_set set;
 
 	device = open("/dev/pcs", O_RDONLY | O_NONBLOCK);
 	if (device < 0 || ioctl(device, BUF_INCR, MAX_BUFS - DEF_BUFNO) < 0 ||
-	    ioctl(device, PROF_ALL, 0) < 0)
+	    ioctl(device, PROF_ALL, 0) < 0 ||
+	    (stacks && ioctl(device, PROF_STACK, 0) < 0))
 		die("pcs can't be used");
 	write(READY, "", 1);
 	close(READY);
@@ -91,6 +117,9 @@ main(void)
 	if (ioctl(device, PCS_END, 0) < 0)
 		die("pcs doesn't end");
 	take();
-	print();
+	if (stacks)
+		print_stacks();
+	else
+		print();
 	return 0;
 }

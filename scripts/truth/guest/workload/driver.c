@@ -1,5 +1,5 @@
 /*
- * workload NAME HZ JITTER SEED SAMPLES: let all profilers count while a
+ * workload NAME HZ JITTER SEED SAMPLES [stacks]: let all profilers count while a
  * workload runs, until there are so many samples, then print all that they
  * have, a line each:
  *
@@ -8,6 +8,8 @@
  *   pcs TYPE HART PID PC COUNT
  *   profil ADDRESS COUNT  (of this process alone, and if it has no others)
  *   pid PID PROGRAM       (of processes of other programs)
+ *
+ * With stacks, these are all there is, and what collect has.
  *
  * prf must have its table. Between `go' and `hold' nothing is printed.
  */
@@ -117,7 +119,7 @@ total(void)
 }
 
 static void
-collect(void)
+collect(const char *what)
 {
 	int in[2], out[2];
 	pid_t pid;
@@ -130,7 +132,7 @@ collect(void)
 		dup2(in[0], STDIN_FILENO);
 		dup2(out[1], COLLECT_READY);
 		close(in[1]);
-		execl("/bin/collect", "collect", NULL);
+		execl("/bin/collect", "collect", what, NULL);
 		_exit(127);
 	}
 	close(in[0]);
@@ -215,7 +217,7 @@ prepare(const struct workload *w, char **argv, unsigned int harts)
 	if (prf < 0 || ioctl(prf, PRF_SETSTATE, PRF_ON) < 0)
 		die("prf can't be enabled");
 	close(prf);
-	collect();
+	collect(argv[6]);
 	if (w->start)
 		w->start(harts);
 	for (unsigned int i = 1; w->copies && i < harts; i++)
@@ -233,8 +235,8 @@ main(int argc, char **argv)
 
 	if (argc == 1) /* what forkexec runs */
 		return 0;
-	if (argc != 6)
-		die("NAME HZ JITTER SEED SAMPLES");
+	if (argc != 6 && argc != 7)
+		die("NAME HZ JITTER SEED SAMPLES [stacks]");
 	setpgid(0, 0);
 	w = find(argv[1]);
 	samples = atoi(argv[5]);
@@ -245,9 +247,11 @@ main(int argc, char **argv)
 		w->work();
 	control(PROFCLOCK, "hold");
 	profil(histogram, 0, 0, 0);
-	print_kprof(&info);
-	print_prf();
-	print_profil();
+	if (argc == 6) {
+		print_kprof(&info);
+		print_prf();
+		print_profil();
+	}
 	for (unsigned int i = 0; i < nprograms; i++)
 		printf("pid %d %s\n", pids[i], names[i]);
 	fflush(stdout);
