@@ -108,9 +108,11 @@ else ifneq ($(building),)
 endif
 
 # Compilers made for hosted systems have habits to be broken of:
-# position-independent code, stack protectors, unwind tables.
+# position-independent code, stack protectors, unwind tables. Of what is done
+# around a call they must not change the order: wherever the frame pointer is a
+# function's own, its return address is in the frame.
 common := -std=gnu11 -O2 -g -Wall -Wextra -fno-common \
-	-fno-omit-frame-pointer -falign-functions=8 -fno-strict-aliasing -fno-pic \
+	-fno-omit-frame-pointer -fno-schedule-insns2 -falign-functions=8 -fno-strict-aliasing -fno-pic \
 	-fno-stack-protector -fno-asynchronous-unwind-tables \
 	-mcmodel=medany $(libc_include) -Iinclude
 

@@ -291,6 +291,61 @@ def test_what_ra_held(convert: Converter) -> None:
     )
 
 
+def test_what_ra_held_at_the_end(convert: Converter) -> None:
+    """Where a function that called itself has taken its frame away, ra is its
+    caller; and it comes again where the first frame has it, too."""
+    inner, at_ret = user("inner"), user("inner", 8)
+    own, tail = user("inner", 8), [back("work"), back("main")]
+    samples = [
+        [made.psample(made.USER, at_ret, 3), made.stack(user=[own, *tail])],
+        [made.psample(made.USER, inner, 4), made.stack(user=[tail[0], *tail])],
+        [made.psample(made.USER, at_ret, 5), made.stack(user=[own, own, *tail])],
+    ]
+    assert convert.folded(made.stream(samples), "--program=prog") == (
+        "prog (3);[user];main;work;inner;inner 1\n"
+        "prog (4);[user];main;work;inner 1\n"
+        "prog (5);[user];main;work;inner;inner;inner 1\n"
+    )
+
+
+def test_what_was_interrupted(convert: Converter) -> None:
+    """An odd address is one more than where a trap or a signal interrupted;
+    what ra held then comes after it."""
+    read, wait = address("sys_read"), address("idle_wait")
+    inner, own = user("inner"), user("inner", 8)
+    samples = [
+        # The first instruction of a function is still that function's.
+        [made.psample(made.KERNELI, address("clock_interrupt"), 0, 1, 5),
+         made.stack([back("trap_vector"), wait + 1, back("_boot")])],
+        [made.psample(made.KERNELI, address("clock_interrupt"), 0, 1, 5),
+         made.stack([back("trap_vector"), read + 1, read + 8, back("syscall")])],
+        [made.psample(made.USER, user("work"), 4),
+         made.stack(user=[back("main"), inner + 1, own, back("_start")])],
+    ]
+    assert convert.folded(made.stream(samples), "--program=prog") == (
+        "no process;[interrupt];_boot;idle_wait;trap_vector;clock_interrupt 1\n"
+        "no process;[interrupt];syscall;sys_read;trap_vector;clock_interrupt 1\n"
+        "prog (4);[user];_start;inner;main;work 1\n"
+    )
+
+
+def test_a_cut_stack_says_so(convert: Converter) -> None:
+    """Of either part: it begins with [cut], not with a function."""
+    read, inner = address("sys_read"), user("inner")
+    samples = [
+        [made.psample(made.USER, inner, 3), made.stack(user=[back("work")], cut=0x05)],
+        [made.psample(made.KERNEL, read, 4),
+         made.stack([back("syscall")], [inner], cut=0x02)],
+        [made.psample(made.KERNEL, read, 5),
+         made.stack([back("syscall")], cut=0x11)],
+    ]
+    assert convert.folded(made.stream(samples), "--program=prog") == (
+        "pid 5;[user];[cut];[kernel];[cut];syscall;sys_read 1\n"
+        "prog (3);[user];[cut];work;inner 1\n"
+        "prog (4);[user];[cut];inner;[kernel];syscall;sys_read 1\n"
+    )
+
+
 # --- Which program? ------------------------------------------------------------
 
 

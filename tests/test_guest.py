@@ -57,6 +57,7 @@ TABLE = {
             "pcs_end",
             "pcs_frames",
             "pcs_live",
+            "pcs_pingpong",
             "pcs_records",
             "pcs_stacks",
             "pcsample",

@@ -80,7 +80,7 @@ struct STKSAMPLE {
 	unsigned char n;       /* return addresses, the innermost first, */
 	unsigned char nkernel; /* so many of them the kernel's */
 	unsigned char cut;     /* where they end: STACK_USER, STACK_KERNEL */
-	unsigned int pc[]; /* n, and a 0 if that makes it a multiple of 8 */
+	unsigned int pc[];     /* n, and a 0 if that makes it a multiple of 8 */
 };
 #define STACK_MAX      31
 #define STACK_BYTES(n) ((4 + 4 * (size_t)(n) + 7) & ~(size_t)7) /* bytes */

@@ -20,7 +20,7 @@
 #include "pcslog.h"
 
 /* switch.S */
-extern char switch_loads[], switch_end[];
+extern char switch_loads[], switch_end[], thread_first[];
 
 /* What may come after some calls, beside one of STACK_WHOLE and the like. */
 enum { GOES_ON = -1, AT_TRAP = -2 };
@@ -125,7 +125,7 @@ static int
 add_return(struct chain *c, struct place *p, unsigned long address,
 	   unsigned long fp)
 {
-	if (address == 0)
+	if (address == 0 || address == (unsigned long)thread_first)
 		return STACK_WHOLE;
 	if (!in_text(address))
 		return STACK_BROKEN;
@@ -172,20 +172,19 @@ add_calls(struct chain *c, struct place *p)
 	return end;
 }
 
+/* *p is then where the outermost trap was, if the calls are known so far. */
 static unsigned int
-add_kernel(struct chain *c, const struct sample *s)
+add_kernel(struct chain *c, const struct sample *s, struct place *p)
 {
-	struct place p = {s->pc, s->kf->ra, s->kf->s0,
-			  (unsigned long)(s->kf + 1)};
 	int end = AT_TRAP;
 
-	find_switched(&p, s->thread);
+	find_switched(p, s->thread);
 	while (end == AT_TRAP)
-		if (in_entry(p.pc))
+		if (in_entry(p->pc))
 			end = STACK_WHOLE;
-		else if (!in_kernel_trap(p.pc))
-			end = add_calls(c, &p);
-		else if (!add_own_trap(c, &p))
+		else if (!in_kernel_trap(p->pc))
+			end = add_calls(c, p);
+		else if (!add_own_trap(c, p))
 			end = STACK_FULL;
 	return end;
 }
@@ -196,20 +195,19 @@ add_kernel(struct chain *c, const struct sample *s)
  * they were, and what the trap frame has is an earlier trap's. When it returns
  * there from C, ra isn't the user's. */
 static bool
-entering(const struct sample *s)
+entering(const struct place *kernel)
 {
-	return s->kf != NULL && !in_text(s->kf->ra) &&
-	       (within(s->pc, trap_vector, exit_user) ||
-		within(s->pc, user_interrupt, exit_interrupted));
+	return !in_text(kernel->ra) &&
+	       (within(kernel->pc, trap_vector, exit_user) ||
+		within(kernel->pc, user_interrupt, exit_interrupted));
 }
 
+/* Where the user was: kernel is the outermost place in the kernel. */
 static struct place
-user_place(const struct sample *s)
+user_place(const struct thread *t, const struct place *kernel)
 {
-	const struct thread *t = s->thread;
-
-	if (entering(s))
-		return (struct place){t->tf.sepc, s->kf->ra, s->kf->s0,
+	if (entering(kernel))
+		return (struct place){t->tf.sepc, kernel->ra, kernel->fp,
 				      t->scratch};
 	return (struct place){t->tf.sepc, t->tf.ra, t->tf.s0, t->tf.sp};
 }
@@ -229,12 +227,44 @@ after_call(unsigned long pc)
 	       (half & 0xf07f) == 0x9002;
 }
 
+static bool
+in_span(unsigned long pc, const struct span *span)
+{
+	return pc - span->start < span->end - span->start;
+}
+
+/* A return address of the user's: GOES_ON, or how the calls end there. */
+static int
+add_user_return(struct chain *c, const struct aspace *as, unsigned long address)
+{
+	if (address == 0)
+		return STACK_WHOLE;
+	if (!in_span(address, &as->text))
+		return STACK_BROKEN;
+	if (!add(c, address))
+		return STACK_FULL;
+	if (address % 2 != 0)
+		return AT_TRAP;
+	return in_span(address, &as->frameless) ? STACK_FRAMELESS : GOES_ON;
+}
+
+/* What a signal interrupted: ra is at fp - 24. */
+static int
+at_signal(struct place *p, const unsigned long frame[2], unsigned long fp)
+{
+	unsigned long saved[2];
+
+	if (peek(saved, fp - 32) < 0)
+		return STACK_ABSENT;
+	*p = (struct place){frame[1] - 1, saved[1], frame[0], fp};
+	return AT_TRAP;
+}
+
 /*
  * The calls from where p is. A user's frame is as the kernel's are: the return
  * address at fp - 8, the caller's fp at fp - 16, but a leaf's has that at
  * fp - 8; only the first can be one. Text lies below all stacks, so an address
- * above fp is no return address. That of a signal's frame is odd, and ra is at
- * fp - 24; then *p is where it interrupted.
+ * above fp is no return address. Where a signal interrupted it is odd.
  *
  * Code without frame pointers has anything in s0: as long as it has called
  * nothing, most likely its caller's fp, so that one is looked at closely.
@@ -242,53 +272,40 @@ after_call(unsigned long pc)
 static int
 add_user_calls(struct chain *c, struct place *p, const struct aspace *as)
 {
-	const void *low = (void *)as->frameless;
-	const void *high = (void *)as->frameless_end;
-	bool guess = within(p->pc, low, high), leaf;
-	unsigned long fp = p->fp, next, before = guess ? p->sp : 0;
+	bool guess = in_span(p->pc, &as->frameless), first = true;
+	unsigned long fp = p->fp, before = guess ? p->sp : 0;
 	unsigned long frame[2]; /* of [fp - 16, fp) */
-	bool first = true;
+	int end = GOES_ON;
 
-	if (p->ra != 0 && !add(c, p->ra))
-		return STACK_FULL;
-	if (within(p->ra, low, high))
-		return STACK_FRAMELESS;
-	for (;; before = fp, fp = next, guess = first = false) {
+	if (in_span(p->ra, &as->text))
+		end = add_user_return(c, as, p->ra & -2UL);
+	while (end == GOES_ON) {
 		if (fp == 0 && !guess)
 			return STACK_WHOLE;
 		if (fp % 16 != 0 || fp <= before || fp > USER_TOP)
 			return guess ? STACK_FRAMELESS : STACK_BROKEN;
 		if (peek(frame, fp - 16) < 0)
 			return STACK_ABSENT;
-		leaf = first && frame[1] > fp;
-		next = leaf ? frame[1] : frame[0];
 		if (guess && !after_call(frame[1]))
 			return STACK_FRAMELESS;
-		if (leaf)
-			continue;
-		if (frame[1] == 0)
-			return STACK_WHOLE;
-		if (!add(c, frame[1]))
-			return STACK_FULL;
-		if (frame[1] % 2 != 0) {
-			*p = (struct place){frame[1] - 1, 0, next, fp};
-			if (peek(frame, fp - 32) < 0)
-				return STACK_ABSENT;
-			p->ra = frame[1];
-			return AT_TRAP;
-		}
-		if (within(frame[1], low, high))
-			return STACK_FRAMELESS;
+		before = fp;
+		fp = frame[0];
+		if (first && frame[1] > before)
+			fp = frame[1];
+		else
+			end = add_user_return(c, as, frame[1]);
+		guess = first = false;
 	}
+	return end == AT_TRAP ? at_signal(p, frame, before) : end;
 }
 
 /* Only in the address space that is loaded can anything be looked at: sched and
  * exec load the next before the thread is the next, or begins anew. */
 static unsigned int
-add_user(struct chain *c, const struct sample *s)
+add_user(struct chain *c, const struct sample *s, const struct place *kernel)
 {
 	const struct aspace *as = s->thread->proc->as;
-	struct place p = user_place(s);
+	struct place p = user_place(s->thread, kernel);
 	int end;
 
 	if (s->thread->tf_changing)
@@ -296,7 +313,7 @@ add_user(struct chain *c, const struct sample *s)
 	if (s->mode != SAMPLE_USER && !add(c, p.pc))
 		return STACK_FULL;
 	if (as == NULL || !aspace_is_loaded(as)) {
-		if (p.ra != 0)
+		if (as != NULL && in_span(p.ra, &as->text))
 			add(c, p.ra);
 		return STACK_AWAY;
 	}
@@ -311,17 +328,21 @@ log_stack(const struct sample *s, struct STKSAMPLE *record)
 {
 	struct chain c = {.pc = record->pc};
 	unsigned int kernel = STACK_WHOLE, user = STACK_WHOLE;
+	struct place p = {s->pc, 0, 0, 0};
 
 	if (s->thread == NULL)
 		return 0; /* a made-up sample */
-	if (s->kf != NULL)
-		kernel = add_kernel(&c, s);
+	if (s->kf != NULL) {
+		p = (struct place){s->pc, s->kf->ra, s->kf->s0,
+				   (unsigned long)(s->kf + 1)};
+		kernel = add_kernel(&c, s, &p);
+	}
 	record->type = STACK;
 	record->nkernel = c.n;
 	if (kernel == STACK_FULL)
 		user = STACK_FULL;
 	else if (s->thread->proc != NULL)
-		user = add_user(&c, s);
+		user = add_user(&c, s, &p);
 	record->n = c.n;
 	record->cut = kernel << 4 | user;
 	if (c.n % 2 == 0)

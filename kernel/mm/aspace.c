@@ -221,8 +221,8 @@ aspace_fork(struct aspace *as)
 	error = fork_regions(child, as);
 	child->brk = as->brk;
 	child->size = as->size;
+	child->text = as->text;
 	child->frameless = as->frameless;
-	child->frameless_end = as->frameless_end;
 	/* Whatever came of it, some pages may no longer be written; and no
 	 * thread of the parent may write one while the child has it. */
 	aspace_flush(as);

@@ -104,8 +104,10 @@ struct aspace {
 	size_t size;     /* bytes of all regions, and.. */
 	size_t resident; /* ..pages mapped; others read both without the lock */
 
-	/* Constant: where the program has code without frame pointers. */
-	uintptr_t frameless, frameless_end;
+	/* Constant: the program's code, and what of it has no frame pointers. */
+	struct span {
+		uintptr_t start, end;
+	} text, frameless;
 };
 
 void aspace_init(void); /* the kernel's own tables, final form */

@@ -60,6 +60,12 @@ segment_prot(const Elf64_Phdr *s)
 	       (s->p_flags & PF_X ? PROT_X : 0);
 }
 
+static struct span
+span_of(const Elf64_Phdr *s)
+{
+	return (struct span){s->p_vaddr, s->p_vaddr + s->p_memsz};
+}
+
 /*
  * Add s to as. Its first page starts with whatever the file has before it,
  * and its last ends with zeroes.
@@ -110,10 +116,8 @@ elf_load(struct vnode *v, struct aspace *as, uintptr_t *entry)
 	for (int i = 0; i < h.e_phnum; i++) {
 		if (s[i].p_type == PT_INTERP)
 			return -ENOEXEC; /* wants a dynamic linker */
-		if (s[i].p_type == PT_FRAMELESS) {
-			as->frameless = s[i].p_vaddr;
-			as->frameless_end = s[i].p_vaddr + s[i].p_memsz;
-		}
+		if (s[i].p_type == PT_FRAMELESS)
+			as->frameless = span_of(&s[i]);
 		if (s[i].p_type != PT_LOAD || s[i].p_memsz == 0)
 			continue;
 		if (!segment_good(&s[i], st.st_size))
@@ -122,8 +126,10 @@ elf_load(struct vnode *v, struct aspace *as, uintptr_t *entry)
 		if (r < 0)
 			return r;
 		if (s[i].p_flags & PF_X && h.e_entry >= s[i].p_vaddr &&
-		    h.e_entry - s[i].p_vaddr < s[i].p_filesz)
+		    h.e_entry - s[i].p_vaddr < s[i].p_filesz) {
+			as->text = span_of(&s[i]);
 			entry_good = true;
+		}
 	}
 	*entry = h.e_entry;
 	return entry_good ? 0 : -ENOEXEC;

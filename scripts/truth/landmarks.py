@@ -135,7 +135,8 @@ def landmarks(kernel: Code) -> Iterator[tuple[str, int]]:
 # --- For the call stacks ---
 
 STORE, LINK = 0x23, 0x6F  # opcodes
-RA, T0, A0, A1, A0_IN_FRAME = 1, 5, 10, 11, 72
+RA, T0, A0, A1 = 1, 5, 10, 11
+A0_IN_FRAME, RA_IN_CONTEXT = 72, 312  # kernel/offsets.h
 
 
 def store(code: int) -> Optional[tuple[int, int, int]]:
@@ -163,10 +164,14 @@ def stack_landmarks(kernel: Code) -> Iterator[tuple[str, int, int]]:
     yield "trap", symbol["trap_vector"], 0
     yield "in_exit", symbol["exit_interrupted"], 0
     yield "exit", symbol["exit_user"], 0
-    yield "switch", symbol["switch_loads"], 0
-    yield "new_thread", symbol["thread_first"], 0
     yield "stack", symbol["log_stack"], 0
+    before = 0
     for address, code in kernel.instructions(kernel.start, kernel.end):
+        if address == symbol["switch_loads"]:
+            yield "switch", before, 0
+        if address == symbol["user_interrupt"]:  # trap_return_user's end
+            yield "to_exit", before, 0
+        before = address
         if code == SRET:
             user = kernel.function(address) == "exit_user"
             yield ("user_return" if user else "kernel_return"), address, 0
@@ -183,5 +188,7 @@ def stack_landmarks(kernel: Code) -> Iterator[tuple[str, int, int]]:
             yield "next_thread", address, offset
         elif where == "context_switch" and (source, base) == (RA, A0):
             yield "this_thread", address, offset
+        elif where == "thread_create" and offset == RA_IN_CONTEXT:
+            yield "created", address, offset
         elif where in ("sys_fork", "fork_thread") and (source, offset) == (0, A0_IN_FRAME):
             yield "child", address, offset

@@ -20,6 +20,7 @@ class Program:
     """What is known of one."""
 
     def __init__(self, code: Code) -> None:
+        self.symbols = code.symbols
         self.function: Callable[[int], str] = functools.lru_cache(None)(code.function)
         self.frame_is_set: Callable[[int], bool] = functools.lru_cache(None)(
             lambda pc: frame_is_set(
@@ -92,9 +93,17 @@ def true_of(words: list[str]) -> True_:
     return True_([*map(word_of, words[1:at])], [*map(word_of, words[at + 1:])])
 
 
+def goes_on(pc: int, place: Place, program: Program) -> bool:
+    """Is pc where it goes on after a trap? Some code is started again."""
+    function = program.function(place.last)
+    again = {"idle_wait": "idle_wait", "kernel_return": "kernel_return",
+             "kernel_return_checked": "kernel_return"}.get(function)
+    return place.may_be(pc) or (again is not None and pc == program.symbols[again])
+
+
 def same(said: int, true: object, program: Program) -> bool:
     if isinstance(true, Place):
-        return said % 2 == 1 and true.may_be(said - 1)
+        return said % 2 == 1 and goes_on(said - 1, true, program)
     if isinstance(true, Handler):
         return program.function(said - 1) == "__restore"
     return said == true

@@ -2,8 +2,9 @@
 
 Each workload runs once, with all profilers at work, while a plugin of QEMU's
 counts what is executed. Prints how far they are apart, a line for each
-profiler; --all names every function. Writes build/truth.json. Exits 1 if a
-goal isn't met.
+profiler; --all names every function. And once more, with call stacks, while
+the plugin follows all calls. Writes build/truth.json. Exits 1 if a goal isn't
+met.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Iterator, NamedTuple
+from typing import Callable, Iterator, NamedTuple
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
@@ -32,6 +33,7 @@ import image  # noqa: E402
 from compare import Result, compare  # noqa: E402
 from landmarks import Code, landmarks, stack_landmarks  # noqa: E402
 from machine import Boot, Machine, SetupError, find_qemu  # noqa: E402
+from stacks import Program, Tally, compare_stacks  # noqa: E402
 
 GUEST = HERE / "guest"
 BUILD = image.BUILD / "truth"
@@ -47,6 +49,7 @@ WORKLOAD = "/bin/workload"
 IDLE = "idle_wait"
 BUCKET = 8  # bytes of text for which kprof has a counter
 USER_RECORD = 2  # pcs's
+EXAMPLES = 10  # of wrong stacks, that are shown
 STACKS_FEWER = 8  # samples with their stacks, as these take more of pcs's room
 
 
@@ -368,6 +371,42 @@ def measure(images: Images, name: str, harts: int, jitter: bool) -> tuple[list[R
     return rows, truth, details
 
 
+class StackRow(NamedTuple):
+    """How many of a run's call stacks are what."""
+
+    workload: str
+    harts: int
+    hz: int
+    tally: Tally
+
+    def as_json(self) -> dict:
+        return {
+            "workload": self.workload, "harts": self.harts, "hz": self.hz,
+            "exact": self.tally.exact, "cut": dict(self.tally.cut),
+            "wrong": self.tally.wrong, "unfollowed": self.tally.unfollowed,
+        }
+
+
+def measure_stacks(images: Images, name: str, harts: int, jitter: bool) -> StackRow:
+    said, written = run(images, name, harts, jitter, stacks=True)
+    programs = {name: Program(code) for name, code in images.programs.items()}
+    lines = [line.split() for line in said.splitlines()]
+    names = {int(words[1]): words[2] for words in lines if words[0] == "pid"}
+
+    def users(pid: int) -> list[Program]:
+        """Until it execs a process has the workload's program."""
+        return [programs[p] for p in dict.fromkeys([names.get(pid, WORKLOAD), WORKLOAD])]
+
+    try:
+        tally = compare_stacks(
+            (words[1:] for words in lines if words[0] == "stack"),
+            written, programs["kernel"], users,
+        )
+    except ValueError as error:
+        raise TruthError(f"{name} on {harts}: {error}") from None
+    return StackRow(name, harts, WORKLOADS[name].hz // STACKS_FEWER, tally)
+
+
 # --- Showing -----------------------------------------------------------------
 
 
@@ -401,6 +440,27 @@ HEADING = (
     f"{'workload':10} {'harts':>5} {'profiler':8} {'hz':>6}"
     f" {'samples':>8} {'TV':>8} {'E':>8} {'TV/E':>6} {'p':>8}"
 )
+
+
+def show_stacks(row: StackRow, examples: int) -> str:
+    t = row.tally
+    total = t.exact + t.wrong + sum(t.cut.values())
+    cut = ", ".join(f"{reason} {n / total:.3f}" for reason, n in t.cut.most_common())
+    lines = [
+        f"{row.workload:10} {row.harts:5} {'stacks':8} {row.hz:6} {total:8}"
+        f" exact {t.exact / total:.3f}, wrong {t.wrong}"
+        f"{', cut: ' + cut if cut else ''}"
+    ]
+    return "\n".join([*lines, *t.examples[:examples]])
+
+
+def stacks_verdict(rows: list[StackRow]) -> list[str]:
+    return [
+        f"{row.workload} on {row.harts}: {n} call stacks {what}"
+        for row in rows
+        for n, what in ((row.tally.wrong, "are wrong"), (row.tally.unfollowed, "weren't followed"))
+        if n
+    ]
 
 
 def masked_table(images: Images, truths: list[Truth]) -> dict[tuple[str, str, bool], int]:
@@ -440,6 +500,7 @@ def main() -> int:
     parser.add_argument("--harts", default=None, metavar="N,..")
     parser.add_argument("--no-jitter", action="store_true")
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--only", choices=["counts", "stacks"])
     options = parser.parse_args()
     try:
         images = Images()
@@ -448,13 +509,17 @@ def main() -> int:
         if not several and max(harts) > 1:
             raise TruthError("on several harts only QEMU 9 and later can be counted; name one in $QEMU")
         names = options.workloads or list(WORKLOADS)
-        rows, truths = [], []
+        jobs = [(name, n) for n in harts for name in names]
+        rows, truths, stacks = [], [], []
         print(HEADING)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            jobs = [(name, n) for n in harts for name in names]
-            for done, truth, details in pool.map(
-                lambda job: measure(images, *job, not options.no_jitter), jobs
-            ):
+            def each(measurement: Callable, unless: str) -> Iterator:
+                return iter(()) if options.only == unless else pool.map(
+                    lambda job: measurement(images, *job, not options.no_jitter), jobs
+                )
+
+            counted, followed = each(measure, "stacks"), each(measure_stacks, "counts")
+            for done, truth, details in counted:
                 rows += done
                 truths.append(truth)
                 for row in done:
@@ -462,14 +527,20 @@ def main() -> int:
                 if options.all:
                     print("\n".join(details))
                 sys.stdout.flush()
+            for row in followed:
+                stacks.append(row)
+                print(show_stacks(row, EXAMPLES if options.all else 0), flush=True)
     except (TruthError, SetupError, image.BuildError, OSError,
             subprocess.CalledProcessError) as error:
         print(f"truth: {error}", file=sys.stderr)
         return 126
-    RESULT.write_text(json.dumps([row.as_json() for row in rows], indent=1) + "\n")
+    RESULT.write_text(json.dumps({
+        "profiles": [row.as_json() for row in rows],
+        "stacks": [row.as_json() for row in stacks],
+    }, indent=1) + "\n")
     for (start, end, sampler), n in sorted(masked_table(images, truths).items()):
         print(f"SIE=0: {n:4} instructions, {start} to {end}{', the sampler' if sampler else ''}")
-    bad = verdict(rows)
+    bad = verdict(rows) + stacks_verdict(stacks)
     for line in bad:
         print(f"truth: {line}", file=sys.stderr)
     return 1 if bad else 0

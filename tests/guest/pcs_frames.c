@@ -4,13 +4,14 @@
  */
 #include "stacks.h"
 
-#define HZ     1000
-#define ENOUGH 10 /* samples of a case */
-#define TRIES  200
-#define RUN_US 20000
-#define ROUNDS 10000
-#define RA     0x10080
-#define LONG   100000 /* frames, far more than a stack has */
+#define HZ       1000
+#define ENOUGH   10 /* samples of a case */
+#define TRIES    200
+#define RUN_US   20000
+#define ROUNDS   10000
+#define RA       0x10080
+#define USER_END 0x80000000
+#define LONG     100000 /* frames, far more than a stack has */
 
 /* Be busy, or in the kernel, with these in s0 and ra. */
 long spin_with(unsigned long fp, unsigned long ra, long rounds);
@@ -72,6 +73,7 @@ frame_set(int i, unsigned long caller, unsigned long address)
 /* What shall be found. */
 static unsigned int wanted[STACK_MAX];
 static size_t nwanted;
+static int wanted_cut; /* what ends it */
 
 static void
 want(unsigned int pc)
@@ -80,12 +82,17 @@ want(unsigned int pc)
 		wanted[nwanted++] = pc;
 }
 
-/* The user's part of a record is what we want, as far as there is room. */
+/* The user's part of a record, from the i-th address, is what we want, as far
+ * as there is room. */
 static bool
-right(const unsigned int *pc, size_t n, size_t room)
+right(const struct seen *s, size_t i)
 {
+	size_t room = STACK_MAX - i, n = s->n - i;
+	bool full = nwanted > room || wanted_cut == STACK_FULL;
+
 	return n == (nwanted < room ? nwanted : room) &&
-	       memcmp(pc, wanted, n * sizeof(*pc)) == 0;
+	       STACK_USER(s->cut) == (full ? STACK_FULL : wanted_cut) &&
+	       memcmp(s->pc + i, wanted, n * sizeof(s->pc[0])) == 0;
 }
 
 static size_t found, wrong;
@@ -94,12 +101,11 @@ static void
 look_user(const struct seen *s)
 {
 	uintptr_t pc = s->p.pc;
-	size_t n = s->n == NO_STACK ? 0 : s->n;
 
 	if (pc < (uintptr_t)spin_begin || pc >= (uintptr_t)spin_end)
 		return;
 	found++;
-	wrong += s->nkernel != 0 || !right(s->pc, n, STACK_MAX);
+	wrong += s->n == NO_STACK || s->nkernel != 0 || !right(s, 0);
 }
 
 static void
@@ -112,8 +118,7 @@ look_kernel(const struct seen *s)
 	    (s->pc[first] != done && s->pc[first] != done - 4))
 		return;
 	found++;
-	first++;
-	wrong += !right(s->pc + first, n - first, STACK_MAX - first);
+	wrong += !right(s, first + 1);
 }
 
 static void
@@ -165,36 +170,50 @@ check_mode(int mode, unsigned long fp, const char *name)
 	      mode == USER ? "user" : "kernel");
 }
 
-/* With what was wanted, which then is forgotten. */
+/* With what was wanted, which then is forgotten, and with the end it has. */
 static void
-check_fp(unsigned long fp, const char *name)
+check_fp(unsigned long fp, int cut, const char *name)
 {
+	wanted_cut = cut;
 	check_mode(USER, fp, name);
 	check_mode(KERNEL, fp, name);
 	nwanted = 0;
 }
 
-/* Where there is nothing to be read there is no stack. */
+/* Where there is nothing to be read there is only what ra has. */
+static void
+check_only_ra(unsigned long fp, int cut, const char *name)
+{
+	want(RA);
+	check_fp(fp, cut, name);
+}
+
 static void
 check_nothing(void)
 {
 	static char unused[4 * PAGE]; /* no page of it is there yet */
 	uintptr_t absent = ((uintptr_t)unused + 2 * PAGE) & -PAGE;
 
-	for (const struct bad_address *b = bad_addresses + 1; b->name; b++)
-		check_fp((unsigned long)b->address + 16, b->name);
-	check_fp(0, "0");
-	check_fp(1, "1");
-	check_fp(-16, "the highest");
-	check_fp(0xdeadbeefdeadbeef, "garbage");
-	check_fp(0xdeadbeefdeadbee0, "garbage, aligned");
-	check_fp(0xfffffffec0010000, "a kernel's stack");
-	check_fp(0x80000000 + 16, "above the stack");
-	check_fp(fp_of(0) + 8, "not aligned");
-	check_fp(fp_of(0) + 1, "odd");
-	check_fp(absent + 32, "a page that is not there yet");
+	for (const struct bad_address *b = bad_addresses + 1; b->name; b++) {
+		unsigned long fp = (unsigned long)b->address + 16;
+		bool user = fp <= USER_END && fp % 16 == 0;
+
+		check_only_ra(fp, user ? STACK_ABSENT : STACK_BROKEN, b->name);
+	}
+	check_only_ra(0, STACK_WHOLE, "0");
+	check_only_ra(1, STACK_BROKEN, "1");
+	check_only_ra(-16, STACK_BROKEN, "the highest");
+	check_only_ra(0xdeadbeefdeadbeef, STACK_BROKEN, "garbage");
+	check_only_ra(0xdeadbeefdeadbee0, STACK_BROKEN, "garbage, aligned");
+	check_only_ra(0xfffffffec0010000, STACK_BROKEN, "a kernel's stack");
+	check_only_ra(USER_END + 16, STACK_BROKEN, "above the stack");
+	check_only_ra(fp_of(0) + 8, STACK_BROKEN, "not aligned");
+	check_only_ra(fp_of(0) + 1, STACK_BROKEN, "odd");
+	check_only_ra(absent + 32, STACK_ABSENT,
+		      "a page that is not there yet");
 	/* The page before the one it points to is what is read. */
-	check_fp((unsigned long)memory_end() + 16, "behind the heap");
+	check_only_ra((unsigned long)memory_end() + 16, STACK_ABSENT,
+		      "behind the heap");
 }
 
 static void
@@ -202,22 +221,22 @@ check_loops(void)
 {
 	frame_set(0, fp_of(0), back(0));
 	want(RA), want(back(0));
-	check_fp(fp_of(0), "a frame that is its own caller's");
+	check_fp(fp_of(0), STACK_BROKEN, "a frame that is its own caller's");
 	frame_set(0, fp_of(1), back(0));
 	frame_set(1, fp_of(0), back(1));
 	want(RA), want(back(0)), want(back(1));
-	check_fp(fp_of(0), "two that are each other's");
+	check_fp(fp_of(0), STACK_BROKEN, "two that are each other's");
 	want(RA), want(back(1));
-	check_fp(fp_of(1), "a caller's that is further in");
+	check_fp(fp_of(1), STACK_BROKEN, "a caller's that is further in");
 	frame_set(0, fp_of(1) + 8, back(0));
 	want(RA), want(back(0));
-	check_fp(fp_of(0), "a caller's that is not aligned");
+	check_fp(fp_of(0), STACK_BROKEN, "a caller's that is not aligned");
 	frame_set(0, 0xffffffff80200010, back(0));
 	want(RA), want(back(0));
-	check_fp(fp_of(0), "a caller's in the kernel");
+	check_fp(fp_of(0), STACK_BROKEN, "a caller's in the kernel");
 	frame_set(0, 0x70000000, back(0));
 	want(RA), want(back(0));
-	check_fp(fp_of(0), "a caller's that is not there");
+	check_fp(fp_of(0), STACK_ABSENT, "a caller's that is not there");
 }
 
 static void
@@ -226,20 +245,29 @@ check_chains(void)
 	frame_set(0, 0, fp_of(1));
 	frame_set(1, 0, back(1));
 	want(RA), want(back(1));
-	check_fp(fp_of(0), "a function that calls none, and its caller");
+	check_fp(fp_of(0), STACK_WHOLE,
+		 "a function that calls none, and its caller");
 	frame_set(0, fp_of(1), RA);
-	want(RA), want(back(1));
-	check_fp(fp_of(0), "ra in the frame too: but once");
+	want(RA), want(RA), want(back(1));
+	check_fp(fp_of(0), STACK_WHOLE, "ra in the frame too: it comes again");
+	frame_set(0, fp_of(1), back(0));
+	frame_set(1, fp_of(2), 0);
+	frame_set(2, 0, back(2));
+	want(RA), want(back(0));
+	check_fp(fp_of(0), STACK_WHOLE, "the outermost returns to 0");
+	frame_set(1, fp_of(2), fp_of(9));
+	want(RA), want(back(0));
+	check_fp(fp_of(0), STACK_BROKEN, "one returns to what is no code");
 	for (int i = 0; i < LONG - 2; i++)
 		frame_set(i, fp_of(i + 1), back(i));
 	want(RA);
 	for (int i = 0; i < STACK_MAX; i++)
 		want(back(i));
-	check_fp(fp_of(0), "more than a record has room for");
+	check_fp(fp_of(0), STACK_FULL, "more than a record has room for");
 	for (int i = 0; i < LONG - 2; i++)
 		frame_set(i, 0, fp_of(i + 1));
-	want(RA), want(fp_of(2));
-	check_fp(fp_of(0), "a chain of functions that call none");
+	want(RA);
+	check_fp(fp_of(0), STACK_BROKEN, "a chain of functions that call none");
 }
 
 /* --- The stream --- */

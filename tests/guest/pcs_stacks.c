@@ -3,8 +3,10 @@
  * each function notes where it will return to.
  *
  * In a sample's list the first address may be what register ra held. If it
- * lies in the interrupted function it is none of the stack's.
+ * lies in the interrupted function, or comes again, it is none of the stack's.
  */
+#include <pthread.h>
+
 #include "stacks.h"
 
 #define HZ     1000
@@ -14,6 +16,7 @@
 #define DEEP   (STACK_MAX + 9)
 #define ROUNDS 30000 /* of a leaf, again and again for */
 #define RUN_US 20000
+#define RET    ((short)0x8082) /* what a function ends with */
 
 /* The return addresses of the calls in progress, the outermost first. */
 static unsigned int calls[100];
@@ -70,6 +73,20 @@ leaf_calls(long rounds)
 
 static int zero;
 static char buf[1 << 20];
+
+/* The C library's has no frame, and calls nothing. */
+LEAF static long
+leaf_searches(long rounds)
+{
+	static char string[1000];
+	size_t (*volatile length)(const char *) = strlen;
+	long sum = 0;
+
+	memset(string, 'a', sizeof(string) - 1);
+	for (long i = 0; i < rounds / 100; i++)
+		sum += length(string) + i;
+	return sum;
+}
 
 LEAF static long
 leaf_reads(long rounds)
@@ -151,7 +168,7 @@ descend(int depth, long (*leaf)(long), long rounds)
 typedef long leaf_t(long);
 
 static leaf_t *const leaves[] = {
-    leaf_note,   leaf_frame,   leaf_calls, leaf_reads,
+    leaf_note,   leaf_frame,   leaf_calls, leaf_searches, leaf_reads,
     leaf_getpid, leaf_getppid, leaf_spins, leaves_end,
 };
 
@@ -165,6 +182,9 @@ range_of(const void *function)
 		r.high = (uintptr_t)leaf_bare_end;
 	if (function == tiny)
 		r.high = (uintptr_t)tiny_end;
+	if (function == strlen) /* up to where it returns for the first time */
+		for (r.high = r.low; *(short *)(uintptr_t)r.high != RET;)
+			r.high += sizeof(short);
 	for (size_t i = 0; i < sizeof(leaves) / sizeof(leaves[0]); i++)
 		if ((uintptr_t)leaves[i] > r.low &&
 		    (uintptr_t)leaves[i] < r.high)
@@ -210,10 +230,12 @@ static bool
 right(const struct seen *s, unsigned int at, const unsigned int *pc, size_t n,
       leaf_t *leaf)
 {
-	bool full = s->n == STACK_MAX;
+	bool full = STACK_USER(s->cut) == STACK_FULL;
 
+	if (!full && STACK_USER(s->cut) != STACK_WHOLE)
+		return false;
 	if (within(leaf, at)) {
-		if (n > 0 && within(leaf, pc[0]))
+		if (n > 0 && (within(leaf, pc[0]) || (n > 1 && pc[0] == pc[1])))
 			pc++, n--;
 	} else {
 		if (n == 0 || !within(leaf, pc[0]))
@@ -259,7 +281,8 @@ kernel_text(const struct seen *s)
 static void
 look(leaf_t *leaf, const void *callee)
 {
-	unsigned int back = callee && callee != tiny ? after_ecall(callee) : 0;
+	bool frameless = callee == tiny || callee == strlen;
+	unsigned int back = callee && !frameless ? after_ecall(callee) : 0;
 
 	for (const struct seen *s = seen; s < seen + nseen; s++) {
 		const unsigned int *pc = s->pc + s->nkernel;
@@ -273,7 +296,7 @@ look(leaf_t *leaf, const void *callee)
 			at = *pc++, n--;
 		if (!within(leaf, at) &&
 		    !(back && (at == back || at == back - 4)) &&
-		    !(callee == tiny && within(tiny, at)))
+		    !(frameless && within(callee, at)))
 			continue;
 		good = s->n != NO_STACK && (!user || s->nkernel == 0) &&
 		       kernel_text(s) && right(s, at, pc, n, leaf);
@@ -335,6 +358,31 @@ run(int depth, leaf_t *leaf, const void *callee, int mode)
 		CHECK(enough(mode) && found.wrong == 0, name); \
 	} while (0)
 
+/* A thread's first call is the C library's, which nobody called. */
+static void *
+in_thread(void *name)
+{
+	size_t mine = ncalls;
+	unsigned int first = calls[0];
+
+	ncalls = 0;
+	NOTE();
+	CHECK_TREE(0, leaf_bare, NULL, USER, name);
+	ncalls = mine;
+	calls[0] = first;
+	return NULL;
+}
+
+static void
+check_thread(void)
+{
+	static char name[] = "a thread's first call is its outermost";
+	pthread_t t;
+
+	if (pthread_create(&t, NULL, in_thread, name) == 0)
+		pthread_join(t, NULL);
+}
+
 int
 main(void)
 {
@@ -346,6 +394,8 @@ main(void)
 	CHECK_TREE(DEPTH, leaf_frame, NULL, USER, "a leaf with a frame");
 	CHECK_TREE(DEPTH, leaf_calls, tiny, USER,
 		   "a function that calls others, and these");
+	CHECK_TREE(0, leaf_searches, strlen, USER, "the C library's function");
+	check_thread();
 	CHECK_TREE(DEPTH, leaf_reads, read, KERNEL, "the kernel, below a read");
 	CHECK_TREE(DEPTH, leaf_spins, write, KERNEL, "the kernel, in a device");
 	CHECK_TREE(0, leaf_getpid, getpid, KERNEL, "the ways in and out");

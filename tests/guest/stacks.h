@@ -13,6 +13,7 @@
 struct seen {
 	struct PSAMPLE p;
 	size_t n, nkernel; /* n: or NO_STACK */
+	int cut;
 	unsigned int pc[STACK_MAX];
 };
 
@@ -35,8 +36,9 @@ see_stack(const struct STKSAMPLE *k, struct seen *s)
 	}
 	s->n = k->n;
 	s->nkernel = k->nkernel;
+	s->cut = k->cut;
 	memcpy(s->pc, k->pc, k->n * sizeof(k->pc[0]));
-	stray += k->n == 0 || (k->n % 2 == 0 && k->pc[k->n] != 0);
+	stray += k->n % 2 == 0 && k->pc[k->n] != 0;
 }
 
 static struct seen *

@@ -64,7 +64,7 @@ def request(cmd: int, *data: int) -> bytes:
     return struct.pack("<Bxxxi5H6x", IOCTL, cmd, *words)
 
 
-def stack(kernel: list[int], user: list[int]) -> bytes:
+def stack(kernel: list[int], user: list[int], cut: int = 0) -> bytes:
     pcs = [pc & 0xFFFFFFFF for pc in [*kernel, *user]]
-    data = struct.pack(f"<BBH{len(pcs)}I", STACK, len(pcs), len(kernel), *pcs)
+    data = struct.pack(f"<BBBB{len(pcs)}I", STACK, len(pcs), len(kernel), cut, *pcs)
     return data + bytes(-len(data) % 8)

@@ -24,9 +24,11 @@ def msample(kind: int, count: int, hart: int = 0) -> bytes:
     return struct.pack("<BBhI", kind, hart, count, 0)
 
 
-def stack(kernel: Sequence[int] = (), user: Sequence[int] = ()) -> bytes:
+def stack(
+    kernel: Sequence[int] = (), user: Sequence[int] = (), cut: int = 0
+) -> bytes:
     pcs = [pc & 0xFFFFFFFF for pc in (*kernel, *user)]
-    record = struct.pack(f"<BBh{len(pcs)}I", STACK, len(pcs), len(kernel), *pcs)
+    record = struct.pack(f"<BBBB{len(pcs)}I", STACK, len(pcs), len(kernel), cut, *pcs)
     return record + bytes(-len(record) % 8)
 
 

@@ -49,7 +49,7 @@ _start:
 	mv	a1, s1
 	mv	a2, s2
 	call	main
-	tail	exit
+	call	exit
 	.size _start, . - _start
 
 /* main's argv, for <err.h>, which wants the program's name. */

@@ -37,6 +37,7 @@ __restore:
 __restore_here:
 	li	a7, SYS_sigreturn
 	ecall
+	ebreak
 	.size	__restore, . - __restore
 
 /* There are no symbolic links, and the data aren't synced apart. */

@@ -40,7 +40,6 @@ struct thread {
 	struct calls user, kernel;
 	const struct step *last; /* in user mode; NULL: it begins */
 	uint64_t expected;       /* where a return leads to */
-	bool forked;             /* user is its parent's */
 	bool exits;              /* the outermost trap was of the exit stub */
 	unsigned int traps;      /* of the kernel, and what each interrupted */
 	struct {
@@ -165,7 +164,9 @@ stacks_step(uint64_t at, unsigned int size, uint32_t code, bool kernel)
 		if ((code & 0xe003) == 0xa001 || (code & 0xc003) == 0xc001)
 			s->kind = JUMP; /* c.j; c.beqz, c.bnez */
 		if ((code & 0xe07f) == 0x8002 && rd != 0)
-			s->kind = code & 0x1000 ? CALL : rd == 1 ? RETURN : JUMP;
+			s->kind = code & 0x1000 ? CALL
+				  : rd == 1     ? RETURN
+						: JUMP;
 		return s;
 	}
 	switch (code & 0x7f) {
@@ -238,31 +239,14 @@ at_kernel_return(struct hart *h)
 
 	if (t->traps > 0)
 		t->kernel.n = t->trap[--t->traps].calls;
+	h->last = t->trap[t->traps].last;
 }
 
-/* switch_loads: the registers of the next thread are not yet loaded, but it is
- * the one that runs. */
+/* It is the one that runs, though its registers are not yet loaded. */
 static void
 at_switch(struct hart *h)
 {
 	h->thread = thread_of(h->next);
-}
-
-/* thread_first */
-static void
-at_new_thread(struct hart *h)
-{
-	struct thread *t = h->thread;
-
-	t->kernel.n = 0;
-	t->traps = 0;
-	t->exits = false;
-	t->expected = 0;
-	if (!t->forked) {
-		t->user.n = 0;
-		t->last = NULL;
-	}
-	t->forked = false;
 }
 
 /* tf_change_end in signal_push_frame: a handler will run. */
@@ -324,7 +308,8 @@ write_calls(const struct calls *c, size_t from, size_t to)
 		if (entry == HANDLER)
 			fputs(" !", out);
 		else if (entry & INTERRUPTED)
-			write_place((const struct step *)(entry & ~INTERRUPTED));
+			write_place(
+			    (const struct step *)(entry & ~INTERRUPTED));
 		else
 			fprintf(out, " %lx", entry);
 	}
@@ -368,6 +353,20 @@ named_this(struct hart *h, uint64_t thread)
 	memcpy(h->thread->trap, h->first.trap, sizeof(h->first.trap));
 }
 
+/* That of where a new thread begins. */
+static void
+named_created(struct hart *h, uint64_t thread)
+{
+	struct thread *t = thread_of(thread);
+
+	(void)h;
+	t->user.n = t->kernel.n = 0;
+	t->traps = 0;
+	t->exits = false;
+	t->expected = 0;
+	t->last = NULL;
+}
+
 /* That of a new process's 0 from fork. */
 static void
 named_child(struct hart *h, uint64_t thread)
@@ -376,7 +375,6 @@ named_child(struct hart *h, uint64_t thread)
 
 	copy(&child->user, &h->thread->user);
 	child->last = h->thread->last;
-	child->forked = true;
 }
 
 struct stack_mark {
@@ -391,15 +389,16 @@ static const struct stack_mark landmarks[] = {
     {"in_exit", at_in_exit, NULL, NULL},
     {"exit", at_exit, NULL, NULL},
     {"user_return", NULL, at_user_return, NULL},
-    {"kernel_return", at_kernel_return, NULL, NULL},
-    {"switch", at_switch, NULL, NULL},
-    {"new_thread", at_new_thread, NULL, NULL},
+    {"to_exit", NULL, at_exit, NULL},
+    {"kernel_return", NULL, at_kernel_return, NULL},
+    {"switch", NULL, at_switch, NULL},
     {"handler", at_handler, NULL, NULL},
     {"sigreturn", at_sigreturn, NULL, NULL},
     {"exec", at_exec, NULL, NULL},
     {"stack", at_stack, NULL, NULL},
     {"next_thread", NULL, NULL, named_next},
     {"this_thread", NULL, NULL, named_this},
+    {"created", NULL, NULL, named_created},
     {"child", NULL, NULL, named_child},
 };
 
