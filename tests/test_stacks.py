@@ -69,3 +69,29 @@ def test_a_known_tree(guest: Guest, tmp_path: Path) -> None:
     assert min(seen.values()) >= FEW, (seen, stacks)
     known = sum(seen[last] for last in CHAINS)
     assert known > 0.7 * sum(stacks.values()), stacks
+
+
+IDLE = (
+    "echo hz 4000 >/dev/profclock; echo jitter on >/dev/profclock\n"
+    "getpc -s -b 7 -o /tmp/pc.out sleep 2\n"
+    "cp /tmp/pc.out /host"
+)
+
+
+@pytest.mark.machines("4")
+def test_what_interrupts_an_idle_hart(guest: Guest, tmp_path: Path) -> None:
+    """A handler's stack goes on with idle_wait, where it interrupted, and with
+    the function that waits there: all kernel stacks begin where a thread does."""
+    guest(IDLE, share=str(tmp_path))
+    text = subprocess.run(
+        [CONVERT, "--to=folded", "pc.out"], cwd=tmp_path, capture_output=True,
+        text=True, check=True,
+    ).stdout
+    assert "stack_overflow" not in text
+    stacks = re.findall(r"^no process;\[interrupt\];(.*) \d+$", text, re.M)
+    waiting = [stack for stack in stacks if ";idle_wait;" in stack]
+    assert waiting
+    for stack in stacks:
+        assert re.match(r"(_start|secondary);", stack), stack
+    for stack in waiting:
+        assert re.search(r";sched_idle;idle_wait;(from_kernel|kernel_return)", stack)

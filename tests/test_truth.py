@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,10 +18,11 @@ from harness.guest import Images
 
 ROOT = Path(__file__).resolve().parents[1]
 TRUTH = ROOT / "scripts" / "truth"
-sys.path.insert(0, str(TRUTH))
+sys.path[:0] = [str(TRUTH), str(ROOT / "scripts" / "lib")]
 
 from compare import compare, gamma_tail  # noqa: E402
 from landmarks import Code, sie_changes  # noqa: E402
+from stacks import Place, goes_on, verdict  # noqa: E402
 
 pytestmark = pytest.mark.skipif(image.DEBUG, reason="of the ordinary kernel")
 
@@ -48,6 +50,10 @@ def truth(*arguments: str) -> subprocess.CompletedProcess:
     )
 
 
+def result() -> dict:
+    return json.loads((image.BUILD / "truth.json").read_text())
+
+
 def test_no_other_code_clears_sie(images: Images) -> None:
     """Code that ran with SIE=0 would be charged to what follows it."""
     kernel = Code(image.BUILD / "kernel.elf")
@@ -62,13 +68,13 @@ def test_no_other_code_clears_sie(images: Images) -> None:
 @pytest.fixture(scope="module")
 def run() -> subprocess.CompletedProcess:
     """Three workloads on one hart: system calls, faults, handlers."""
-    return truth("--harts", "1", "nullcall", "faults", "console")
+    return truth("--harts", "1", "--only", "counts", "nullcall", "faults", "console")
 
 
 def test_samples_are_what_was_executed(run: subprocess.CompletedProcess) -> None:
     """Each profiler, to what chance allows."""
     assert (run.stderr, run.returncode) == ("", 0)
-    rows = json.loads((image.BUILD / "truth.json").read_text())
+    rows = result()["profiles"]
     assert {row["workload"] for row in rows} == {"nullcall", "faults", "console"}
     assert {row["profiler"] for row in rows} == {"pcs", "prf", "kprof", "profil"}
     for row in rows:
@@ -96,14 +102,48 @@ def test_the_blind_window(run: subprocess.CompletedProcess) -> None:
 
 def test_without_jitter_the_clock_is_in_step() -> None:
     """The tool sees a profile that is wrong: a loop is sampled at few places."""
-    run = truth("--harts", "1", "--no-jitter", "nullcall")
+    run = truth("--harts", "1", "--only", "counts", "--no-jitter", "nullcall")
     assert run.returncode == 1
     assert "truth: nullcall on 1: pcs: p = 0\n" in run.stderr
     (row,) = [
-        row for row in json.loads((image.BUILD / "truth.json").read_text())
+        row for row in result()["profiles"]
         if row["profiler"] == "pcs"
     ]
     assert row["tv"] > 0.1 and not row["jitter"]
+
+
+def test_call_stacks_are_the_right_ones() -> None:
+    """Every one is whole, or cut where it says so: of system calls, and of what
+    a signal interrupts, of which little is cut."""
+    run = truth("--harts", "1", "--only", "stacks", "--all", "nullcall", "signals")
+    assert (run.stderr, run.returncode) == ("", 0), run.stdout
+    rows = result()["stacks"]
+    assert [row["workload"] for row in rows] == ["nullcall", "signals"]
+    for row in rows:
+        assert row["exact"] > 1_300 and row["wrong"] == row["unfollowed"] == 0, row
+        assert sum(row["cut"].values()) < 0.1 * row["exact"], row
+
+
+def test_a_wrong_stack_is_found() -> None:
+    """Of another caller, without one, with one too many, and the end of one that
+    doesn't say that it is cut; but what a cut one has is enough."""
+    program = SimpleNamespace(
+        function=lambda at: f"f{at // 100}", frame_is_set=lambda at: True, symbols={}
+    )
+    true = [Place(148, False), 250, 350, 450]
+
+    def judged(*said: int, cut: int = 0) -> str:
+        return verdict(150, [*said], cut, true[1:], program)
+
+    assert judged(250, 350, 450) == "exact"
+    assert judged(104, 250, 350, 450) == "exact"  # ra, of the function itself
+    assert judged(250, 250, 350, 450) == "exact"  # and of what comes again
+    for said in ([250, 351, 450], [250, 450], [250, 350, 450, 550], [250, 350]):
+        assert judged(*said) == "wrong"
+    assert judged(250, 350, cut=1) == "full"
+    assert judged(250, 450, cut=1) == "wrong"
+    place = true[0]
+    assert goes_on(150, place, program) and not goes_on(156, place, program)
 
 
 def test_several_harts_need_a_qemu_that_tells_them_apart() -> None:
