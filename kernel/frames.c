@@ -4,10 +4,17 @@
  */
 #include "frames.h"
 
+#include <stdbool.h>
+
 #include "layout.h"
 
-bool
-frame_is(unsigned long fp, unsigned long before)
+/*
+ * May fp be the frame pointer of what called the function whose frame pointer
+ * is `before`? Both are then in one stack's half of a slot (layout.h), and
+ * grow. Anything may be in a register that isn't one, a user's s0 for one.
+ */
+static bool
+is_frame(unsigned long fp, unsigned long before)
 {
 	unsigned long low = fp - 1; /* fp itself is just above the frame */
 	bool in_window = low >= STACK_BASE && low < DIRECT_BASE;
@@ -29,9 +36,9 @@ kernel_frames(unsigned long fp, unsigned long *pc, unsigned int max)
 	unsigned long before = fp - 1;
 	unsigned int n = 0;
 
-	while (n < max && frame_is(fp, before)) {
+	while (n < max && is_frame(fp, before)) {
 		const unsigned long *frame = (const unsigned long *)fp;
-		bool leaf = frame_is(frame[-1], fp);
+		bool leaf = is_frame(frame[-1], fp);
 
 		if (!leaf)
 			pc[n++] = frame[-1];

@@ -321,6 +321,10 @@ def broken() -> dict[str, tuple[bytes, str]]:
             middle(pcs.logbuf(one, b"\x0b\x01\x02\x00" + bytes(4))),
             "byte 1036: a stack of 1, 2 of them in the kernel",
         ),
+        "stack4": (
+            middle(pcs.logbuf(one, pcs.stack([], [1], cut=0x60))),
+            "byte 1036: a stack that is cut for no reason: 0x60",
+        ),
         "ioctl": (
             middle(pcs.logbuf(pcs.request(pcs.PROF_ALL)[:8])),
             "byte 1028: a record beyond the end of its buffer",

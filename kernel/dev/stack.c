@@ -13,7 +13,6 @@
  */
 #include <string.h>
 
-#include "../frames.h"
 #include "../proc/proc.h"
 #include "../sample.h"
 #include "../trap.h"
@@ -75,12 +74,6 @@ in_kernel_trap(unsigned long pc)
 	return within(pc, from_kernel, stack_overflow);
 }
 
-static unsigned long
-word_at(unsigned long kernel)
-{
-	return *(const unsigned long *)kernel;
-}
-
 /* What a trap of the kernel interrupted: its frame, which ends at fp, has that.
  * An address that is odd says that nobody was called there. */
 static bool
@@ -111,31 +104,39 @@ add_own_trap(struct chain *c, struct place *p)
 }
 
 /* Where a context switch goes on with another thread it has no registers yet
- * but those in its struct. */
+ * but those in its struct; and no one has called where a new one begins. */
 static void
 find_switched(struct place *p, const struct thread *t)
 {
 	if (within(p->pc, switch_loads, switch_end))
 		*p = (struct place){p->pc, t->ctx.ra, t->ctx.s0, t->ctx.sp};
+	if (p->ra == (unsigned long)thread_first)
+		p->ra = 0;
+}
+
+/* May fp be a frame pointer, further out than what is before? The stack ends
+ * at top. Anything may be in a register that isn't one. */
+static bool
+on_stack(unsigned long fp, unsigned long before, unsigned long top)
+{
+	return fp % 16 == 0 && fp - before - 1 < top - before;
 }
 
 /* A return address, of a function whose caller's frame pointer is fp. Gives
  * GOES_ON, or how the calls end there: *p is the place, at a trap. */
 static int
 add_return(struct chain *c, struct place *p, unsigned long address,
-	   unsigned long fp)
+	   unsigned long fp, unsigned long top)
 {
-	if (address == 0 || address == (unsigned long)thread_first)
-		return STACK_WHOLE;
 	if (!in_text(address))
-		return STACK_BROKEN;
+		return address == 0 ? STACK_WHOLE : STACK_BROKEN;
 	if (!add(c, address))
 		return STACK_FULL;
+	if (!within(address, trap_vector, stack_overflow))
+		return GOES_ON;
 	if (in_entry(address))
 		return STACK_WHOLE;
-	if (!in_kernel_trap(address))
-		return GOES_ON;
-	if (!frame_is(fp, p->sp))
+	if (!on_stack(fp, p->sp, top))
 		return STACK_BROKEN;
 	return add_trap(c, p, fp) ? AT_TRAP : STACK_FULL;
 }
@@ -147,25 +148,25 @@ add_return(struct chain *c, struct place *p, unsigned long address,
 static int
 add_calls(struct chain *c, struct place *p)
 {
-	const unsigned long *frame;
-	unsigned long fp = p->fp, before = p->sp, ra = p->ra;
+	unsigned long top = ((p->sp - 1) | (KSTACK_SLOT - 1)) + 1;
+	unsigned long fp = p->fp, before = p->sp;
+	const unsigned long *frame = (const unsigned long *)fp;
 	int end = GOES_ON;
 
-	if (frame_is(fp, before) && frame_is(word_at(fp - 8), fp)) {
+	if (on_stack(fp, before, top) && on_stack(frame[-1], fp, top)) {
 		before = fp;
-		fp = word_at(fp - 8);
-	}
-	if (frame_is(fp, before) && word_at(fp - 8) == ra)
-		end = add(c, ra) ? GOES_ON : STACK_FULL; /* it comes again */
-	else if (in_text(ra))
-		end = add_return(c, p, ra, fp);
-	while (end == GOES_ON) {
-		if (fp == 0)
-			return STACK_WHOLE;
-		if (!frame_is(fp, before))
-			return STACK_BROKEN;
+		fp = frame[-1];
 		frame = (const unsigned long *)fp;
-		end = add_return(c, p, frame[-1], frame[-2]);
+	}
+	if (on_stack(fp, before, top) && frame[-1] == p->ra)
+		end = add(c, p->ra) ? GOES_ON : STACK_FULL; /* comes again */
+	else if (in_text(p->ra))
+		end = add_return(c, p, p->ra, fp, top);
+	while (end == GOES_ON) {
+		if (!on_stack(fp, before, top))
+			return fp == 0 ? STACK_WHOLE : STACK_BROKEN;
+		frame = (const unsigned long *)fp;
+		end = add_return(c, p, frame[-1], frame[-2], top);
 		before = fp;
 		fp = frame[-2];
 	}

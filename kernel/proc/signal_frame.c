@@ -26,6 +26,11 @@ struct sigframe {
 	struct fpstate fp; /* if so */
 };
 
+/* What lies between would be the kernel's stack, for the user to see. */
+_Static_assert(offsetof(struct sigframe, link) ==
+		   offsetof(struct sigframe, fp_used) + sizeof(unsigned long),
+	       "padding");
+
 /* Save all of the thread in a frame at a user address. */
 static int
 save(uintptr_t user, const siginfo_t *info)

@@ -169,9 +169,9 @@ def stack_landmarks(kernel: Code) -> Iterator[tuple[str, int, int]]:
     for address, code in kernel.instructions(kernel.start, kernel.end):
         if address == symbol["switch_loads"]:
             yield "switch", before, 0
-        if address == symbol["user_interrupt"]:  # trap_return_user's end
-            yield "to_exit", before, 0
         before = address
+        if symbol["trap_return_user"] < address < symbol["user_interrupt"]:
+            yield "to_exit", address, 0  # the stack is empty by now
         if code == SRET:
             user = kernel.function(address) == "exit_user"
             yield ("user_return" if user else "kernel_return"), address, 0

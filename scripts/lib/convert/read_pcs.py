@@ -32,6 +32,7 @@ ALL_LOST = 32767  # records that a buffer's header can count
 SINGLE = {R_KERNEL: KERNEL, R_USER: USER, R_KERNELI: INTERRUPT}
 MERGED = {R_IDLE: IDLE, R_MKERNEL: KERNEL, R_MUSER: USER, R_MKERNELI: INTERRUPT}
 IOCTL_SIZE = 24
+CUTS = 6  # how a stack's kernel or user part may end; 0: with the outermost call
 
 REQUESTS = {1: "BUF_INCR", 2: "PROF_KERNEL", 4: "PROF_ALL", 8: "PROF_GROUP",
             16: "PROF_LIST", 64: "PROF_STACK"}
@@ -151,6 +152,8 @@ class _Reader:
         n, nkernel, cut = struct.unpack_from("<xBBB", record)
         if nkernel > n:
             raise _Damaged(f"{nkernel} of a stack's {n} frames can't be the kernel's")
+        if max(cut >> 4, cut & 15) >= CUTS:
+            raise _Damaged(f"a stack is cut for no reason: {cut:#04x}")
         pcs = struct.unpack_from(f"<{n}I", record, 4)
         samples = self.profile.samples
         samples[-1] = samples[-1]._replace(

@@ -23,6 +23,7 @@ struct profile {
 	struct {
 		uint64_t user, kernel;
 	} of_pid[PCS_PIDS]; /* recorded one by one */
+	uint64_t stacks, stacks_cut;
 	struct PSAMPLE *samples;
 	size_t samples_count, samples_room;
 };

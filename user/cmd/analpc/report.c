@@ -58,6 +58,10 @@ print_head(const struct profile *p)
 		   (unsigned long long)pcs_hits(&p->walk, PCS_ALL, PCS_ALL),
 		   (unsigned long long)p->walk.lost,
 		   p->walk.lost_more ? " or more" : "");
+	if (p->stacks)
+		out_printf("stacks    %llu, %llu of them cut\n",
+			   (unsigned long long)p->stacks,
+			   (unsigned long long)p->stacks_cut);
 }
 
 /* --- Functions --- */

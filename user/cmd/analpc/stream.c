@@ -29,13 +29,22 @@ add_request(struct profile *p, const struct ISAMPLE *r)
 	p->requests[p->requests_count++] = *r;
 }
 
-/* Which calls led to a sample is not told here. */
+/* Of the calls that led to a sample it is only told whether they are all. */
+static void
+add_stack(struct profile *p, const struct STKSAMPLE *s)
+{
+	p->stacks++;
+	p->stacks_cut += s->cut != 0;
+}
+
 static void
 add(struct profile *p, const void *record)
 {
 	int type = *(const char *)record;
 
-	if (pcs_is_sample(type))
+	if (type == STACK)
+		add_stack(p, record);
+	else if (pcs_is_sample(type))
 		add_sample(p, record);
 	else if (type == START)
 		p->start = ((const struct SSAMPLE *)record)->stime;
