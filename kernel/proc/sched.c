@@ -253,10 +253,6 @@ thread_has_ended(struct thread *t)
 	return ended;
 }
 
-<<<<<<< HEAD
-/* From the tick. Whether others wait is only looked at: the next one looks
- * again. */
-=======
 void
 tf_change_end(void)
 {
@@ -264,9 +260,8 @@ tf_change_end(void)
 	current->tf_changing = false;
 }
 
-/* From the tick: the running thread has used up ticks of its turn. Whether
- * others wait is only looked at: the next tick looks again. */
->>>>>>> a0e169b (Call stacks: what the plugin follows, against every record; a reader that knows where a frame is set)
+/* From the tick. Whether others wait is only looked at: the next one looks
+ * again. */
 void
 sched_tick(void)
 {
