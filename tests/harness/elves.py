@@ -38,12 +38,13 @@ def build(
 ) -> Path:
     """Functions of 64 bytes each; the first line of the i-th, counted from 0,
     is 6 + 5i of NAME.s."""
+    load = "lw" if "-mabi=ilp32" in machine else "ld"
     lines = [".option norvc", ".text", ".globl text_start, etext", "text_start:"]
     for function in functions:
         lines += [
             f".globl {function}; .type {function}, @function; .balign {STEP}",
             f"{function}: nop",
-            "ld s0, 0(sp)",  # up to here it has its frame
+            f"{load} s0, 0(sp)",  # up to here it has its frame
             "ret",
             f".size {function}, . - {function}; .balign {STEP}",
         ]
