@@ -559,13 +559,11 @@ def test_exit_with_stopped_jobs(console: Console) -> None:
     assert console.poweroff("exit 3") == 3
 
 
-def test_late_interrupt(console: Console) -> None:
-    """One that finds nothing to end doesn't end what is typed next."""
-    for _ in range(20):
-        console.send("true\r" + control("C"))
-        console.send("echo th''is\r")
-        console.expect(r"\nthis\s")
-        console.wait()
+def test_interrupt_that_finds_a_prompt(console: Console) -> None:
+    """It doesn't end the command that is typed next."""
+    console.run("kill -INT $$ &")
+    assert report(console, "").startswith("[1] Done")
+    assert console.run("echo this") == "this"
 
 
 def test_alias_at_the_prompt(console: Console) -> None:

@@ -133,7 +133,8 @@ struct pcs_stat {
 	uint64_t lost;     /* no buffer was free */
 	uint64_t unread;   /* of the recorded and merged, still in buffers */
 	uint64_t thrown;   /* unread and pending when the one before closed */
-	uint64_t skipped;  /* fell due meanwhile, and weren't seen: profclock(4) */
+	uint64_t
+	    skipped; /* fell due meanwhile, and weren't seen: profclock(4) */
 };
 
 struct LOGBUF_HDR {

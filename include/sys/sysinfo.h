@@ -18,7 +18,7 @@ struct sysinfo {
 	uint64_t uptime;               /* in counts of rdtime */
 	uint64_t text_start, text_end; /* of the kernel */
 	uint64_t ticks[16];            /* of each hart, since boot */
-	uint64_t taken[16];   /* samples, since boot */
+	uint64_t taken[16];            /* samples, since boot */
 	uint64_t skipped[16]; /* samples that fell due and weren't taken */
 };
 

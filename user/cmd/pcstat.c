@@ -37,8 +37,7 @@ enum name {
 static const char *const names[NAMES] = {
     "owner",  "clock",   "requests", "group",  "list",   "buffers",
     "harts",  "full",    "filling",  "empty",  "seen",   "recorded",
-    "merged", "pending", "lost",     "unread", "thrown",
-    "skipped",
+    "merged", "pending", "lost",     "unread", "thrown", "skipped",
 };
 
 struct state {
@@ -138,8 +137,9 @@ print(const struct state *s)
 		   s->value[UNREAD]);
 	out_printf("%10s          thrown away by the last close\n",
 		   s->value[THROWN]);
-	out_printf("%10s          skipped by the sampling clock, and not seen\n",
-		   s->value[SKIPPED]);
+	out_printf(
+	    "%10s          skipped by the sampling clock, and not seen\n",
+	    s->value[SKIPPED]);
 }
 
 int

@@ -452,9 +452,10 @@ edit_done(void)
 	raw = false;
 }
 
-/* A signal that came too late for the last command must not end the next. */
+/* A signal that comes at the prompt, or too late for the last command, must
+ * not end the next. */
 static void
-edit_start(void)
+take_signals(void)
 {
 	set_raw();
 	while (trap_caught) {
@@ -473,12 +474,13 @@ edit_line(const char *prompt, bool plain, struct buf *line)
 	enum edited result;
 
 	buf_add(line, "", 0);
-	edit_start();
+	take_signals();
 	for (; row && prompt <= row; prompt++)
 		out_char(*prompt);
 	screen_start(&e.screen, prompt);
 	out_flush();
 	result = edit_keys(&e);
+	take_signals();
 	screen_move(&e.screen, line, line->len);
 	out_str(result == EDIT_INTERRUPTED ? "^C\n" : "\n");
 	out_flush();
