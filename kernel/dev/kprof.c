@@ -27,8 +27,8 @@ enum { KPCTL, KPDATA };
 static uint32_t *bucket; /* a counter each; atomics */
 static size_t nbuckets;
 static struct mutex lock = MUTEX("kprof", lock); /* of who turns it on or off */
-static struct skips skips;   /* lock's */
-static uint32_t user_ticks;  /* atomics */
+static struct skips skips;                       /* lock's */
+static uint32_t user_ticks;                      /* atomics */
 static uint32_t other_ticks; /* of the kernel, outside of its text */
 
 static void
