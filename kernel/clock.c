@@ -95,7 +95,7 @@ clock_interrupt(const struct sample *where)
 		h->owed += OWED_TICK;
 	}
 	arm(h);
-	if (machine.icount && nharts > 1 && current != h->idle)
+	if (machine.icount && nharts > 1)
 		icount_turn(h);
 }
 

@@ -3,32 +3,53 @@
  *
  * Under -icount QEMU runs one hart at a time, all on one thread of the host's.
  * Virtual time is the number of instructions that all of them executed, so
- * what one hart executes is taken from the others' time. QEMU leaves a hart
- * for the next one when it sleeps (wfi), and when a timer's deadline comes,
- * for which it has counted the instructions in advance. It knows nothing of
- * whose turn it is. Two things go wrong if a kernel leaves it at that:
+ * what one hart executes is taken from the others' time. QEMU goes on with the
+ * next hart when one sleeps (wfi), when one sets a timer that is due before all
+ * others, and when a timer is due: it has counted the instructions till then in
+ * advance. It knows nothing of whose turn it is. Three things go wrong if a
+ * kernel leaves it at that:
  *
  * - A hart that waits for another one by spinning keeps it from running: the
  *   wait ends only with QEMU's turn, and perhaps not at all, if the two of
  *   them are in step. So it sleeps in between, until a deadline of its own
  *   (clock_nap).
  *
- * - After a deadline QEMU 7.2 may go on with the hart that it had before, and
- *   others that have work stand still, for seconds. So all harts have their
- *   deadlines at the same moments, and from one to the next all that have work
- *   but one pass their turn on: they sleep (icount_turn).
+ * - A hart that comes late to a deadline may find its next one past: QEMU let
+ *   another one run until then. So all harts have their deadlines at the same
+ *   moments, ticks and samples, also random ones and those of a clock that is
+ *   slowed down (sampleclock.c); and none goes on before all have met.
+ *
+ * - Then it matters who goes on first. QEMU 7.2 begins with its first hart
+ *   after every deadline and lets it run until the next: others that have work
+ *   stand still. Here the one goes first that has had the least time.
+ *   QEMU 8 and later give each hart the same part of the time to the deadline,
+ *   one after the other; but after a deadline, or a timer that is set, each
+ *   gets that part of what those before it have left. That is over when each
+ *   has been left once: so all sleep a few times, and the first one goes first.
+ *   Which of the two this is, is tried out at boot (icount_probe).
+ *
+ * To sleep is a wfi for an interrupt that is pending: QEMU ends it when it
+ * comes round again. What is due meanwhile is charged to what was interrupted,
+ * as this is a part of the timer's interrupt.
  *
  * Nothing of the machine tells that it runs so: the boot argument icount does,
- * which scripts/run gives with --icount. Any other machine has no turns.
+ * which scripts/run gives with --icount. On any other machine harts don't meet,
+ * and only clock_nap is used: there it gives the host's processor to others.
+ * Only one hart executes at a time here, so plain variables will do. If another
+ * gets its turn in the midst of a change, one turn goes to the wrong one.
  */
 #include "icount.h"
 
 #include "clock.h"
 #include "hart.h"
 #include "machine.h"
+#include "thread.h"
 
-#define NAP_US      10
-#define TURN_ROUNDS 6
+#define NAP_US   10
+#define ROUNDS   16 /* sleeps in which others surely come to meet this one */
+#define FLUSH    2  /* sleeps after which QEMU divides the time evenly */
+#define TRY_US   20 /* the probe's first try; each other takes twice as long */
+#define PATIENCE 4  /* of its partner, in tries */
 
 /* Let the other harts run for NAP_US, for a wait that only they can end. SIE=0,
  * so that the timer can't be taken before the wfi, and is still pending after;
@@ -44,41 +65,151 @@ clock_nap(void)
 	csr_set(sstatus, sstatus & SSTATUS_SIE);
 }
 
-/* Turns are counted by deadlines that all harts have at once: samples if they
- * come often and without jitter, else ticks. */
-static uint64_t
-turn_number(const struct hart *h)
-{
-	if (profclock.jitter || profclock.hz < HZ)
-		return h->next_tick / (machine.timebase / HZ);
-	return clock_next_due(h) / (machine.timebase / profclock.hz);
-}
+/* QEMU divides the time to the next deadline among the harts. */
+static bool divides;
 
-/* The hart whose turn it is: each in order of those that have something to do.
- * NULL: none has, any more. */
-static const struct hart *
-turn_of(uint64_t number)
-{
-	unsigned int busy = 0, n;
-
-	for (unsigned int i = 0; i < nharts; i++)
-		busy += !harts[i].idling;
-	if (!busy)
-		return NULL;
-	n = number % busy;
-	for (unsigned int i = 0; i < nharts; i++)
-		if (!harts[i].idling && n-- == 0)
-			return &harts[i];
-	return NULL; /* one went idle meanwhile */
-}
+/* The probe and its partner: how long a try lasts, in timer counts (0: it's
+ * over), how often the partner has looked at that, and if it has lost patience. */
+static volatile uint64_t probing = 1;
+static volatile unsigned int beats;
+static volatile bool gone;
 
 /*
- * From deadline to deadline it is the turn of one hart. It sleeps once, so that
- * all others come to meet this deadline; they sleep until it says that it goes
- * on. (A fixed number of times won't do: a hart that comes to it later than the
- * others would find each of its turns taken, for good.) It may not come to
- * that, having gone idle or being in the firmware: they sleep TURN_ROUNDS times
- * at most.
+ * Another hart spins; a timer is set, and QEMU goes on with that one. Is this
+ * one back before the timer is due? The partner comes from the firmware: until
+ * it runs this one sleeps, longer and longer. Where QEMU doesn't divide the
+ * time it may run for so long that its patience ends.
+ */
+void
+icount_probe(void)
+{
+	uint64_t counts = TRY_US * machine.timebase / 1000000, back;
+
+	for (; probing && !gone && counts < machine.timebase; counts *= 2) {
+		unsigned int before = beats;
+		uint64_t when = rdtime() + counts;
+
+		probing = counts;
+		clock_set_timer(when);
+		back = rdtime();
+		if (beats != before) {
+			divides = back < when;
+			break;
+		}
+		asm volatile("wfi" ::: "memory");
+	}
+	probing = 0;
+}
+
+void
+icount_probe_partner(void)
+{
+	uint64_t start = rdtime();
+
+	while (rdtime() - start < PATIENCE * probing)
+		beats++;
+	gone = true;
+}
+
+static uint64_t had[HART_MAX]; /* the time of each hart, in timer counts */
+
+/* The hart that went on last: its time is counted till its next deadline. */
+static struct {
+	unsigned int id;
+	uint64_t since, until;
+} running;
+
+/* Whose turn it is, and until when: the next deadline of all harts. */
+static struct {
+	const struct hart *owner;
+	uint64_t until;
+	volatile bool taken; /* its owner has gone on */
+} turn;
+
+static void
+charge(void)
+{
+	uint64_t now = rdtime();
+	uint64_t end = now < running.until ? now : running.until;
+
+	if (running.since < end)
+		had[running.id] += end - running.since;
+	running.since = now;
+}
+
+/* h executes, so its time goes from now on. */
+static void
+go_on(const struct hart *h)
+{
+	charge();
+	running.id = h->id;
+	running.until = clock_next_due(h);
+}
+
+uint64_t
+icount_time(const struct hart *h)
+{
+	if (!machine.icount || divides)
+		return rdtime();
+	if (h == this_hart())
+		go_on(h);
+	return had[h->id];
+}
+
+/* The first of those that have had the least time; who is idle isn't owed any
+ * for that. Where QEMU divides the time, only the first. */
+static const struct hart *
+next_owner(void)
+{
+	static uint64_t least;
+	const struct hart *owner = this_hart();
+
+	for (unsigned int i = 0; i < nharts; i++)
+		if (harts[i].idling)
+			had[i] = least;
+		else if (divides ? i < owner->id : had[i] < had[owner->id])
+			owner = &harts[i];
+	least = had[owner->id];
+	return owner;
+}
+
+/* The first hart that has met a deadline says whose turn comes then. */
+static bool
+is_owner(const struct hart *h)
+{
+	uint64_t due = clock_next_due(h);
+
+	if (turn.until < due) {
+		if (!divides)
+			charge();
+		turn.owner = next_owner();
+		turn.until = due;
+		turn.taken = false;
+	}
+	return turn.until == due && turn.owner == h;
+}
+
+/* Has every hart met what has fallen due? */
+static bool
+all_met(void)
+{
+	uint64_t now = rdtime();
+
+	for (unsigned int i = 0; i < nharts; i++)
+		if (clock_next_due(&harts[i]) <= now)
+			return false;
+	return true;
+}
+
+/* Sleep, at most so many times and till the next deadline, until done. */
+#define SLEEP_UNTIL(done, rounds)                                    \
+	for (int n_ = rounds; n_ && rdtime() < due && !(done); n_--) \
+	asm volatile("wfi" ::: "memory")
+
+/*
+ * The owner of the turn and those who are idle wait for the others to come to
+ * meet this deadline; the others wait for the owner to go on. It may not come
+ * to that, having gone idle or being in the firmware: they don't wait for ever.
  *
  * (A software interrupt that comes from elsewhere meanwhile may be cleared: it
  * asks for no more than what every interrupt does before it returns.)
@@ -86,19 +217,22 @@ turn_of(uint64_t number)
 void
 icount_turn(const struct hart *h)
 {
-	static uint64_t taken; /* the last turn whose hart went on */
-	uint64_t turn = turn_number(h);
-	bool mine = turn_of(turn) == h;
-	int rounds = mine ? 1 : TURN_ROUNDS;
+	uint64_t due = clock_next_due(h);
+	bool idle = current == h->idle, owner = !idle && is_owner(h);
 	unsigned long sie = csr_read(sie);
 
 	csr_set(sip, SIE_SOFT);
 	csr_set(sie, SIE_SOFT);
-	while (rounds-- && rdtime() < clock_next_due(h) &&
-	       (mine || __atomic_load_n(&taken, __ATOMIC_RELAXED) != turn))
-		asm volatile("wfi" ::: "memory");
-	if (mine)
-		__atomic_store_n(&taken, turn, __ATOMIC_RELAXED);
+	if (idle || owner)
+		SLEEP_UNTIL(all_met(), ROUNDS);
+	else
+		SLEEP_UNTIL(turn.taken, ROUNDS);
+	if (owner && divides)
+		SLEEP_UNTIL(false, FLUSH);
+	if (owner && rdtime() < due)
+		turn.taken = true;
+	if (!idle && !divides)
+		go_on(h);
 	csr_clear(sip, SIE_SOFT);
 	csr_write(sie, sie);
 }

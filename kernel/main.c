@@ -1,6 +1,7 @@
 /* From the first line of C to the first process. */
 #include "clock.h"
 #include "dev/dev.h"
+#include "icount.h"
 #include "machine.h"
 #include "mm/mm.h"
 #include "print.h"
@@ -48,6 +49,8 @@ start_harts(void)
 		h->idle->hart = h;
 		if (sbi_hart_start(h->hartid, va_to_pa(_start)) != 0)
 			panic("hart %u doesn't start", h->hartid);
+		if (machine.icount)
+			icount_probe();
 	}
 }
 
@@ -66,6 +69,8 @@ secondary_main(void)
 {
 	trap_init_hart();
 	aspace_switch(NULL);
+	if (machine.icount)
+		icount_probe_partner();
 	hart_main();
 }
 

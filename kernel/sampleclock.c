@@ -89,6 +89,26 @@ jitter(struct sampleclock *c)
 }
 
 /*
+ * From a deadline to the first one after `until`. Random ones are made one by
+ * one, also those that are passed over: so all who begin at one time with one
+ * seed have the same.
+ */
+static uint64_t
+pass(struct sampleclock *c, uint64_t until)
+{
+	uint64_t n = 0;
+
+	if (c->variation < 2)
+		return rate_pass(&c->rate, &c->next, until);
+	for (;; n++) {
+		rate_pass(&c->rate, &c->next, 0);
+		c->next += jitter(c);
+		if (c->next > until)
+			return n;
+	}
+}
+
+/*
  * The cost of samples is followed down at once, and up slowly: one during which
  * the host, or under -icount another hart, had its turn only looks dear.
  */
@@ -108,9 +128,7 @@ gap_after(struct sampleclock *c, uint64_t cost)
 void
 sampleclock_advance(struct sampleclock *c, uint64_t now, uint64_t end)
 {
-	if (c->variation >= 2)
-		c->next += jitter(c);
-	c->ahead = rate_pass(&c->rate, &c->next, end + gap_after(c, end - now));
+	c->ahead = pass(c, end + gap_after(c, end - now));
 	c->skipped += c->ahead;
 }
 
@@ -127,7 +145,7 @@ settle(struct sampleclock *c, uint64_t now)
 	if (c->next == NEVER || c->rate.hz == 0) /* it hasn't begun yet */
 		return;
 	if (c->next <= now) {
-		c->skipped += 1 + rate_pass(&c->rate, &c->next, now);
+		c->skipped += 1 + pass(c, now);
 		return;
 	}
 	early = (c->next - now - 1) * c->rate.hz / machine.timebase;
@@ -150,7 +168,9 @@ sampleclock_follow(struct hart *h, uint64_t now)
 	}
 	if (c->series != p->series) {
 		c->series = p->series;
-		c->random = (p->seed + h->id) * 0x9e3779b97f4a7c15 | 1;
+		c->random = (p->seed + (machine.icount ? 0 : h->id)) *
+				0x9e3779b97f4a7c15 |
+			    1;
 	}
 	c->with_tick = !p->held && p->hz == HZ && !p->jitter;
 	c->rate = rate_of(p->hz);
@@ -159,9 +179,7 @@ sampleclock_follow(struct hart *h, uint64_t now)
 	c->next = NEVER;
 	if (!p->held && !c->with_tick) {
 		c->next = p->since;
-		if (c->variation >= 2)
-			c->next += jitter(c);
-		rate_pass(&c->rate, &c->next, now);
+		pass(c, now);
 	}
 	__atomic_store_n(&c->generation, generation, __ATOMIC_RELEASE);
 }

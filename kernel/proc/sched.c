@@ -25,6 +25,7 @@
 #include <checks.h>
 
 #include "../clock.h"
+#include "../icount.h"
 #include "../machine.h"
 #include "../mm/mm.h"
 #include "../print.h"
@@ -107,9 +108,9 @@ enqueue(struct thread *t)
 
 /* What the thread that h runs has had by now. */
 static int64_t
-ran_on(const struct hart *h, const struct thread *t, uint64_t now)
+ran_on(const struct hart *h, const struct thread *t)
 {
-	return t->ran + (int64_t)(now - h->since);
+	return t->ran + (int64_t)(icount_time(h) - h->since);
 }
 
 /*
@@ -135,7 +136,7 @@ call_hart(const struct thread *t)
 	for (unsigned int i = this_hart()->depth ? 0 : 1; i < nharts; i++) {
 		h = &harts[(this_hart()->id + i) % nharts];
 		if (h->running && !(h->running->work & WORK_RESCHED) &&
-		    ran_on(h, h->running, rdtime()) > t->ran) {
+		    ran_on(h, h->running) > t->ran) {
 			thread_notify(h->running, WORK_RESCHED);
 			return;
 		}
@@ -167,10 +168,8 @@ sched_first(void)
 static void
 charge(struct hart *h)
 {
-	uint64_t now = rdtime();
-
-	current->ran = ran_on(h, current, now);
-	h->since = now;
+	current->ran = ran_on(h, current);
+	h->since = icount_time(h);
 }
 
 void
@@ -252,8 +251,7 @@ end_turn(void)
 {
 	spin_lock(&sched_lock);
 	if (!list_empty(&runq) &&
-	    ran_on(this_hart(), current, rdtime()) - queued(runq.next)->ran >
-		TURN)
+	    ran_on(this_hart(), current) - queued(runq.next)->ran > TURN)
 		__atomic_or_fetch(&current->work, WORK_RESCHED,
 				  __ATOMIC_RELAXED);
 	spin_unlock(&sched_lock);
