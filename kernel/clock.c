@@ -34,7 +34,7 @@ clock_set_timer(uint64_t when)
 uint64_t
 clock_next_due(const struct hart *h)
 {
-	uint64_t sample = h->sampleclock.next;
+	uint64_t sample = h->sampleclock.strokes.next;
 
 	return h->next_tick < sample ? h->next_tick : sample;
 }
@@ -80,7 +80,7 @@ clock_interrupt(const struct sample *where)
 	h->last_pc = where->pc;
 	if (c->generation != profclock.generation)
 		sampleclock_follow(h, now);
-	if (now >= (c->with_tick ? h->next_tick : c->next)) {
+	if (now >= (c->with_tick ? h->next_tick : c->strokes.next)) {
 		sample(where);
 		c->taken++;
 		now = rdtime(); /* or a slow one would let nothing else run */

@@ -149,7 +149,7 @@ go_on(const struct hart *h)
 uint64_t
 icount_time(const struct hart *h)
 {
-	if (!machine.icount || divides)
+	if (!machine.icount || nharts == 1 || divides)
 		return rdtime();
 	if (h == this_hart())
 		go_on(h);
@@ -229,8 +229,10 @@ icount_turn(const struct hart *h)
 		SLEEP_UNTIL(turn.taken, ROUNDS);
 	if (owner && divides)
 		SLEEP_UNTIL(false, FLUSH);
-	if (owner && rdtime() < due)
+	if (owner && rdtime() < due) {
 		turn.taken = true;
+		sampleclock_met(rdtime());
+	}
 	if (!idle && !divides)
 		go_on(h);
 	csr_clear(sip, SIE_SOFT);

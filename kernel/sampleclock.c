@@ -9,7 +9,11 @@
  * next one is taken at the first deadline that leaves at least as much time
  * for the rest as the samples take. Deadlines before that are skipped, and
  * counted. So the sampler slows down where samples are dear (call stacks), or
- * time is short (-icount, where all harts share it), and says so.
+ * instructions are few, and says so.
+ *
+ * Under -icount all harts have their deadlines in common, and meet at each
+ * (icount.c). There time goes on for all while one takes its sample: so what
+ * counts is how long the whole meeting lasts, and all skip the same deadlines.
  */
 #include "sampleclock.h"
 
@@ -22,10 +26,10 @@
 
 /*
  * What a sample costs besides the time between `now` and `end`, in interrupts
- * that do nothing: the interrupt itself, and profil's payment on the way to user
- * mode, which takes about as long.
+ * that do nothing: the interrupt itself, what profilers have deferred, and
+ * profil's payment on the way to user mode.
  */
-#define OUTSIDE 2
+#define OUTSIDE 3
 
 struct profclock profclock = {.hz = HZ, .seed = 1, .series = 1};
 
@@ -77,58 +81,94 @@ variation_of(unsigned int hz)
 /* What jitter adds to a period: mean 0, uniform in -variation/2 + 1 ..
  * variation/2 - 1. At 100 Hz intervals are of 7953 to 12047 us. */
 static int64_t
-jitter(struct sampleclock *c)
+jitter(struct strokes *s)
 {
 	uint64_t r;
 
 	do /* the multiplication's high half: uniform in 0..variation-1 */
-		r = (unsigned __int128)random_next(&c->random) * c->variation >>
+		r = (unsigned __int128)random_next(&s->random) * s->variation >>
 		    64;
 	while (r == 0);
-	return (int64_t)r - (int64_t)(c->variation / 2);
+	return (int64_t)r - (int64_t)(s->variation / 2);
+}
+
+/* From a deadline to the first one after `until`. Those passed over take no
+ * time: the random part is one for all of them. */
+static void
+strokes_pass(struct strokes *s, uint64_t until)
+{
+	if (s->variation >= 2)
+		s->next += jitter(s);
+	s->number += 1 + rate_pass(&s->rate, &s->next, until);
 }
 
 /*
- * From a deadline to the first one after `until`. Random ones are made one by
- * one, also those that are passed over: so all who begin at one time with one
- * seed have the same.
+ * Follow a cost, in eighths of a timer count: down at once, and up slowly. For
+ * one during which the host, or under -icount another hart's work, had its turn
+ * only looks dear. Returns it in counts.
  */
 static uint64_t
-pass(struct sampleclock *c, uint64_t until)
+cost_update(uint64_t *cost, uint64_t now)
 {
-	uint64_t n = 0;
-
-	if (c->variation < 2)
-		return rate_pass(&c->rate, &c->next, until);
-	for (;; n++) {
-		rate_pass(&c->rate, &c->next, 0);
-		c->next += jitter(c);
-		if (c->next > until)
-			return n;
-	}
-}
-
-/*
- * The cost of samples is followed down at once, and up slowly: one during which
- * the host, or under -icount another hart, had its turn only looks dear.
- */
-static uint64_t
-gap_after(struct sampleclock *c, uint64_t cost)
-{
-	uint64_t sharing = machine.icount ? nharts : 1;
-
-	if (c->cost == 0 || cost * 8 < c->cost)
-		c->cost = cost * 8;
+	if (*cost == 0 || now * 8 < *cost)
+		*cost = now * 8;
 	else
-		c->cost += cost - c->cost / 8;
-	cost = c->cost / 8;
-	return 2 * sharing * (cost + OUTSIDE * interrupt_cost) - cost;
+		*cost += now - *cost / 8;
+	return *cost / 8;
+}
+
+/* Under icount with several harts. One hart executes at a time, and another
+ * one's turn doesn't come in the midst of this: so it needs no lock. */
+static struct {
+	struct strokes strokes;  /* of the hart that is furthest */
+	unsigned int generation; /* of the settings they follow */
+	uint64_t cost;           /* of a meeting: see cost_update */
+	uint64_t due; /* when this one's samples were; 0: it's over */
+} common;
+
+static bool
+in_common(void)
+{
+	return machine.icount && nharts > 1;
+}
+
+void
+sampleclock_met(uint64_t now)
+{
+	if (common.due != 0)
+		cost_update(&common.cost, now - common.due);
+	common.due = 0;
+}
+
+/* The first hart that has met a deadline finds the next one for all. One that
+ * comes so late that this has passed as well finds another. */
+static void
+advance_in_common(struct strokes *s, uint64_t end)
+{
+	uint64_t cost = common.cost / 8 + nharts * OUTSIDE * interrupt_cost;
+
+	if (common.strokes.number == s->number) {
+		common.due = s->next;
+		strokes_pass(&common.strokes, s->next + 2 * cost);
+	}
+	if (common.strokes.next <= end)
+		strokes_pass(&common.strokes, end);
+	*s = common.strokes;
 }
 
 void
 sampleclock_advance(struct sampleclock *c, uint64_t now, uint64_t end)
 {
-	c->ahead = pass(c, end + gap_after(c, end - now));
+	uint64_t number = c->strokes.number, cost;
+
+	if (in_common()) {
+		advance_in_common(&c->strokes, end);
+	} else {
+		cost = cost_update(&c->cost, end - now);
+		strokes_pass(&c->strokes,
+			     now + 2 * (cost + OUTSIDE * interrupt_cost));
+	}
+	c->ahead = c->strokes.number - number - 1;
 	c->skipped += c->ahead;
 }
 
@@ -140,19 +180,37 @@ sampleclock_advance(struct sampleclock *c, uint64_t now, uint64_t end)
 static void
 settle(struct sampleclock *c, uint64_t now)
 {
-	uint64_t early;
+	struct strokes *s = &c->strokes;
+	uint64_t number = s->number, early;
 
-	if (c->next == NEVER || c->rate.hz == 0) /* it hasn't begun yet */
+	if (s->next == NEVER || s->rate.hz == 0) /* it hasn't begun yet */
 		return;
-	if (c->next <= now) {
-		c->skipped += 1 + pass(c, now);
+	if (s->next <= now) {
+		strokes_pass(s, now);
+		c->skipped += s->number - number;
 		return;
 	}
-	early = (c->next - now - 1) * c->rate.hz / machine.timebase;
+	early = (s->next - now - 1) * s->rate.hz / machine.timebase;
 	c->skipped -= early < c->ahead ? early : c->ahead;
 }
 
-/* The first deadline is an interval after the change, on all harts. */
+/* The first deadline is an interval after the change, on all harts. The random
+ * intervals of each hart are its own, unless harts have them in common. */
+static void
+strokes_start(struct strokes *s, uint64_t seed, uint64_t now)
+{
+	const struct profclock *p = &profclock;
+
+	s->rate = rate_of(p->hz);
+	s->variation = p->jitter ? variation_of(p->hz) : 0;
+	if (s->series != p->series) {
+		s->series = p->series;
+		s->random = seed * 0x9e3779b97f4a7c15 | 1;
+	}
+	s->next = p->since;
+	strokes_pass(s, now);
+}
+
 void
 sampleclock_follow(struct hart *h, uint64_t now)
 {
@@ -166,20 +224,17 @@ sampleclock_follow(struct hart *h, uint64_t now)
 		c->taken_before = c->taken;
 		c->skipped_before = c->skipped;
 	}
-	if (c->series != p->series) {
-		c->series = p->series;
-		c->random = (p->seed + (machine.icount ? 0 : h->id)) *
-				0x9e3779b97f4a7c15 |
-			    1;
-	}
 	c->with_tick = !p->held && p->hz == HZ && !p->jitter;
-	c->rate = rate_of(p->hz);
-	c->variation = p->jitter ? variation_of(p->hz) : 0;
 	c->ahead = 0;
-	c->next = NEVER;
-	if (!p->held && !c->with_tick) {
-		c->next = p->since;
-		pass(c, now);
+	if (p->held || c->with_tick) {
+		c->strokes.next = NEVER;
+	} else if (!in_common()) {
+		strokes_start(&c->strokes, p->seed + h->id, now);
+	} else {
+		if (common.generation != generation)
+			strokes_start(&common.strokes, p->seed, now);
+		common.generation = generation;
+		c->strokes = common.strokes;
 	}
 	__atomic_store_n(&c->generation, generation, __ATOMIC_RELEASE);
 }

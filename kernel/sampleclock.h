@@ -63,21 +63,27 @@ extern struct profclock profclock;
  * have. Level 0. */
 void sampleclock_apply(void);
 
+/* Deadlines, one after another. */
+struct strokes {
+	uint64_t next;   /* NEVER: on hold, or with the scheduler's tick */
+	uint64_t number; /* of next: how many were before it */
+	struct rate rate;
+	uint64_t variation;  /* what jitter may add; 0: it's off */
+	uint64_t random;     /* state of the jitter's generator.. */
+	unsigned int series; /* ..and the series it belongs to */
+};
+
 /*
  * A hart's clock. The hart itself changes it, in the timer's interrupt. Any
  * hart may read the generation, and the counts since boot: a sample that falls
  * due is either taken or skipped.
  */
 struct sampleclock {
-	uint64_t next;  /* deadline; NEVER: on hold, or with the tick */
+	struct strokes strokes;
 	bool with_tick; /* a sample is due with each tick of the scheduler */
-	struct rate rate;
-	uint64_t variation;      /* what jitter may add; 0: it's off */
-	uint64_t random;         /* state of the jitter's generator.. */
-	unsigned int series;     /* ..and the series it belongs to */
 	unsigned int generation; /* of the settings it follows */
-	uint64_t cost;  /* of a sample on this hart, in eighths of a count */
-	uint64_t ahead; /* skipped ones that were counted beforehand */
+	uint64_t cost;           /* of a sample on this hart: see cost_update */
+	uint64_t ahead;          /* skipped ones that were counted beforehand */
 	uint64_t taken, skipped;
 	uint64_t taken_before, skipped_before; /* the last start */
 };
@@ -98,5 +104,7 @@ void sampleclock_init(void);
 void sampleclock_follow(struct hart *h, uint64_t now);
 /* A sample has been taken, from `now` to `end`: when is the next? */
 void sampleclock_advance(struct sampleclock *c, uint64_t now, uint64_t end);
+/* Under icount: all harts have taken their samples, and one goes on. */
+void sampleclock_met(uint64_t now);
 
 #endif

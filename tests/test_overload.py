@@ -28,7 +28,7 @@ def test_other_work_has_its_half(images: Images, harts: int, icount: int) -> Non
 
 @pytest.mark.parametrize("name", ["free-1", "free", "free-8"])
 def test_free_harts_account_for_all(images: Images, name: str) -> None:
-    assert_checks(Guest(images, MACHINES[name])("overload account 1 1000 20000"))
+    assert_checks(Guest(images, MACHINES[name])("overload account 1000 20000"))
 
 
 @pytest.mark.parametrize("harts", [3, 4])
