@@ -95,7 +95,7 @@ clock_interrupt(const struct sample *where)
 		h->owed += OWED_TICK;
 	}
 	arm(h);
-	if (machine.icount && nharts > 1)
+	if (machine.icount)
 		icount_turn(h);
 }
 

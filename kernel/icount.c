@@ -149,7 +149,7 @@ go_on(const struct hart *h)
 uint64_t
 icount_time(const struct hart *h)
 {
-	if (!machine.icount || nharts == 1 || divides)
+	if (divides)
 		return rdtime();
 	if (h == this_hart())
 		go_on(h);

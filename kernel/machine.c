@@ -156,7 +156,6 @@ found_chosen(const struct node *n)
 	machine.initrd_end = fdt_number(fdt_prop(n, "linux,initrd-end"));
 	if (args != NULL)
 		strlcpy(machine.bootargs, args, sizeof(machine.bootargs));
-	machine.icount = bootarg_present("icount");
 }
 
 static void

@@ -27,7 +27,7 @@ struct machine {
 		uint64_t address;
 		unsigned int irq;
 	} virtio[VIRTIO_MAX];
-	bool icount; /* harts share the time: see icount.c; a boot argument */
+	bool icount; /* several harts share the time: see icount.c */
 	char bootargs[256];
 };
 

@@ -23,6 +23,7 @@ static void
 number_harts(unsigned long hartid)
 {
 	nharts = machine.nharts;
+	machine.icount = nharts > 1 && bootarg_present("icount");
 	for (unsigned int i = 0; i < nharts; i++) {
 		harts[i].id = i;
 		harts[i].hartid = machine.hartid[i];

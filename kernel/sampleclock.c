@@ -117,7 +117,7 @@ cost_update(uint64_t *cost, uint64_t now)
 	return *cost / 8;
 }
 
-/* Under icount with several harts. One hart executes at a time, and another
+/* Under icount. One hart executes at a time, and another
  * one's turn doesn't come in the midst of this: so it needs no lock. */
 static struct {
 	struct strokes strokes;  /* of the hart that is furthest */
@@ -125,12 +125,6 @@ static struct {
 	uint64_t cost;           /* of a meeting: see cost_update */
 	uint64_t due; /* when this one's samples were; 0: it's over */
 } common;
-
-static bool
-in_common(void)
-{
-	return machine.icount && nharts > 1;
-}
 
 void
 sampleclock_met(uint64_t now)
@@ -161,7 +155,7 @@ sampleclock_advance(struct sampleclock *c, uint64_t now, uint64_t end)
 {
 	uint64_t number = c->strokes.number, cost;
 
-	if (in_common()) {
+	if (machine.icount) {
 		advance_in_common(&c->strokes, end);
 	} else {
 		cost = cost_update(&c->cost, end - now);
@@ -228,7 +222,7 @@ sampleclock_follow(struct hart *h, uint64_t now)
 	c->ahead = 0;
 	if (p->held || c->with_tick) {
 		c->strokes.next = NEVER;
-	} else if (!in_common()) {
+	} else if (!machine.icount) {
 		strokes_start(&c->strokes, p->seed + h->id, now);
 	} else {
 		if (common.generation != generation)

@@ -10,7 +10,7 @@
 #include <sys/termios.h>
 #include <sys/types.h>
 
-#define LINE_RING (128 << 10) /* bytes; more wait in the port */
+#define LINE_RING (16 << 10) /* bytes; more wait in the port */
 
 /* Counters, each an index of the ring modulo its size: line.c says what they
  * part it into. read only goes up. */

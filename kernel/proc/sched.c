@@ -110,7 +110,7 @@ enqueue(struct thread *t)
 static int64_t
 ran_on(const struct hart *h, const struct thread *t)
 {
-	return t->ran + (int64_t)(icount_time(h) - h->since);
+	return t->ran + (int64_t)(hart_time(h) - h->since);
 }
 
 /*
@@ -168,8 +168,10 @@ sched_first(void)
 static void
 charge(struct hart *h)
 {
-	current->ran = ran_on(h, current);
-	h->since = icount_time(h);
+	uint64_t now = hart_time(h);
+
+	current->ran += (int64_t)(now - h->since);
+	h->since = now;
 }
 
 void
