@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Callable
 
 import pytest
+from elftools.elf.elffile import ELFFile
 
+from convert import lines
 from convert.elf import Image
-from convert.lines import Lines
 from convert.main import BIN
 from harness import elves, kpdata
 from harness import profiles as made
@@ -147,47 +148,61 @@ def test_line_numbers_of_every_dwarf(convert: Converter, flags: list[str]) -> No
     assert (name, file, line) == ("work", "sub/dwarf.s", 17)
 
 
-def sized(size: int, data: bytes) -> bytes:
-    return len(data).to_bytes(size, "little") + data
-
-
-def test_line_numbers_that_no_assembler_writes() -> None:
-    """64-bit offsets; names in forms of every size; an instruction that steps
-    by what isn't a LEB128, one that adds a file, and one of the future."""
-    folder, file = [7, *(0,) * 8, 0], [*b"a.c\0", *(9,) * 16, 2, 8, 8]
-    tables = bytes([3, 5, 0x0F, 1, 0x1F, 2, 0x0B, 2, *folder * 2])
-    tables += bytes([3, 1, 0x08, 5, 0x1E, 7, 0x09, 2, *file * 2])
-    header = bytes([1, 1, 1, 0xFF, 4, 14, *(1,) * 8, 0, 2, 1, 1, 1, *tables])
-    program = bytes([0, 9, 2, 0x40, *(0,) * 7])  # from 0x40 on
-    program += bytes([3, 0x7F, 9, 0x34, 0x12, 13, 0x80, 1, 1])  # line 0, then a row
-    program += bytes([0, 6, 3, *b"b\0", 1, 7, 4, 4, 2, 14 + 2 * 4 + 3, 2, 2, 0, 1, 1])
-    unit = bytes([5, 0, 8, 0]) + sized(8, header) + program
-    data = b"\xff" * 4 + sized(8, unit)
-    sections = {".debug_line": data, ".debug_line_str": b"sub\0"}
-    lines = Lines(lambda name: sections[name])
-    assert lines.starts == [0x1274, 0x1276, 0x1278]
-    found = [lines.find(a) for a in (0x1273, 0x1274, 0x1275, 0x1277, 0x1278)]
-    assert found == [None, ("a.c", 0), ("a.c", 0), ("sub/b", 2), None]
+def both_ways(executable: Path) -> lines.Rows:
+    """Its line table, which readelf tells as pyelftools does."""
+    with open(executable, "rb") as file:
+        wanted = lines.by_pyelftools(ELFFile(file))
+    assert lines.by_readelf(executable) == wanted
+    return wanted
 
 
 @pytest.mark.parametrize("name", ["kernel.elf", "bin/sort"])
-def test_line_numbers_are_objdumps(images: Images, name: str) -> None:
-    """All that a compiler wrote: by address, the last one of a table counts."""
-    executable = BIN.parent / name
-    objdump = [elves.tool("objdump"), "-w", "--dwarf=decodedline", executable]
-    text = subprocess.run(objdump, capture_output=True, text=True).stdout
-    wanted: dict[int, tuple] = {}
-    for row in re.finditer(r"^(\S+) +(\d+|-) +(0x[0-9a-f]+)\b", text, re.M):
-        address, end = int(row[3], 16), row[2] == "-"
-        if not end or address not in wanted:
-            wanted[address] = None if end else (row[1], int(row[2]))
-    program = Image(executable)
-    code = [address for address in wanted if program.holds(address)]
-    assert len(code) > 3000
-    for address in code:
-        line = program.line(address)
-        found = (line.file.rpartition("/")[2], line.number) if line else None
-        assert found == wanted[address], hex(address)
+def test_line_numbers_both_ways(images: Images, name: str) -> None:
+    assert len(both_ways(BIN.parent / name)) > 3000
+
+
+SAME_NAMES = {
+    "a/a.c": '#include "a.h"\nint main(void) { return inner(9); }\n',
+    "a/a.h": '#include "deep er/a.h"\nINNER int inner(int n) { return work(n); }\n',
+    "a/deep er/a.h": """#define INNER __attribute__((noinline))
+INNER int work(int n) { return n * n; }
+__attribute__((section(".text.start"))) int _start(void) { return work(4); }
+""",
+}
+
+
+@pytest.mark.parametrize("flags", [["-gdwarf-4"], ["-gdwarf-5"],
+                                   ["-gdwarf-5", "-gno-as-loc-support"]])
+def test_line_numbers_of_files_of_one_name(tmp_path: Path, flags: list[str]) -> None:
+    """In one table, whose sequences begin with the first file again; encoded by
+    the assembler or the compiler, which does it otherwise."""
+    for name, text in SAME_NAMES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    command = [elves.tool("gcc"), "-nostdlib", "-O2", *flags, "a/a.c", "-o", "a.elf"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    found = set(both_ways(tmp_path / "a.elf").values())
+    assert {("a/a.c", 2), ("a/a.h", 2), ("a/deep er/a.h", 2), ("a/deep er/a.h", 3),
+            None} <= found
+
+
+@pytest.mark.parametrize("readelf", [
+    "exit 1", "echo doubts >&2", "echo nothing", "echo '  Offset: 0'",
+    "{} \"$@\" | sed s/Copy/Duplicate/", "{} \"$@\"; exit 1",
+])
+def test_line_numbers_without_readelf(
+    convert: Converter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, readelf: str
+) -> None:
+    """Or with one that fails, or writes something else."""
+    data = made.stream([[made.psample(made.USER, user("work", 4), 3)]])
+    wanted = convert(data, "pprof", "--program=prog")
+    (tmp_path / "x-readelf").write_text(
+        f"#!/bin/sh\n{readelf.format(elves.tool('readelf'))}\n"
+    )
+    (tmp_path / "x-readelf").chmod(0o755)
+    monkeypatch.setenv("CROSS", f"{tmp_path}/x-")
+    assert lines.by_readelf(convert.folder / "prog") is None
+    assert convert(data, "pprof", "--program=prog") == wanted
 
 
 def test_without_line_numbers(convert: Converter) -> None:

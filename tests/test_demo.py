@@ -35,7 +35,8 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProces
     folder = tmp_path_factory.mktemp("host")
     return subprocess.run(
         [DEMO], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        env=lesser.without(folder, "cc", "gcc", "apt-get", modules=False),
+        env=lesser.without(folder, "cc", "gcc", "apt-get",
+                           modules=("pytest", "pexpect")),
     )
 
 

@@ -49,11 +49,14 @@ def test_each_goal_needs_its_own(
     assert said == {g: missing if g in needing.split() else "" for g in GOALS}
 
 
-def test_modules_of_python_are_for_tests(tmp_path: Path) -> None:
-    environment = lesser.without(tmp_path, modules=False)
-    assert complaints(environment, "build", "run", "convert") == ""
-    wanted = ", ".join(f"Python's {name}" for name in ("pytest", "pexpect", "elftools"))
-    assert complaints(environment, "test") == complaints(environment) == wanted
+@pytest.mark.parametrize("module, needing", [
+    ("elftools", "convert test"), ("pytest", "test"), ("pexpect", "test"),
+])
+def test_each_module_of_python(tmp_path: Path, module: str, needing: str) -> None:
+    environment = lesser.without(tmp_path, modules=[module])
+    said = {goal: complaints(environment, goal) for goal in GOALS}
+    wanted = f"Python's {module}"
+    assert said == {g: wanted if g in needing.split() else "" for g in GOALS}
 
 
 def test_each_thing_once(tmp_path: Path) -> None:
@@ -88,5 +91,6 @@ def test_where_nothing_can_be_installed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("words", [["-x"], ["-c", "all"], ["everything"], [""]])
 def test_usage(words: list[str]) -> None:
     result = subprocess.run([SETUP, *words], capture_output=True, text=True)
-    usage = "setup: usage: setup [-c | -y] [build | run | convert | test]...\n"
+    goals = "build | run | convert | test | bare"
+    usage = f"setup: usage: setup [-c | -y] [{goals}]...\n"
     assert (result.returncode, result.stderr) == (126, usage)

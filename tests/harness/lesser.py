@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Sequence
 
-# Before any other module: nothing but Python's own library.
-ONLY_PYTHON = 'import sys\nsys.path = [p for p in sys.path if "-packages" not in p]\n'
+# Before any other module: of these it is known that they are not there.
+WITHOUT_MODULES = "import sys\nsys.modules.update(dict.fromkeys({!r}))\n"
 
 
-def without(folder: Path, *commands: str, modules: bool = True) -> dict[str, str]:
-    """The environment of a host that lacks these commands, and, unless told
-    otherwise, has Python's installed modules."""
+def without(
+    folder: Path, *commands: str, modules: Sequence[str] = ()
+) -> dict[str, str]:
+    """The environment of a host that lacks these commands and Python's modules
+    of these names."""
     tools = folder / "tools"
     tools.mkdir()
     for place in ("/usr/sbin", "/sbin", "/bin", "/usr/bin"):
@@ -19,7 +22,8 @@ def without(folder: Path, *commands: str, modules: bool = True) -> dict[str, str
             if name not in commands and not (tools / name).is_symlink():
                 (tools / name).symlink_to(f"{place}/{name}")
     environment = {**os.environ, "PATH": str(tools)}
-    if not modules:
-        (folder / "sitecustomize.py").write_text(ONLY_PYTHON)
+    if modules:
+        text = WITHOUT_MODULES.format(modules)
+        (folder / "sitecustomize.py").write_text(text)
         environment["PYTHONPATH"] = str(folder)
     return environment

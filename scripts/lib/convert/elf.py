@@ -1,10 +1,11 @@
-"""An executable: its functions, and the source lines of its addresses."""
+"""An executable: its functions, and what lies at an address."""
 
 from __future__ import annotations
 
 import bisect
+import io
 from pathlib import Path
-from typing import Iterator, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
 from elftools.common.exceptions import DWARFError, ELFError, ELFParseError
 from elftools.construct import ConstructError
@@ -13,6 +14,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
 from .calls import frame_is_set
+from .lines import Line, Lines
 from .profile import ConvertError
 
 INSTRUCTION = 4  # bytes, at most
@@ -20,17 +22,12 @@ INSTRUCTION = 4  # bytes, at most
 # What pyelftools says of files that are not what they say they are.
 DAMAGE = (ELFError, ELFParseError, DWARFError, ConstructError, ValueError,
           KeyError, IndexError, TypeError, AttributeError, AssertionError,
-          UnicodeError, OverflowError, EOFError)
+          UnicodeError, ArithmeticError, EOFError, MemoryError)
 
 
 class Function(NamedTuple):
     start: int
     name: str
-
-
-class Line(NamedTuple):
-    file: str  # as the compiler was given it
-    number: int
 
 
 class Image:
@@ -40,26 +37,28 @@ class Image:
         self.path = path
         self.name = name or path.name
         try:
-            self._file = open(path, "rb")
-            self._read()
+            data = path.read_bytes()
         except OSError as error:
             raise ConvertError(path, error.strerror or str(error)) from error
+        try:
+            self._read(data)
         except DAMAGE as error:
             raise ConvertError(path, "not a whole ELF file") from error
         if not self.functions:
             raise ConvertError(path, "no symbols")
         self._starts = [f.start for f in self.functions]
-        self._lines: Optional[_Lines] = None
+        self._lines: Optional[Lines] = None
 
-    def _read(self) -> None:
-        if self._file.read(4) != b"\x7fELF":
+    def _read(self, data: bytes) -> None:
+        if not data.startswith(b"\x7fELF"):
             raise ConvertError(self.path, "not an ELF file")
-        self._elf = ELFFile(self._file)
+        self._elf = ELFFile(io.BytesIO(data))
         if self._elf.elfclass != 64 or self._elf["e_machine"] != "EM_RISCV":
             raise ConvertError(self.path, "not for a 64-bit RISC-V")
         sections = [
             s for s in self._elf.iter_sections()
-            if s["sh_flags"] & SH_FLAGS.SHF_EXECINSTR and s["sh_size"]
+            if s["sh_type"] == "SHT_PROGBITS" and s["sh_size"]
+            and s["sh_flags"] & SH_FLAGS.SHF_EXECINSTR
         ]
         self._code = [
             range(s["sh_addr"], s["sh_addr"] + s["sh_size"]) for s in sections
@@ -67,8 +66,7 @@ class Image:
         self._bytes = [s.data() for s in sections]
         self._symbols: dict[str, int] = {}
         self.functions: list[Function] = []
-        tables = self._elf.iter_sections()
-        for table in tables:
+        for table in self._elf.iter_sections():
             if isinstance(table, SymbolTableSection):
                 self._read_symbols(table)
 
@@ -124,56 +122,10 @@ class Image:
     def line(self, address: int) -> Optional[Line]:
         return self._line_table().find(address) if self.holds(address) else None
 
-    def _line_table(self) -> "_Lines":
+    def _line_table(self) -> Lines:
         if self._lines is None:
             try:
-                self._lines = _Lines(self._elf)
+                self._lines = Lines(self.path, self._elf)
             except DAMAGE as error:
                 raise ConvertError(self.path, "damaged line numbers") from error
         return self._lines
-
-
-class _Lines:
-    """All of an executable's line numbers, by address."""
-
-    def __init__(self, elf: ELFFile) -> None:
-        rows: dict[int, Optional[Line]] = {}
-        if elf.has_dwarf_info():
-            for address, line in _rows(elf):
-                # Where one sequence ends another may have begun.
-                if line or address not in rows:
-                    rows[address] = line
-        self.starts = sorted(rows)
-        self._lines = [rows[start] for start in self.starts]
-
-    def find(self, address: int) -> Optional[Line]:
-        i = bisect.bisect_right(self.starts, address) - 1
-        return self._lines[i] if i >= 0 else None
-
-
-def _rows(elf: ELFFile) -> Iterator[tuple[int, Optional[Line]]]:
-    dwarf = elf.get_dwarf_info(relocate_dwarf_sections=False)
-    for unit in dwarf.iter_CUs():
-        program = dwarf.line_program_for_CU(unit)
-        if program is None:
-            continue
-        names: dict[int, str] = {}
-        for entry in program.get_entries():
-            state = entry.state
-            if state is None or not state.address:
-                continue  # 0: what the linker left out
-            if state.file not in names:
-                names[state.file] = _file_name(program.header, state.file)
-            line = None if state.end_sequence else Line(names[state.file], state.line)
-            yield state.address, line
-
-
-def _file_name(header: object, index: int) -> str:
-    """A file's name, below its folder if it isn't the compiler's own."""
-    old = header["version"] < 5  # counts from 1, and leaves that folder out
-    entry = header["file_entry"][index - 1 if old else index]
-    name = entry.name.decode(errors="replace")
-    if not entry.dir_index or name.startswith("/"):
-        return name
-    folder = header["include_directory"][entry.dir_index - (1 if old else 0)]
-    return f"{folder.decode(errors='replace')}/{name}"
