@@ -187,8 +187,9 @@ def test_line_numbers_of_files_of_one_name(tmp_path: Path, flags: list[str]) -> 
 
 
 @pytest.mark.parametrize("readelf", [
-    "exit 1", "echo doubts >&2", "echo nothing", "echo '  Offset: 0'",
+    "exit 1", "echo nothing", "echo '  Offset: 0'",
     "{} \"$@\" | sed s/Copy/Duplicate/", "{} \"$@\"; exit 1",
+    "{} \"$@\"; echo doubts >&2",
 ])
 def test_line_numbers_without_readelf(
     convert: Converter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, readelf: str

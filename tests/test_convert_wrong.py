@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import io
 import random
 import subprocess
 from pathlib import Path
 from typing import Optional
 
 import pytest
+from elftools.elf.elffile import ELFFile
 
 from convert.elf import Image
 from convert.profile import ConvertError
@@ -125,12 +127,15 @@ def test_damaged_executables(convert: Converter) -> None:
     """Whatever was done to it, it is read or one line says that it can't be."""
     whole = (convert.folder / "prog").read_bytes()
     file = convert.folder / "damaged"
+    table = ELFFile(io.BytesIO(whole)).get_section_by_name(".debug_line")
+    header, first = range(64), table["sh_offset"]
+    places = (header, range(first, first + table["sh_size"]), range(len(whole)))
     pick = random.Random(11)
     complaints = set()
     for _ in range(500):
         damaged = bytearray(whole)
         for _ in range(pick.choice((1, 2, 8))):
-            at = pick.randrange(pick.choice((64, len(whole))))  # in the header, too
+            at = pick.choice(pick.choice(places))
             damaged[at] = pick.choice((0, 1, 0x7F, 0xFF))
         if pick.random() < 0.2:
             del damaged[pick.randrange(len(whole)):]
