@@ -229,10 +229,10 @@ icount_turn(const struct hart *h)
 		SLEEP_UNTIL(turn.taken, ROUNDS);
 	if (owner && divides)
 		SLEEP_UNTIL(false, FLUSH);
-	if (owner && rdtime() < due) {
-		turn.taken = true;
+	if (owner) /* also if that took longer than there was time */
 		sampleclock_met(rdtime());
-	}
+	if (owner && rdtime() < due)
+		turn.taken = true;
 	if (!idle && !divides)
 		go_on(h);
 	csr_clear(sip, SIE_SOFT);

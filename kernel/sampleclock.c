@@ -123,7 +123,7 @@ static struct {
 	struct strokes strokes;  /* of the hart that is furthest */
 	unsigned int generation; /* of the settings they follow */
 	uint64_t cost;           /* of a meeting: see cost_update */
-	uint64_t due; /* when this one's samples were; 0: it's over */
+	uint64_t due; /* the first one of this meeting; 0: it's over */
 } common;
 
 void
@@ -142,7 +142,8 @@ advance_in_common(struct strokes *s, uint64_t end)
 	uint64_t cost = common.cost / 8 + nharts * OUTSIDE * interrupt_cost;
 
 	if (common.strokes.number == s->number) {
-		common.due = s->next;
+		if (common.due == 0)
+			common.due = s->next;
 		strokes_pass(&common.strokes, s->next + 2 * cost);
 	}
 	if (common.strokes.next <= end)
