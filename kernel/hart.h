@@ -37,7 +37,7 @@ struct hart {
 	unsigned int idling;    /* waits for something to do: set by itself,
 				 * cleared by who has that */
 	struct thread *running; /* NULL: the idle thread */
-	uint64_t since;         /* hart_time() */
+	uint64_t since;         /* rdtime() */
 };
 
 extern struct hart harts[HART_MAX];

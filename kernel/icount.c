@@ -21,7 +21,7 @@
  *
  * - Then it matters who goes on first. QEMU 7.2 begins with its first hart
  *   after every deadline and lets it run until the next: others that have work
- *   stand still. Here the one goes first that has had the least time.
+ *   stand still. Here they go first by turns.
  *   QEMU 8 and later give each hart the same part of the time to the deadline,
  *   one after the other; but after a deadline, or a timer that is set, each
  *   gets that part of what those before it have left. That is over when each
@@ -111,14 +111,6 @@ icount_probe_partner(void)
 	gone = true;
 }
 
-static uint64_t had[HART_MAX]; /* the time of each hart, in timer counts */
-
-/* The hart that went on last: its time is counted till its next deadline. */
-static struct {
-	unsigned int id;
-	uint64_t since, until;
-} running;
-
 /* Whose turn it is, and until when: the next deadline of all harts. */
 static struct {
 	const struct hart *owner;
@@ -126,51 +118,21 @@ static struct {
 	volatile bool taken; /* its owner has gone on */
 } turn;
 
-static void
-charge(void)
-{
-	uint64_t now = rdtime();
-	uint64_t end = now < running.until ? now : running.until;
-
-	if (running.since < end)
-		had[running.id] += end - running.since;
-	running.since = now;
-}
-
-/* h executes, so its time goes from now on. */
-static void
-go_on(const struct hart *h)
-{
-	charge();
-	running.id = h->id;
-	running.until = clock_next_due(h);
-}
-
-uint64_t
-icount_time(const struct hart *h)
-{
-	if (divides)
-		return rdtime();
-	if (h == this_hart())
-		go_on(h);
-	return had[h->id];
-}
-
-/* The first of those that have had the least time; who is idle isn't owed any
- * for that. Where QEMU divides the time, only the first. */
+/* The first of those that have work; or where only one hart executes in each
+ * turn, the next one. */
 static const struct hart *
 next_owner(void)
 {
-	static uint64_t least;
-	const struct hart *owner = this_hart();
+	static unsigned int turns;
+	unsigned int busy = 0, n;
 
 	for (unsigned int i = 0; i < nharts; i++)
-		if (harts[i].idling)
-			had[i] = least;
-		else if (divides ? i < owner->id : had[i] < had[owner->id])
-			owner = &harts[i];
-	least = had[owner->id];
-	return owner;
+		busy += !harts[i].idling;
+	n = divides || busy == 0 ? 0 : turns++ % busy;
+	for (unsigned int i = 0; i < nharts; i++)
+		if (!harts[i].idling && n-- == 0)
+			return &harts[i];
+	return this_hart();
 }
 
 /* The first hart that has met a deadline says whose turn comes then. */
@@ -180,8 +142,6 @@ is_owner(const struct hart *h)
 	uint64_t due = clock_next_due(h);
 
 	if (turn.until < due) {
-		if (!divides)
-			charge();
 		turn.owner = next_owner();
 		turn.until = due;
 		turn.taken = false;
@@ -218,7 +178,7 @@ void
 icount_turn(const struct hart *h)
 {
 	uint64_t due = clock_next_due(h);
-	bool idle = current == h->idle, owner = !idle && is_owner(h);
+	bool idle = h->idling, owner = !idle && is_owner(h);
 	unsigned long sie = csr_read(sie);
 
 	csr_set(sip, SIE_SOFT);
@@ -229,12 +189,12 @@ icount_turn(const struct hart *h)
 		SLEEP_UNTIL(turn.taken, ROUNDS);
 	if (owner && divides)
 		SLEEP_UNTIL(false, FLUSH);
-	if (owner) /* also if that took longer than there was time */
+	/* For the owner it's over, also if it took longer than there was time;
+	 * where all are idle, when the last has come. */
+	if (owner || (idle && all_met()))
 		sampleclock_met(rdtime());
 	if (owner && rdtime() < due)
 		turn.taken = true;
-	if (!idle && !divides)
-		go_on(h);
 	csr_clear(sip, SIE_SOFT);
 	csr_write(sie, sie);
 }

@@ -110,7 +110,7 @@ enqueue(struct thread *t)
 static int64_t
 ran_on(const struct hart *h, const struct thread *t)
 {
-	return t->ran + (int64_t)(hart_time(h) - h->since);
+	return t->ran + (int64_t)(rdtime() - h->since);
 }
 
 /*
@@ -168,7 +168,7 @@ sched_first(void)
 static void
 charge(struct hart *h)
 {
-	uint64_t now = hart_time(h);
+	uint64_t now = rdtime();
 
 	current->ran += (int64_t)(now - h->since);
 	h->since = now;
