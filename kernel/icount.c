@@ -40,6 +40,8 @@
  */
 #include "icount.h"
 
+#include <string.h>
+
 #include "clock.h"
 #include "hart.h"
 #include "machine.h"
@@ -51,6 +53,9 @@
 #define TRY_US   20 /* the probe's first try; each other takes twice as long */
 #define PATIENCE 4  /* of its partner, in tries */
 
+/* Harts that have napped since the last turn was given. */
+static bool napped[HART_MAX];
+
 /* Let the other harts run for NAP_US, for a wait that only they can end. SIE=0,
  * so that the timer can't be taken before the wfi, and is still pending after;
  * then its real deadline is set again, which takes back the interrupt. */
@@ -59,6 +64,7 @@ clock_nap(void)
 {
 	unsigned long sstatus = csr_read_clear(sstatus, SSTATUS_SIE);
 
+	napped[this_hart()->id] = true;
 	clock_set_timer(rdtime() + NAP_US * machine.timebase / 1000000);
 	asm volatile("wfi" ::: "memory");
 	clock_set_timer(clock_next_due(this_hart()));
@@ -157,6 +163,17 @@ icount_time(const struct hart *h)
 	return had[h->id];
 }
 
+/*
+ * Does a's turn come before b's? It's whose time was the least. But who naps
+ * waits for another one, which it would keep from running if it got its turn
+ * each time and only napped in that.
+ */
+static bool
+is_before(unsigned int a, unsigned int b)
+{
+	return napped[a] != napped[b] ? napped[b] : had[a] < had[b];
+}
+
 /* The first of those that have had the least time; who is idle isn't owed any
  * for that. Where QEMU divides the time, only the first. */
 static const struct hart *
@@ -168,8 +185,9 @@ next_owner(void)
 	for (unsigned int i = 0; i < nharts; i++)
 		if (harts[i].idling)
 			had[i] = least;
-		else if (divides ? i < owner->id : had[i] < had[owner->id])
+		else if (divides ? i < owner->id : is_before(i, owner->id))
 			owner = &harts[i];
+	memset(napped, 0, sizeof(napped));
 	least = had[owner->id];
 	return owner;
 }
