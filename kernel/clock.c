@@ -129,9 +129,9 @@ clock_tick(bool user)
 }
 
 /*
- * The slow half of lowering the level: what is owed is done at level 5, so that
- * it can't get here again on the same stack. A tick may fall due while the level
- * goes down again, so look once more after that.
+ * The slow half of lowering the level: what is owed is done at level 5, so
+ * that it can't get here again on the same stack. A tick may fall due while the
+ * level goes down again, so look once more after that.
  */
 void
 level_pending(void)

@@ -169,8 +169,8 @@ sampleclock_advance(struct sampleclock *c, uint64_t now, uint64_t end)
 
 /*
  * Count what has fallen due until now, but no more. Samples are counted as soon
- * as it's known that they will be skipped: those of a time that doesn't come any
- * more are taken back.
+ * as it's known that they will be skipped: those of a time that doesn't come
+ * any more are taken back.
  */
 static void
 settle(struct sampleclock *c, uint64_t now)

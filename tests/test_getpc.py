@@ -259,8 +259,8 @@ def test_report(
     names = "/boot/kernel /bin/yes"
     result = guest(
         "cd /extra; analpc known\n"
-        f"echo; echo With names; analpc -u 8=/bin/yes known {names} | tail -n +19\n"
-        "echo; echo One each; analpc -n 1 known | tail -n +7",
+        f"echo; echo With names; analpc -u 8=/bin/yes known {names} | tail -n +20\n"
+        "echo; echo One each; analpc -n 1 known | tail -n +8",
         extra=tmp_path,
     )
     assert result.err == ""

@@ -115,7 +115,10 @@ def test_nothing_stays(cache: Path, debootstrap, number: signal.Signals) -> None
         f'mkdir -p "$2/mnt"; mount --bind {precious} "$2/mnt"\n'
         f'(setsid sleep 1000 &); touch {cache}/begun; sleep 1000'
     )
-    process = subprocess.Popen([TEST_ON, "13"], stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        # Which a shell's job in the background would have ignored.
+        ["env", "--default-signal=INT", TEST_ON, "13"], stderr=subprocess.DEVNULL
+    )
     end = time.monotonic() + DEADLINE
     while not (cache / "begun").exists():
         assert time.monotonic() < end and process.poll() is None

@@ -92,7 +92,7 @@ struct STKSAMPLE {
 #define STACK_KERNEL(cut) ((cut) >> 4)
 #define STACK_WHOLE       0 /* the outermost call */
 #define STACK_FULL        1 /* there was no room for more */
-#define STACK_AWAY        2 /* the process's memory or registers weren't there */
+#define STACK_AWAY        2 /* its memory or registers weren't there */
 #define STACK_ABSENT      3 /* nor was the page with the next frame */
 #define STACK_BROKEN      4 /* the next frame pointer can't be one */
 #define STACK_FRAMELESS   5 /* the last is of code without frame pointers */

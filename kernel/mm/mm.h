@@ -104,7 +104,7 @@ struct aspace {
 	size_t size;     /* bytes of all regions, and.. */
 	size_t resident; /* ..pages mapped; others read both without the lock */
 
-	/* Constant: the program's code, and what of it has no frame pointers. */
+	/* Constant: the program's code; what of it has no frame pointers. */
 	struct span {
 		uintptr_t start, end;
 	} text, frameless;

@@ -13,9 +13,9 @@
  *
  * The clocks of those that wait stay together, within SPAN of the floor, which
  * is where the first of them is: who has slept for long isn't owed all that
- * time, and who had a hart to himself doesn't owe it. A new thread begins behind
- * all that wait: so one that makes others all the time doesn't keep those from
- * their turn.
+ * time, and who had a hart to himself doesn't owe it. A new thread begins
+ * behind all that wait: so one that makes others all the time doesn't keep
+ * those from their turn.
  *
  * sched_lock guards the queue and every thread's state. A thread that leaves
  * a hart takes the lock, and the one that runs there next gives it back: so who

@@ -5,9 +5,9 @@
  * what the counts are compared with.
  *
  * plugin.c is what QEMU calls, follow.c what is done as the machine runs; or,
- * in another run, stacks.c, which knows all calls in progress. It reads no registers, but for mhartid where there are several harts: a map
- * has the kernel's landmarks, and the execution is followed from one to the
- * next.
+ * in another run, stacks.c, which knows all calls in progress. It reads no
+ * registers, but for mhartid where there are several harts: a map has the
+ * kernel's landmarks, and the execution is followed from one to the next.
  */
 #ifndef COUNTER_H
 #define COUNTER_H

@@ -1,6 +1,6 @@
 /*
- * workload NAME HZ JITTER SEED SAMPLES [stacks]: let all profilers count while a
- * workload runs, until there are so many samples, then print all that they
+ * workload NAME HZ JITTER SEED SAMPLES [stacks]: let all profilers count while
+ * a workload runs, until there are so many samples, then print all that they
  * have, a line each:
  *
  *   kprof TOTAL KERNEL, kbucket ADDRESS COUNT
