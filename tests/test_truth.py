@@ -32,6 +32,7 @@ P_LEAST = 1e-4
 CLEARS = {
     "_start": "boot",
     "begin_end": "a panic, or the limit's end",
+    "sampleclock_init": "boot",
     "kernel_return_checked": "the last 10 instructions of a trap",
     "clock_nap": "a wait for a lock's holder, who runs meanwhile",
     "samples_make": "the sampler, for made-up samples",

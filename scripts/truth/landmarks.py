@@ -104,7 +104,7 @@ def sie_changes(kernel: Code) -> Iterator[Change]:
 def landmarks(kernel: Code) -> Iterator[tuple[str, int]]:
     """What counter.c has to know."""
     symbol = kernel.symbols
-    yield "hold", symbol["sample_hold"]
+    yield "hold", symbol["hold_or_go"]
     yield "trap", symbol["trap_vector"]
     yield "in_exit", symbol["exit_interrupted"]
     yield "exit", symbol["exit_user"]

@@ -205,7 +205,7 @@ unmasked(struct hart *h, uint64_t at)
 
 /* --- Landmarks --- */
 
-/* sample_hold: called for hold, go, and hold again. */
+/* hold_or_go: called for hold, go, and hold again. */
 static void
 at_hold(struct hart *h)
 {
