@@ -11,9 +11,9 @@
 
 #define N     8 /* prf's addresses */
 #define MS    (system_now().timebase / 1000)
-#define SETUP (300 * MS) /* for forks, and settings */
-#define SPAN  (500 * MS) /* of work */
-#define LEAST 450 /* permille of a hart: turns of harts don't end evenly */
+#define SETUP (300 * MS)                   /* for forks, and settings */
+#define SPAN  (500 * MS * (1 + harts / 4)) /* of work: many turns of each hart */
+#define LEAST 400 /* permille of a hart: what is left of it is not even */
 
 int __aix_profil(void *, unsigned int, unsigned long, unsigned int);
 
