@@ -69,7 +69,8 @@ clock_nap(void)
 static bool divides;
 
 /* The probe and its partner: how long a try lasts, in timer counts (0: it's
- * over), how often the partner has looked at that, and if it has lost patience. */
+ * over), how often the partner has looked at that, and if its patience has
+ * ended. */
 static volatile uint64_t probing = 1;
 static volatile unsigned int beats;
 static volatile bool gone;

@@ -189,8 +189,8 @@ settle(struct sampleclock *c, uint64_t now)
 	c->skipped -= early < c->ahead ? early : c->ahead;
 }
 
-/* The first deadline is an interval after the change, on all harts. The random
- * intervals of each hart are its own, unless harts have them in common. */
+/* The first deadline is within an interval of the change, on all harts. The
+ * random intervals of each hart are its own, unless harts have them in common. */
 static void
 strokes_start(struct strokes *s, uint64_t seed, uint64_t now)
 {
@@ -238,9 +238,11 @@ sampleclock_follow(struct hart *h, uint64_t now)
 void
 sampleclock_apply(void)
 {
+	uint64_t now = rdtime();
 	unsigned int generation;
 
-	profclock.since = rdtime();
+	/* In step with the ticks, if the rate is a multiple of theirs. */
+	profclock.since = now - now % (machine.timebase / profclock.hz);
 	generation = __atomic_add_fetch(&profclock.generation, 1,
 					__ATOMIC_RELEASE);
 	for (unsigned int i = 0; i < nharts; i++)

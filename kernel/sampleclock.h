@@ -53,7 +53,7 @@ struct profclock {
 	bool held;           /* none falls due */
 	uint64_t seed;       /* of the random intervals */
 	unsigned int series; /* counts how often these began with the seed */
-	uint64_t since;      /* when the last change was made */
+	uint64_t since;      /* when the last change was made, or just before */
 	unsigned int generation; /* counts changes; atomic */
 };
 

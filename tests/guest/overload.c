@@ -12,7 +12,7 @@
 #define N     8 /* prf's addresses */
 #define MS    (system_now().timebase / 1000)
 #define SETUP (300 * MS)                   /* for forks, and settings */
-#define SPAN  (500 * MS * (1 + harts / 4)) /* of work: many turns of each hart */
+#define SPAN  (500 * MS * (1 + harts / 4)) /* of work: many turns of each */
 #define EVEN  8   /* harts: the turns of more are not, in so short a time */
 #define LEAST 400 /* permille of a hart: what is left of it is not even */
 
