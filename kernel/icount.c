@@ -124,16 +124,20 @@ static struct {
 static const struct hart *
 next_owner(void)
 {
-	static unsigned int turns;
+	const struct hart *h = this_hart();
+	bool random = profclock.jitter || profclock.hz < HZ;
+	uint64_t turn = random ? h->next_tick / (machine.timebase / HZ)
+			       : clock_next_due(h) /
+				     (machine.timebase / profclock.hz);
 	unsigned int busy = 0, n;
 
 	for (unsigned int i = 0; i < nharts; i++)
 		busy += !harts[i].idling;
-	n = divides || busy == 0 ? 0 : turns++ % busy;
+	n = divides || busy == 0 ? 0 : turn % busy;
 	for (unsigned int i = 0; i < nharts; i++)
 		if (!harts[i].idling && n-- == 0)
 			return &harts[i];
-	return this_hart();
+	return h;
 }
 
 /* The first hart that has met a deadline says whose turn comes then. */

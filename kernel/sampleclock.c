@@ -190,7 +190,7 @@ settle(struct sampleclock *c, uint64_t now)
 }
 
 /* The first deadline is within an interval of the change, on all harts. The
- * random intervals of each hart are its own, unless harts have them in common. */
+ * random intervals of each hart are its own, or all have them in common. */
 static void
 strokes_start(struct strokes *s, uint64_t seed, uint64_t now)
 {
