@@ -122,13 +122,10 @@ static struct {
 /* The first of those that have work; or where only one hart executes in each
  * turn, the next one. */
 static const struct hart *
-next_owner(void)
+next_owner(void) /* for all deadlines within a tick the same */
 {
 	const struct hart *h = this_hart();
-	bool random = profclock.jitter || profclock.hz < HZ;
-	uint64_t turn = random ? h->next_tick / (machine.timebase / HZ)
-			       : clock_next_due(h) /
-				     (machine.timebase / profclock.hz);
+	uint64_t turn = h->next_tick / (machine.timebase / HZ);
 	unsigned int busy = 0, n;
 
 	for (unsigned int i = 0; i < nharts; i++)
