@@ -120,17 +120,17 @@ static struct {
 } turn;
 
 /* The first of those that have work; or where only one hart executes in each
- * turn, the next one. */
+ * turn, one after the other, for all deadlines within a tick. */
 static const struct hart *
-next_owner(void) /* for all deadlines within a tick the same */
+next_owner(void)
 {
 	const struct hart *h = this_hart();
-	uint64_t turn = h->next_tick / (machine.timebase / HZ);
+	uint64_t tick = h->next_tick / (machine.timebase / HZ);
 	unsigned int busy = 0, n;
 
 	for (unsigned int i = 0; i < nharts; i++)
 		busy += !harts[i].idling;
-	n = divides || busy == 0 ? 0 : turn % busy;
+	n = divides || busy == 0 ? 0 : tick % busy;
 	for (unsigned int i = 0; i < nharts; i++)
 		if (!harts[i].idling && n-- == 0)
 			return &harts[i];

@@ -117,8 +117,8 @@ cost_update(uint64_t *cost, uint64_t now)
 	return *cost / 8;
 }
 
-/* Under icount. One hart executes at a time, and another
- * one's turn doesn't come in the midst of this: so it needs no lock. */
+/* Under icount. One hart executes at a time, and another one's turn doesn't
+ * come in the midst of this: so it needs no lock. */
 static struct {
 	struct strokes strokes;  /* of the hart that is furthest */
 	unsigned int generation; /* of the settings they follow */

@@ -20,31 +20,19 @@ spin(int level, unsigned int us)
 		printf("no spin: %s\n", strerror(errno));
 }
 
-/* Ticks that passed unseen, for the host let a hart wait: with them samples are
- * due, and skipped. */
-static int
-skipped(void)
-{
-	struct sysinfo info = system_now();
-	int sum = 0;
-
-	for (size_t i = 0; i < info.harts; i++)
-		sum += info.skipped[i];
-	return sum;
-}
-
 static void
 check_charged(void)
 {
 	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
 		struct tms before, after;
-		int missed = -skipped();
+		/* With ticks that the host let pass samples are skipped. */
+		int missed = -skipped_now();
 		clock_t ticks;
 
 		times(&before);
 		spin(levels[i], 20 * TICK_US);
 		times(&after);
-		missed += skipped();
+		missed += skipped_now();
 		ticks = after.tms_stime - before.tms_stime;
 		CHECK(ticks >= 19 || (missed > 0 && ticks > 0),
 		      "level %d: its ticks are the process's system time",

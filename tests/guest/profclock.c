@@ -15,18 +15,6 @@ nap_us(uint64_t us)
 	nanosleep(&nap, NULL);
 }
 
-/* Samples that fell due and were not taken, on all harts. */
-static uint64_t
-skipped_now(void)
-{
-	struct sysinfo info = system_now();
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < info.harts; i++)
-		sum += info.skipped[i];
-	return sum;
-}
-
 /*
  * Count samples for a while, with the clock as it is set: did hz of them fall
  * due a second, on each hart, give or take slack? A nap ends at a tick, so the

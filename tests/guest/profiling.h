@@ -88,6 +88,18 @@ system_now(void)
 	return info;
 }
 
+/* Samples that fell due and were not taken, on all harts. */
+static inline uint64_t
+skipped_now(void)
+{
+	struct sysinfo info = system_now();
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < info.harts; i++)
+		sum += info.skipped[i];
+	return sum;
+}
+
 /* The ticks of all harts. */
 static inline uint64_t
 all_ticks(const struct sysinfo *info)
