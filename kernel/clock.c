@@ -20,6 +20,8 @@
 #include "sample.h"
 #include "thread.h"
 
+#define PAUSE 4 /* naps: another hart, a nap apart, surely looks at a lock */
+
 static uint64_t limit = UINT64_MAX; /* rdtime() at which to power off */
 
 void
@@ -92,14 +94,14 @@ clock_interrupt(const struct sample *where)
 
 		if (c->with_tick)
 			c->skipped += missed;
-		h->owed += OWED_TICK;
+		__atomic_add_fetch(&h->owed, OWED_TICK, __ATOMIC_RELAXED);
 	}
 	arm(h);
 	if (machine.icount)
-		icount_turn(h);
+		icount_meet(h, begin);
 }
 
-/* The ticks that are owed; user: the first interrupted user mode. */
+/* What is owed; user: the first interrupted user mode. */
 void
 clock_tick(bool user)
 {
@@ -111,6 +113,9 @@ clock_tick(bool user)
 
 	if (owed & OWED_SAMPLES)
 		sample_deferred();
+	if (owed & OWED_LOCK) /* this hart has none now: see nap_for */
+		for (unsigned int i = 0; i < PAUSE; i++)
+			clock_nap();
 	if (n == 0)
 		return;
 	h->ticks += n;
@@ -119,13 +124,10 @@ clock_tick(bool user)
 				   __ATOMIC_RELAXED);
 	if (now >= __atomic_load_n(&timer_soonest, __ATOMIC_RELAXED))
 		timer_tick(now);
-	sched_tick();
+	if (icount_turn(h)) /* the others' threads have had nothing */
+		sched_tick();
 	if (now >= limit)
 		limit_reached();
-	if (h->wanted) { /* it has no lock now: see nap_for */
-		h->wanted = 0;
-		clock_nap();
-	}
 }
 
 /*

@@ -14,16 +14,17 @@
 struct thread;
 
 #define OWED_SAMPLES 1 /* what profilers have deferred */
-#define OWED_TICK    2 /* each tick adds this */
+#define OWED_LOCK    2 /* a pause: others wait for a lock that it had */
+#define OWED_TICK    4 /* each tick adds this */
 
 struct hart {
 	unsigned int id;     /* logical: 0, 1, 2.. in the device tree's order */
 	unsigned int hartid; /* the hardware's, which SBI and the PLIC want */
 	struct thread *idle;
 
-	unsigned long owed;    /* work that waits for level 0: */
+	unsigned long owed;    /* work that waits for level 0: by atomics, any
+				* hart */
 	unsigned int depth;    /* interrupt handlers in progress */
-	unsigned int wanted;   /* others wait for a lock it has; any hart */
 	unsigned long last_pc; /* what the timer last interrupted; any hart */
 
 	uint64_t next_tick; /* deadline, in timer counts */

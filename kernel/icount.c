@@ -21,16 +21,18 @@
  *
  * - Then it matters who goes on first. QEMU 7.2 begins with its first hart
  *   after every deadline and lets it run until the next: others that have work
- *   stand still. Here they go first by turns.
+ *   stand still. Here they take turns. Each hart that has work has a share of
+ *   the time, and one owner executes, while the others sleep where the deadline
+ *   interrupted them (icount_wait); what falls due then is a sample of there.
+ *   Who has nothing to do, or waits for another hart, passes its turn on.
  *   QEMU 8 and later give each hart the same part of the time to the deadline,
  *   one after the other; but after a deadline, or a timer that is set, each
  *   gets that part of what those before it have left. That is over when each
  *   has been left once: so all sleep a few times, and the first one goes first.
  *   Which of the two this is, is tried out at boot (icount_probe).
  *
- * To sleep is a wfi for an interrupt that is pending: QEMU ends it when it
- * comes round again. What is due meanwhile is charged to what was interrupted,
- * as this is a part of the timer's interrupt.
+ * To meet, a hart sleeps with an interrupt pending: QEMU ends the wfi when it
+ * comes round again.
  *
  * Nothing of the machine tells that it runs so: the boot argument icount does,
  * which scripts/run gives with --icount. On any other machine harts don't meet,
@@ -50,18 +52,37 @@
 #define FLUSH    2  /* sleeps after which QEMU divides the time evenly */
 #define TRY_US   20 /* the probe's first try; each other takes twice as long */
 #define PATIENCE 4  /* of its partner, in tries */
+#define SHARES   1000 /* a second: a turn is one, or some */
+#define MOST     10   /* shares that one can owe the others */
 
-/* Let the other harts run for NAP_US, for a wait that only they can end. SIE=0,
- * so that the timer can't be taken before the wfi, and is still pending after;
- * then its real deadline is set again, which takes back the interrupt. */
+/* Whose turn it is; until its time is counted, at the next deadline. */
+static struct {
+	const struct hart *owner; /* NULL: nobody had work */
+	uint64_t begun, until;
+	int64_t left[HART_MAX]; /* of each one's share, in timer counts */
+	volatile bool taken;    /* where QEMU divides: its owner has gone on */
+} turn;
+
+/* Let the other harts run for NAP_US, for a wait that only they can end; a turn
+ * is lent to them. SIE=0, so that the timer can't be taken before the wfi, and
+ * is still pending after; then its real deadline is set again, which takes back
+ * the interrupt. */
 void
 clock_nap(void)
 {
 	unsigned long sstatus = csr_read_clear(sstatus, SSTATUS_SIE);
+	struct hart *h = this_hart();
+	uint64_t begun = turn.begun, until = turn.until;
+	bool mine = turn.owner == h;
 
+	icount_pass(h);
 	clock_set_timer(rdtime() + NAP_US * machine.timebase / 1000000);
 	asm volatile("wfi" ::: "memory");
-	clock_set_timer(clock_next_due(this_hart()));
+	clock_set_timer(clock_next_due(h));
+	if (mine && turn.until == until) {
+		turn.owner = h;
+		turn.begun = begun;
+	}
 	csr_set(sstatus, sstatus & SSTATUS_SIE);
 }
 
@@ -112,43 +133,64 @@ icount_probe_partner(void)
 	gone = true;
 }
 
-/* Whose turn it is, and until when: the next deadline of all harts. */
-static struct {
-	const struct hart *owner;
-	uint64_t until;
-	volatile bool taken; /* its owner has gone on */
-} turn;
-
-/* The first of those that have work; or where only one hart executes in each
- * turn, one after the other, for all deadlines within a tick. */
-static const struct hart *
-next_owner(void)
+/* An idle hart may have been interrupted, and that handler by the clock. */
+static bool
+has_work(const struct hart *h)
 {
-	const struct hart *h = this_hart();
-	uint64_t tick = h->next_tick / (machine.timebase / HZ);
-	unsigned int busy = 0, n;
-
-	for (unsigned int i = 0; i < nharts; i++)
-		busy += !harts[i].idling;
-	n = divides || busy == 0 ? 0 : tick % busy;
-	for (unsigned int i = 0; i < nharts; i++)
-		if (!harts[i].idling && n-- == 0)
-			return &harts[i];
-	return h;
+	return !h->idling || h->depth > 0;
 }
 
-/* The first hart that has met a deadline says whose turn comes then. */
-static bool
-is_owner(const struct hart *h)
+/* The next hart after h, round and round, that has work; it may be h. */
+static const struct hart *
+next_busy(const struct hart *h)
 {
-	uint64_t due = clock_next_due(h);
+	for (unsigned int i = 1; i <= nharts; i++) {
+		const struct hart *next = &harts[(h->id + i) % nharts];
 
-	if (turn.until < due) {
-		turn.owner = next_owner();
-		turn.until = due;
-		turn.taken = false;
+		if (has_work(next))
+			return next;
 	}
-	return turn.until == due && turn.owner == h;
+	return NULL;
+}
+
+/*
+ * Whose turn is next? Who has used up his share gives way to the next one, and
+ * what he had beyond it is taken from his next share: for the next deadline may
+ * be near or far.
+ */
+static const struct hart *
+next_owner(const struct hart *o, uint64_t had)
+{
+	int64_t share = machine.timebase / SHARES, *left = turn.left;
+
+	left[o->id] -= had;
+	if (left[o->id] < -MOST * share)
+		left[o->id] = -MOST * share;
+	while (o && (!has_work(o) || left[o->id] <= 0)) {
+		if (!has_work(o))
+			left[o->id] = 0;
+		o = next_busy(o);
+		if (o)
+			left[o->id] += share;
+	}
+	return o;
+}
+
+/* h is the first that has met a deadline. A new owner may sleep until another
+ * one: it hasn't followed new settings yet, or came late to this one. */
+static void
+turn_over(const struct hart *h, uint64_t now)
+{
+	const struct hart *o = turn.owner ? turn.owner : h;
+
+	o = divides ? next_busy(&harts[nharts - 1])
+		    : next_owner(o, now - turn.begun);
+	if (o && o != turn.owner && clock_next_due(o) > now)
+		sbi_send_ipi(o->hartid);
+	turn.owner = o;
+	turn.begun = now;
+	turn.until = clock_next_due(h);
+	turn.taken = false;
 }
 
 /* Has every hart met what has fallen due? */
@@ -168,35 +210,98 @@ all_met(void)
 	for (int n_ = rounds; n_ && rdtime() < due && !(done); n_--) \
 	asm volatile("wfi" ::: "memory")
 
+/* Where QEMU divides the time the owner goes first, when each hart has been left
+ * once; the others wait for it, but not for ever: it may have gone idle, or be
+ * in the firmware. */
+static void
+go_in_order(const struct hart *h, uint64_t due)
+{
+	if (h != turn.owner) {
+		SLEEP_UNTIL(turn.taken, ROUNDS);
+		return;
+	}
+	SLEEP_UNTIL(false, FLUSH);
+	if (rdtime() < due)
+		turn.taken = true;
+}
+
 /*
- * The owner of the turn and those who are idle wait for the others to come to
- * meet this deadline; the others wait for the owner to go on. It may not come
- * to that, having gone idle or being in the firmware: they don't wait for ever.
- *
- * (A software interrupt that comes from elsewhere meanwhile may be cleared: it
- * asks for no more than what every interrupt does before it returns.)
+ * A software interrupt is what makes each wfi end. One that comes from another
+ * hart meanwhile is lost: it asks for no more than what the handler of this
+ * interrupt looks for. The time that all this takes is none that the thread here
+ * has had.
  */
 void
-icount_turn(const struct hart *h)
+icount_meet(struct hart *h, uint64_t met)
 {
-	uint64_t due = clock_next_due(h);
-	bool idle = h->idling, owner = !idle && is_owner(h);
+	uint64_t due = clock_next_due(h), now = rdtime();
 	unsigned long sie = csr_read(sie);
 
+	if (turn.until <= now)
+		turn_over(h, now);
 	csr_set(sip, SIE_SOFT);
 	csr_set(sie, SIE_SOFT);
-	if (idle || owner)
-		SLEEP_UNTIL(all_met(), ROUNDS);
-	else
-		SLEEP_UNTIL(turn.taken, ROUNDS);
-	if (owner && divides)
-		SLEEP_UNTIL(false, FLUSH);
-	/* For the owner it's over, also if it took longer than there was time;
-	 * where all are idle, when the last has come. */
-	if (owner || (idle && all_met()))
+	SLEEP_UNTIL(all_met(), ROUNDS);
+	if (divides)
+		go_in_order(h, due);
+	if (!turn.owner || (divides && h == turn.owner))
 		sampleclock_met(rdtime());
-	if (owner && rdtime() < due)
-		turn.taken = true;
 	csr_clear(sip, SIE_SOFT);
 	csr_write(sie, sie);
+	h->since += rdtime() - met;
+}
+
+/* Is it another one's turn, and is there nothing to do here before that? */
+static bool
+must_wait(const struct hart *h)
+{
+	return turn.owner && turn.owner != h && has_work(turn.owner) &&
+	       !h->owed && !(current->work & (WORK_RESCHED | WORK_SIGNAL));
+}
+
+bool
+icount_turn(const struct hart *h)
+{
+	return !machine.icount || divides || turn.owner == h;
+}
+
+unsigned long
+icount_wait(struct hart *h)
+{
+	unsigned long pending = 0;
+	uint64_t begun;
+
+	if (!machine.icount || divides)
+		return 0;
+	begun = rdtime();
+	if (turn.owner == h) {
+		sampleclock_met(begun);
+		turn.begun = begun;
+	}
+	if (current == h->idle || !must_wait(h))
+		return 0;
+	csr_clear(sstatus, SSTATUS_SIE);
+	csr_set(sie, LEVEL5_MASK);
+	while (!(pending = csr_read(sip) & LEVEL_ALL) && must_wait(h))
+		asm volatile("wfi" ::: "memory");
+	h->since += rdtime() - begun;
+	if (!(pending & SIE_TIMER)) {
+		csr_clear(sie, LEVEL5_MASK);
+		csr_set(sstatus, SSTATUS_SIE);
+	}
+	return pending & SIE_TIMER  ? CAUSE_TIMER
+	       : pending & SIE_SOFT ? CAUSE_SOFT
+	       : pending            ? CAUSE_EXTERNAL
+				    : 0;
+}
+
+void
+icount_pass(const struct hart *h)
+{
+	if (!machine.icount || divides || turn.owner != h)
+		return;
+	turn.owner = next_busy(h);
+	turn.begun = rdtime();
+	if (turn.owner && turn.owner != h)
+		sbi_send_ipi(turn.owner->hartid);
 }

@@ -2,6 +2,9 @@
 #ifndef KERNEL_ICOUNT_H
 #define KERNEL_ICOUNT_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 struct hart;
 
 /* How does QEMU go from hart to hart? At boot, after each start of another one,
@@ -9,8 +12,20 @@ struct hart;
 void icount_probe(void);
 void icount_probe_partner(void);
 
-/* After a deadline of the clock, in its interrupt: meet the other harts, and
- * let another one go first if it's that one's turn. */
-void icount_turn(const struct hart *h);
+/* After a deadline of the clock that h met at `met`, in its interrupt: meet the
+ * other harts. */
+void icount_meet(struct hart *h, uint64_t met);
+
+/* Is it h's turn? */
+bool icount_turn(const struct hart *h);
+
+/* Before an interrupt of level 0 returns, at level 5: if it's another hart's
+ * turn, sleep until an interrupt is pending. Returns the cause of that; SIE is 0
+ * then if it's the timer's. 0: go on. */
+unsigned long icount_wait(struct hart *h);
+
+/* h has nothing to do, or waits for another hart: if it's its turn, another one
+ * has the rest of it. */
+void icount_pass(const struct hart *h);
 
 #endif

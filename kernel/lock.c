@@ -21,15 +21,15 @@ taken(struct spinlock *lk, unsigned long sie, void *pc)
 	lk->saved = sie;
 }
 
-/* Let the hart run that has lk. If it has had it for a tick, whenever this one
- * looked, it is to nap as well, as soon as it has no lock. */
+/* Let the hart run that has lk. Each time this one looks it may just have it
+ * again; so after a while it is to nap as well, as soon as it has no lock. */
 static void
 nap_for(struct spinlock *lk, uint64_t start)
 {
 	struct hart *h = __atomic_load_n(&lk->hart, __ATOMIC_RELAXED);
 
-	if (h != NULL && rdtime() - start > machine.timebase / HZ)
-		h->wanted = 1;
+	if (h != NULL && rdtime() - start > machine.timebase / 1000)
+		__atomic_or_fetch(&h->owed, OWED_LOCK, __ATOMIC_RELAXED);
 	clock_nap();
 }
 

@@ -5,6 +5,7 @@
 
 #include "clock.h"
 #include "dev/dev.h"
+#include "icount.h"
 #include "print.h"
 #include "proc/proc.h"
 #include "sample.h"
@@ -211,24 +212,17 @@ take_samples(const struct hart *h, bool user, unsigned long pc,
 		clock_interrupt(&where);
 }
 
-/* What another hart may want of this one at once. Its software interrupt may
- * have been lost to a turn that was passed on (icount.c): every one looks. */
+/* What another hart may want of this one at once; if it's that there is a thread
+ * to run, the way back looks. Its software interrupt may have been lost where
+ * harts have met (icount.c): every interrupt looks. */
 static void
 serve_others(const struct hart *h)
 {
 	panic_stop_if_asked();
-	if (h->flush_asked != h->flush_done)
-		tlb_serve();
-}
-
-/* Another hart wants this one to look. Nothing says what for: there may be a
- * thread to run, too, for which the way back looks. */
-static void
-software_interrupt(const struct hart *h)
-{
-	csr_clear(sip, SIE_SOFT);
 	if (h->sampleclock.generation != profclock.generation)
 		clock_set_timer(0); /* it strikes, and follows the settings */
+	if (h->flush_asked != h->flush_done)
+		tlb_serve();
 }
 
 /* At level 5, with SIE=1. */
@@ -239,8 +233,8 @@ handle(struct hart *h, unsigned long cause, bool user,
 	h->depth++;
 	if (h->owed && (kf == NULL || level_of(kf->sie) == 0))
 		clock_tick(user);
-	if (cause == CAUSE_SOFT)
-		software_interrupt(h);
+	if (cause == CAUSE_SOFT) /* of another hart: see serve_others */
+		csr_clear(sip, SIE_SOFT);
 	else if (cause == CAUSE_EXTERNAL)
 		plic_interrupt();
 	else if (cause != CAUSE_TIMER)
@@ -260,27 +254,44 @@ handle(struct hart *h, unsigned long cause, bool user,
  * A timer that interrupts a raised level is done when the sample is taken, and
  * SIE stays 0 until its frame is gone from the stack. So no more than two
  * interrupts are ever on one: a handler, and a timer that interrupts that.
+ *
+ * Where harts take turns (icount.c) the next one may come while this one waits
+ * here for its own: it has interrupted the same.
  */
 void
 trap_interrupt(unsigned long cause, bool user, unsigned long pc,
 	       struct ktrapframe *kf)
 {
 	struct hart *h = this_hart();
-	bool timer = !(csr_read(sstatus) & SSTATUS_SIE);
+	bool raised = kf && level_of(kf->sie) > 0;
 
-	if (timer)
-		take_samples(h, user, pc, kf);
-	if (timer && cause == CAUSE_TIMER && kf && level_of(kf->sie) > 0) {
-		serve_others(h);
-	} else {
+	for (;;) {
+		bool timer = !(csr_read(sstatus) & SSTATUS_SIE);
+
+		if (timer)
+			take_samples(h, user, pc, kf);
+		if (timer && cause == CAUSE_TIMER && raised) {
+			serve_others(h);
+			break;
+		}
 		if (timer) {
 			csr_clear(sie, LEVEL5_MASK);
 			csr_set(sstatus, SSTATUS_SIE);
 		}
 		handle(h, cause, user, kf);
+		cause = raised ? 0 : icount_wait(h);
+		if (cause == 0)
+			break;
+		if (!kf) { /* it's as good as in user mode */
+			user = true;
+			pc = current->tf.sepc;
+		}
 	}
-	if (kf && in_idle(pc)) /* starts again from its test */
-		kf->sepc = (unsigned long)idle_wait;
+	if (kf && in_idle(pc)) {
+		if (h->idling)
+			icount_pass(h);
+		kf->sepc = (unsigned long)idle_wait; /* looks again */
+	}
 	/* On the way back, with the check for work behind it. */
 	if (kf && between(pc, kernel_return, kernel_return_end))
 		kf->sepc = (unsigned long)kernel_return;

@@ -176,7 +176,6 @@ def frame(console: Console) -> str:
     return console.expect(r"(?=\x1b\[H\x1b\[2J)")
 
 
-@pytest.mark.machines("free")
 def test_live(console: Console) -> None:
     console.run("yes >/dev/null &")
     console.send("tally -t -n 3\r")
@@ -202,7 +201,6 @@ def test_live(console: Console) -> None:
     assert console.poweroff() == 0
 
 
-@pytest.mark.machines("free")
 def test_interrupts(console: Console) -> None:
     """Ctrl-C ends the view, and the command, and the clock is as it was."""
     console.send("tally -t\r")

@@ -288,6 +288,7 @@ sched_idle(void)
 		if (!h->idling)
 			sched();
 		spin_unlock(&sched_lock);
+		icount_pass(h);
 		idle_wait(&h->idling);
 	}
 }
@@ -310,8 +311,12 @@ thread_work(void)
 	unsigned long work = __atomic_exchange_n(&current->work, 0,
 						 __ATOMIC_ACQUIRE);
 
-	if (work & WORK_RESCHED)
+	if (work & WORK_RESCHED) {
 		thread_resched();
+		if (!icount_turn(this_hart()))
+			csr_set(sip,
+				SIE_SOFT); /* it waits for its turn there */
+	}
 	if (work & WORK_PROFIL) /* before a signal moves the user's pc */
 		profil_pay();
 	if (work & WORK_SIGNAL)

@@ -144,7 +144,7 @@ check_shares(void)
 
 	CHECK(nibbled >= 100, "those who sleep now and then leave a share (%d)",
 	      (int)nibbled);
-	CHECK(crowded >= 300, "and who has many children (%d)", (int)crowded);
+	CHECK(crowded >= 350, "and who has many children (%d)", (int)crowded);
 }
 
 int
