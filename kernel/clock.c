@@ -98,7 +98,7 @@ clock_interrupt(const struct sample *where)
 	}
 	arm(h);
 	if (machine.icount)
-		icount_meet(h, begin);
+		icount_meet(h, begin, where->ipl > 0);
 }
 
 /* What is owed; user: the first interrupted user mode. */

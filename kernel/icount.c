@@ -58,9 +58,10 @@
 /* Whose turn it is; until its time is counted, at the next deadline. */
 static struct {
 	const struct hart *owner; /* NULL: nobody had work */
+	const struct hart *heir;  /* the last one to which a turn was passed */
 	uint64_t begun, until;
 	int64_t left[HART_MAX]; /* of each one's share, in timer counts */
-	volatile bool taken;    /* where QEMU divides: its owner has gone on */
+	volatile bool taken;    /* its owner has gone on */
 } turn;
 
 /* Let the other harts run for NAP_US, for a wait that only they can end; a turn
@@ -193,6 +194,15 @@ turn_over(const struct hart *h, uint64_t now)
 	turn.taken = false;
 }
 
+/* The owner does. */
+static void
+go_on(void)
+{
+	turn.begun = rdtime();
+	turn.taken = true;
+	sampleclock_met(turn.begun);
+}
+
 /* Has every hart met what has fallen due? */
 static bool
 all_met(void)
@@ -210,29 +220,18 @@ all_met(void)
 	for (int n_ = rounds; n_ && rdtime() < due && !(done); n_--) \
 	asm volatile("wfi" ::: "memory")
 
-/* Where QEMU divides the time the owner goes first, when each hart has been left
- * once; the others wait for it, but not for ever: it may have gone idle, or be
- * in the firmware. */
-static void
-go_in_order(const struct hart *h, uint64_t due)
-{
-	if (h != turn.owner) {
-		SLEEP_UNTIL(turn.taken, ROUNDS);
-		return;
-	}
-	SLEEP_UNTIL(false, FLUSH);
-	if (rdtime() < due)
-		turn.taken = true;
-}
-
 /*
  * A software interrupt is what makes each wfi end. One that comes from another
  * hart meanwhile is lost: it asks for no more than what the handler of this
  * interrupt looks for. The time that all this takes is none that the thread here
  * has had.
+ *
+ * Who can't wait in icount_wait waits here for the owner to go on, but not for
+ * ever: that may have gone idle, or be in the firmware. It goes on itself when
+ * the owner sleeps, as that does for a lock.
  */
 void
-icount_meet(struct hart *h, uint64_t met)
+icount_meet(struct hart *h, uint64_t met, bool raised)
 {
 	uint64_t due = clock_next_due(h), now = rdtime();
 	unsigned long sie = csr_read(sie);
@@ -242,10 +241,14 @@ icount_meet(struct hart *h, uint64_t met)
 	csr_set(sip, SIE_SOFT);
 	csr_set(sie, SIE_SOFT);
 	SLEEP_UNTIL(all_met(), ROUNDS);
-	if (divides)
-		go_in_order(h, due);
-	if (!turn.owner || (divides && h == turn.owner))
+	if (turn.owner == h && divides)
+		SLEEP_UNTIL(false, FLUSH);
+	if (turn.owner == h && (divides || raised))
+		go_on();
+	else if (!turn.owner)
 		sampleclock_met(rdtime());
+	else if (divides || raised)
+		SLEEP_UNTIL(turn.taken, ROUNDS);
 	csr_clear(sip, SIE_SOFT);
 	csr_write(sie, sie);
 	h->since += rdtime() - met;
@@ -273,13 +276,11 @@ icount_wait(struct hart *h)
 
 	if (!machine.icount || divides)
 		return 0;
-	begun = rdtime();
-	if (turn.owner == h) {
-		sampleclock_met(begun);
-		turn.begun = begun;
-	}
+	if (turn.owner == h)
+		go_on();
 	if (current == h->idle || !must_wait(h))
 		return 0;
+	begun = rdtime();
 	csr_clear(sstatus, SSTATUS_SIE);
 	csr_set(sie, LEVEL5_MASK);
 	while (!(pending = csr_read(sip) & LEVEL_ALL) && must_wait(h))
@@ -300,7 +301,10 @@ icount_pass(const struct hart *h)
 {
 	if (!machine.icount || divides || turn.owner != h)
 		return;
-	turn.owner = next_busy(h);
+	turn.heir = next_busy(turn.heir && turn.heir != h ? turn.heir : h);
+	if (turn.heir == h)
+		turn.heir = next_busy(h);
+	turn.owner = turn.heir;
 	turn.begun = rdtime();
 	if (turn.owner && turn.owner != h)
 		sbi_send_ipi(turn.owner->hartid);

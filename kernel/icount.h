@@ -12,9 +12,9 @@ struct hart;
 void icount_probe(void);
 void icount_probe_partner(void);
 
-/* After a deadline of the clock that h met at `met`, in its interrupt: meet the
- * other harts. */
-void icount_meet(struct hart *h, uint64_t met);
+/* After a deadline of the clock that h met at `met`, in its interrupt, perhaps of
+ * a raised level: meet the other harts. */
+void icount_meet(struct hart *h, uint64_t met, bool raised);
 
 /* Is it h's turn? */
 bool icount_turn(const struct hart *h);

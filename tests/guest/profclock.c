@@ -19,7 +19,7 @@ nap_us(uint64_t us)
  * Count samples for a while, with the clock as it is set: did hz of them fall
  * due a second, on each hart, give or take slack? A nap ends at a tick, so the
  * count may begin and end when some harts have taken their samples of it, and
- * others not yet. What is skipped is known to be until the next one.
+ * others not yet. What is skipped is counted until the next one, also at the end.
  */
 static bool
 keeps_rate(unsigned int hz, uint64_t us, uint64_t slack)
@@ -37,7 +37,7 @@ keeps_rate(unsigned int hz, uint64_t us, uint64_t slack)
 	stopped[1] = now_us();
 	due += kpdata(TOTAL) + skipped_now();
 	least = harts * ((stopped[0] - started[1]) * hz / SECOND - 1);
-	most = harts * ((stopped[1] - started[0]) * hz / SECOND + 2);
+	most = harts * ((stopped[1] - started[0]) * hz / SECOND + 3);
 	if (least <= due + slack && due <= most + slack)
 		return true;
 	fprintf(stderr, "%lu due, %lu to %lu expected\n", (unsigned long)due,
