@@ -223,8 +223,8 @@ all_met(void)
 /*
  * A software interrupt is what makes each wfi end. One that comes from another
  * hart meanwhile is lost: it asks for no more than what the handler of this
- * interrupt looks for. The time that all this takes is none that the thread here
- * has had.
+ * interrupt looks for. Where one executes at a time, the time that all this
+ * takes is none that the thread here has had.
  *
  * Who can't wait in icount_wait waits here for the owner to go on, but not for
  * ever: that may have gone idle, or be in the firmware. It goes on itself when
@@ -251,7 +251,8 @@ icount_meet(struct hart *h, uint64_t met, bool raised)
 		SLEEP_UNTIL(turn.taken, ROUNDS);
 	csr_clear(sip, SIE_SOFT);
 	csr_write(sie, sie);
-	h->since += rdtime() - met;
+	if (!divides)
+		h->since += rdtime() - met;
 }
 
 /* Is it another one's turn, and is there nothing to do here before that? */
