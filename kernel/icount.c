@@ -48,7 +48,7 @@
 #include "thread.h"
 
 #define NAP_US   10
-#define ROUNDS   16 /* sleeps in which others surely come to meet this one */
+#define ROUNDS   64 /* sleeps in which others surely come to meet this one */
 #define FLUSH    2  /* sleeps after which QEMU divides the time evenly */
 #define TRY_US   20 /* the probe's first try; each other takes twice as long */
 #define PATIENCE 4  /* of its partner, in tries */
@@ -194,13 +194,14 @@ turn_over(const struct hart *h, uint64_t now)
 	turn.taken = false;
 }
 
-/* The owner does. */
+/* The owner does. If the next deadline has passed this meeting isn't over. */
 static void
-go_on(void)
+go_on(const struct hart *owner)
 {
 	turn.begun = rdtime();
 	turn.taken = true;
-	sampleclock_met(turn.begun);
+	if (turn.begun < clock_next_due(owner))
+		sampleclock_met(turn.begun, divides ? nharts : 0);
 }
 
 /* Has every hart met what has fallen due? */
@@ -244,9 +245,9 @@ icount_meet(struct hart *h, uint64_t met, bool raised)
 	if (turn.owner == h && divides)
 		SLEEP_UNTIL(false, FLUSH);
 	if (turn.owner == h && (divides || raised))
-		go_on();
+		go_on(h);
 	else if (!turn.owner)
-		sampleclock_met(rdtime());
+		sampleclock_met(rdtime(), nharts);
 	else if (divides || raised)
 		SLEEP_UNTIL(turn.taken, ROUNDS);
 	csr_clear(sip, SIE_SOFT);
@@ -278,7 +279,7 @@ icount_wait(struct hart *h)
 	if (!machine.icount || divides)
 		return 0;
 	if (turn.owner == h)
-		go_on();
+		go_on(h);
 	if (current == h->idle || !must_wait(h))
 		return 0;
 	begun = rdtime();

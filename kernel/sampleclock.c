@@ -31,6 +31,11 @@
  */
 #define OUTSIDE 3
 
+/* The same for a hart that is yet to leave a meeting. */
+#define LEAVING 2
+/* The more harts there are, the less even are their shares of what is left. */
+#define UNEVEN 16
+
 struct profclock profclock = {.hz = HZ, .seed = 1, .series = 1};
 
 static uint64_t interrupt_cost; /* of one that does nothing, in counts */
@@ -104,8 +109,7 @@ strokes_pass(struct strokes *s, uint64_t until)
 
 /*
  * Follow a cost, in eighths of a timer count: down at once, and up slowly. For
- * one during which the host, or under -icount another hart's work, had its turn
- * only looks dear. Returns it in counts.
+ * one during which the host had its turn only looks dear. Returns it in counts.
  */
 static uint64_t
 cost_update(uint64_t *cost, uint64_t now)
@@ -122,16 +126,39 @@ cost_update(uint64_t *cost, uint64_t now)
 static struct {
 	struct strokes strokes;  /* of the hart that is furthest */
 	unsigned int generation; /* of the settings they follow */
-	uint64_t cost;           /* of a meeting: see cost_update */
-	uint64_t due; /* the first one of this meeting; 0: it's over */
+	uint64_t cost;   /* of a meeting, in eighths of a count: the mean */
+	uint64_t due;    /* the deadline of this meeting; 0: it's over */
+	uint64_t number; /* and which stroke that is */
 } common;
 
+/* Nothing but what harts execute takes time here. One that was much longer has
+ * been one in which another hart's work had its turn. */
 void
-sampleclock_met(uint64_t now)
+sampleclock_met(uint64_t now, unsigned int leaving)
 {
-	if (common.due != 0)
-		cost_update(&common.cost, now - common.due);
+	uint64_t took = now - common.due + leaving * LEAVING * interrupt_cost;
+
+	if (common.due == 0)
+		return;
 	common.due = 0;
+	if (common.cost == 0)
+		common.cost = 8 * took;
+	else if (took < common.cost / 4)
+		common.cost += took - common.cost / 8;
+	else
+		common.cost += common.cost / 8;
+}
+
+/* A meeting isn't over, and the next deadline has come: it takes longer than was
+ * thought, and perhaps none would ever be over. None takes a tick. */
+static void
+met_too_late(void)
+{
+	uint64_t most = 8 * machine.timebase / HZ;
+
+	common.cost += common.cost / 8 + nharts * interrupt_cost;
+	if (common.cost > most)
+		common.cost = most;
 }
 
 /* The first hart that has met a deadline finds the next one for all. One that
@@ -139,13 +166,18 @@ sampleclock_met(uint64_t now)
 static void
 advance_in_common(struct strokes *s, uint64_t end)
 {
-	uint64_t cost = common.cost / 8 + nharts * OUTSIDE * interrupt_cost;
+	uint64_t cost = common.cost / 8 + OUTSIDE * interrupt_cost;
+	uint64_t more = cost * nharts / UNEVEN;
 
 	if (common.strokes.number == s->number) {
-		if (common.due == 0)
-			common.due = s->next;
-		strokes_pass(&common.strokes, s->next + 2 * cost);
+		if (common.due != 0)
+			met_too_late();
+		common.due = s->next;
+		common.number = s->number;
+		strokes_pass(&common.strokes, s->next + 2 * cost + more);
 	}
+	if (common.strokes.next <= end || s->number < common.number)
+		met_too_late();
 	if (common.strokes.next <= end)
 		strokes_pass(&common.strokes, end);
 	*s = common.strokes;
@@ -167,6 +199,13 @@ sampleclock_advance(struct sampleclock *c, uint64_t now, uint64_t end)
 	c->skipped += c->ahead;
 }
 
+/* How many there are from now to the next one, which isn't counted. */
+static uint64_t
+strokes_before_next(const struct strokes *s, uint64_t now)
+{
+	return (s->next - now - 1) * s->rate.hz / machine.timebase;
+}
+
 /*
  * Count what has fallen due until now, but no more. Samples are counted as soon
  * as it's known that they will be skipped: those of a time that doesn't come
@@ -185,7 +224,7 @@ settle(struct sampleclock *c, uint64_t now)
 		c->skipped += s->number - number;
 		return;
 	}
-	early = (s->next - now - 1) * s->rate.hz / machine.timebase;
+	early = strokes_before_next(s, now);
 	c->skipped -= early < c->ahead ? early : c->ahead;
 }
 
@@ -228,8 +267,12 @@ sampleclock_follow(struct hart *h, uint64_t now)
 	} else {
 		if (common.generation != generation)
 			strokes_start(&common.strokes, p->seed, now);
+		common.due = 0;
 		common.generation = generation;
 		c->strokes = common.strokes;
+		if (c->strokes.next > now) /* the others may be further */
+			c->ahead = strokes_before_next(&c->strokes, now);
+		c->skipped += c->ahead;
 	}
 	__atomic_store_n(&c->generation, generation, __ATOMIC_RELEASE);
 }
