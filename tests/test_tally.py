@@ -167,6 +167,17 @@ def test_account(guest: Guest) -> None:
     assert re.search(r"^ +\d+ .* merge_sort \[sort \d+\]$", report, re.M)
 
 
+@pytest.mark.machines("2", "4")
+def test_terminated_as_it_starts(guest: Guest) -> None:
+    """Its command ends with it, also one that isn't executed yet."""
+    result = guest(
+        "for i in $(seq 40); do tally -o /tmp/f sleep 1000 &\n"
+        "until grep -q 'hz 1000' /dev/profclock; do :; done\n"
+        "seq $((i * 5)) >/dev/null; kill $!; wait $!; echo $?; done | uniq -c"
+    )
+    assert result.out.split() == ["40", "143"], result.err
+
+
 # --- At a terminal -----------------------------------------------------------
 
 

@@ -78,6 +78,8 @@ pcs_finish(int device, pcs_work *work)
 
 /* --- Signals --- */
 
+static const int signals[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+
 static void
 on_signal(int sig)
 {
@@ -95,8 +97,6 @@ on_signal(int sig)
 void
 pcs_catch_signals(void)
 {
-	static const int signals[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM,
-				      SIGHUP};
 	struct sigaction act = {.sa_handler = on_signal}, old;
 
 	if (pipe(wakeup) < 0)
@@ -129,10 +129,32 @@ pcs_wait(int device, int fd, int timeout, pcs_work *work)
 
 /* --- The command --- */
 
+/* In the child: what was caught is no longer. */
+static void
+uncatch_signals(void)
+{
+	struct sigaction act;
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		sigaction(signals[i], NULL, &act);
+		if (act.sa_handler == on_signal)
+			signal(signals[i], SIG_DFL);
+	}
+}
+
+/* A signal that is passed on to the child before it is the command ends it all
+ * the same: until it doesn't catch signals any more, none comes to it. */
 pid_t
 pcs_command(char **argv)
 {
+	sigset_t all, old;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &old);
 	command = fork();
+	if (command == 0)
+		uncatch_signals();
+	sigprocmask(SIG_SETMASK, &old, NULL);
 	if (command < 0)
 		cmd_die("fork");
 	if (command == 0)
