@@ -252,6 +252,8 @@ icount_meet(struct hart *h, uint64_t met, bool raised)
 		SLEEP_UNTIL(turn.taken, ROUNDS);
 	csr_clear(sip, SIE_SOFT);
 	csr_write(sie, sie);
+	if (h->sampleclock.generation != profclock.generation)
+		clock_set_timer(0); /* as that interrupt may have said */
 	if (!divides)
 		h->since += rdtime() - met;
 }
@@ -267,7 +269,7 @@ must_wait(const struct hart *h)
 bool
 icount_turn(const struct hart *h)
 {
-	return !machine.icount || divides || turn.owner == h;
+	return divides || turn.owner == h;
 }
 
 unsigned long
@@ -276,7 +278,7 @@ icount_wait(struct hart *h)
 	unsigned long pending = 0;
 	uint64_t begun;
 
-	if (!machine.icount || divides)
+	if (divides)
 		return 0;
 	if (turn.owner == h)
 		go_on(h);

@@ -12,16 +12,16 @@ struct hart;
 void icount_probe(void);
 void icount_probe_partner(void);
 
-/* After a deadline of the clock that h met at `met`, in its interrupt, perhaps of
- * a raised level: meet the other harts. */
+/* After a deadline of the clock that h met at `met`, in its interrupt, perhaps
+ * of a raised level: meet the other harts. */
 void icount_meet(struct hart *h, uint64_t met, bool raised);
 
 /* Is it h's turn? */
 bool icount_turn(const struct hart *h);
 
 /* Before an interrupt of level 0 returns, at level 5: if it's another hart's
- * turn, sleep until an interrupt is pending. Returns the cause of that; SIE is 0
- * then if it's the timer's. 0: go on. */
+ * turn, sleep until an interrupt is pending. Returns the cause of that; SIE is
+ * 0 then if it's the timer's. 0: go on. */
 unsigned long icount_wait(struct hart *h);
 
 /* h has nothing to do, or waits for another hart: if it's its turn, another one

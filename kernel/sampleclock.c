@@ -149,8 +149,8 @@ sampleclock_met(uint64_t now, unsigned int leaving)
 		common.cost += common.cost / 8;
 }
 
-/* A meeting isn't over, and the next deadline has come: it takes longer than was
- * thought, and perhaps none would ever be over. None takes a tick. */
+/* A meeting isn't over, and the next deadline has come: it takes longer than
+ * was thought, and perhaps none would ever be over. None takes a tick. */
 static void
 met_too_late(void)
 {

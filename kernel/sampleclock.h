@@ -104,8 +104,8 @@ void sampleclock_init(void);
 void sampleclock_follow(struct hart *h, uint64_t now);
 /* A sample has been taken, from `now` to `end`: when is the next? */
 void sampleclock_advance(struct sampleclock *c, uint64_t now, uint64_t end);
-/* Under icount: all harts have taken their samples, and one goes on; so many are
- * yet to leave their interrupts. */
+/* Under icount: all harts have taken their samples, and one goes on; so many
+ * are yet to leave their interrupts. */
 void sampleclock_met(uint64_t now, unsigned int leaving);
 
 #endif

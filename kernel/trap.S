@@ -162,6 +162,10 @@ FUNCTION exit_interrupted
 	UNMASK_TIMER
 2:	li	a3, 0
 	call	trap_interrupt
+	beqz	a0, exit_level0
+	li	a1, 1 /* another one; the exit stub is as good as user mode */
+	ld	a2, T_SEPC(tp)
+	j	2b
 
 /*
  * Down to level 0 as a part of the exit: an interrupt that comes now starts
@@ -225,10 +229,11 @@ FUNCTION from_kernel
 	SAVE_KERNEL
 	FRAME_FOR_GDB
 	ld	a0, KF_SCAUSE(sp)
-	li	a1, 0
+3:	li	a1, 0
 	ld	a2, KF_SEPC(sp)
 	mv	a3, sp
 	call	trap_interrupt
+	bnez	a0, 3b
 
 /*
  * Back into the kernel, from level 5. Restartable up to the csrci: an interrupt

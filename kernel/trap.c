@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "dev/dev.h"
 #include "icount.h"
+#include "machine.h"
 #include "print.h"
 #include "proc/proc.h"
 #include "sample.h"
@@ -212,17 +213,24 @@ take_samples(const struct hart *h, bool user, unsigned long pc,
 		clock_interrupt(&where);
 }
 
-/* What another hart may want of this one at once; if it's that there is a thread
- * to run, the way back looks. Its software interrupt may have been lost where
- * harts have met (icount.c): every interrupt looks. */
+/* What another hart may want of this one at once. Its software interrupt may
+ * have been lost where harts have met (icount.c): every one looks. */
 static void
 serve_others(const struct hart *h)
 {
 	panic_stop_if_asked();
-	if (h->sampleclock.generation != profclock.generation)
-		clock_set_timer(0); /* it strikes, and follows the settings */
 	if (h->flush_asked != h->flush_done)
 		tlb_serve();
+}
+
+/* Another hart wants this one to look. Nothing says what for: there may be a
+ * thread to run, too, for which the way back looks. */
+static void
+software_interrupt(const struct hart *h)
+{
+	csr_clear(sip, SIE_SOFT);
+	if (h->sampleclock.generation != profclock.generation)
+		clock_set_timer(0); /* it strikes, and follows the settings */
 }
 
 /* At level 5, with SIE=1. */
@@ -233,8 +241,8 @@ handle(struct hart *h, unsigned long cause, bool user,
 	h->depth++;
 	if (h->owed && (kf == NULL || level_of(kf->sie) == 0))
 		clock_tick(user);
-	if (cause == CAUSE_SOFT) /* of another hart: see serve_others */
-		csr_clear(sip, SIE_SOFT);
+	if (cause == CAUSE_SOFT)
+		software_interrupt(h);
 	else if (cause == CAUSE_EXTERNAL)
 		plic_interrupt();
 	else if (cause != CAUSE_TIMER)
@@ -256,36 +264,25 @@ handle(struct hart *h, unsigned long cause, bool user,
  * interrupts are ever on one: a handler, and a timer that interrupts that.
  *
  * Where harts take turns (icount.c) the next one may come while this one waits
- * here for its own: it has interrupted the same.
+ * here for its own: it has interrupted the same. Its cause is returned, or 0.
  */
-void
+unsigned long
 trap_interrupt(unsigned long cause, bool user, unsigned long pc,
 	       struct ktrapframe *kf)
 {
 	struct hart *h = this_hart();
-	bool raised = kf && level_of(kf->sie) > 0;
+	bool timer = !(csr_read(sstatus) & SSTATUS_SIE);
 
-	for (;;) {
-		bool timer = !(csr_read(sstatus) & SSTATUS_SIE);
-
-		if (timer)
-			take_samples(h, user, pc, kf);
-		if (timer && cause == CAUSE_TIMER && raised) {
-			serve_others(h);
-			break;
-		}
+	if (timer)
+		take_samples(h, user, pc, kf);
+	if (timer && cause == CAUSE_TIMER && kf && level_of(kf->sie) > 0) {
+		serve_others(h);
+	} else {
 		if (timer) {
 			csr_clear(sie, LEVEL5_MASK);
 			csr_set(sstatus, SSTATUS_SIE);
 		}
 		handle(h, cause, user, kf);
-		cause = raised ? 0 : icount_wait(h);
-		if (cause == 0)
-			break;
-		if (!kf) { /* it's as good as in user mode */
-			user = true;
-			pc = current->tf.sepc;
-		}
 	}
 	if (kf && in_idle(pc)) {
 		if (h->idling)
@@ -295,6 +292,9 @@ trap_interrupt(unsigned long cause, bool user, unsigned long pc,
 	/* On the way back, with the check for work behind it. */
 	if (kf && between(pc, kernel_return, kernel_return_end))
 		kf->sepc = (unsigned long)kernel_return;
+	if (!machine.icount || (kf && level_of(kf->sie) > 0))
+		return 0;
+	return icount_wait(h);
 }
 
 /*

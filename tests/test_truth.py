@@ -34,6 +34,7 @@ CLEARS = {
     "begin_end": "a panic, or the limit's end",
     "sampleclock_init": "boot",
     "kernel_return_checked": "the last 10 instructions of a trap",
+    "icount_wait": "for another hart's turn, under icount: samples are taken after",
     "clock_nap": "a wait for a lock's holder, who runs meanwhile",
     "samples_make": "the sampler, for made-up samples",
 }

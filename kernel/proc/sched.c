@@ -288,7 +288,8 @@ sched_idle(void)
 		if (!h->idling)
 			sched();
 		spin_unlock(&sched_lock);
-		icount_pass(h);
+		if (machine.icount)
+			icount_pass(h);
 		idle_wait(&h->idling);
 	}
 }
@@ -313,7 +314,7 @@ thread_work(void)
 
 	if (work & WORK_RESCHED) {
 		thread_resched();
-		if (!icount_turn(this_hart()))
+		if (machine.icount && !icount_turn(this_hart()))
 			csr_set(sip,
 				SIE_SOFT); /* it waits for its turn there */
 	}

@@ -19,8 +19,8 @@ nap_us(uint64_t us)
  * Count samples for a while, with the clock as it is set: did hz of them fall
  * due a second, on each hart, give or take slack? A nap ends at a tick, so the
  * count may begin and end when some harts have taken their samples of it, and
- * others not yet. What is skipped is counted up to the next one, also at the end:
- * as many as one that is taken stands for, or twice as many.
+ * others not yet. What is skipped is counted up to the next one, also at the
+ * end: as many as one that is taken stands for, or twice as many.
  */
 static bool
 keeps_rate(unsigned int hz, uint64_t us, uint64_t slack)
