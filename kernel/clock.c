@@ -68,7 +68,7 @@ clock_init_hart(void)
 
 	h->tick_rate = rate_of(HZ);
 	h->next_tick = now - now % h->tick_rate.counts + h->tick_rate.counts;
-	sampleclock_follow(h, now);
+	sampleclock_follow(h);
 	arm(h);
 }
 
@@ -81,7 +81,7 @@ clock_interrupt(const struct sample *where)
 
 	h->last_pc = where->pc;
 	if (c->generation != profclock.generation)
-		sampleclock_follow(h, now);
+		sampleclock_follow(h);
 	if (now >= (c->with_tick ? h->next_tick : c->strokes.next)) {
 		sample(where);
 		c->taken++;

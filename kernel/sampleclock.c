@@ -246,12 +246,13 @@ strokes_start(struct strokes *s, uint64_t seed, uint64_t now)
 }
 
 void
-sampleclock_follow(struct hart *h, uint64_t now)
+sampleclock_follow(struct hart *h)
 {
 	const struct profclock *p = &profclock;
 	struct sampleclock *c = &h->sampleclock;
 	unsigned int generation = __atomic_load_n(&p->generation,
 						  __ATOMIC_ACQUIRE);
+	uint64_t now = rdtime(); /* after the change */
 
 	settle(c, now);
 	if (!p->held) {

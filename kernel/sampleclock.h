@@ -101,7 +101,7 @@ uint64_t skips_count(const struct skips *s);
 /* Measure what an interrupt costs: once, before other harts run. */
 void sampleclock_init(void);
 /* Follow the settings, which have changed. */
-void sampleclock_follow(struct hart *h, uint64_t now);
+void sampleclock_follow(struct hart *h);
 /* A sample has been taken, from `now` to `end`: when is the next? */
 void sampleclock_advance(struct sampleclock *c, uint64_t now, uint64_t end);
 /* Under icount: all harts have taken their samples, and one goes on; so many

@@ -119,7 +119,8 @@ see_account(const char *what, unsigned int hz, const uint64_t *start,
 
 	a.taken -= before.taken;
 	a.due -= before.due;
-	fprintf(stderr, "%s: %lu due, %lu taken\n", what, (unsigned long)a.due,
+	fprintf(stderr, "%s: %lu due of %lu to %lu, %lu taken\n", what,
+		(unsigned long)a.due, (unsigned long)least, (unsigned long)most,
 		(unsigned long)a.taken);
 	CHECK(kpdata(TOTAL) == a.taken, "%s: what was taken was counted", what);
 	CHECK(a.due >= least - least * slack / 100 &&
