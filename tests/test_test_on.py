@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -163,15 +164,41 @@ CI_PART = "#!/bin/sh\necho '== short test summary info =='\n{}\n"
     ],
 )  # fmt: skip
 def test_ci_adds_up(tmp_path: Path, here: str, there: str, sums: str) -> None:
-    shutil.copytree(image.ROOT / ".ci", tmp_path / ".ci")
-    (tmp_path / "scripts").mkdir()
-    for name, script in (("test", here), ("test-on", there)):
-        file = tmp_path / "scripts" / name
+    said, status = ci(tmp_path, here, there)
+    assert said == sums
+    assert (status == 0) == (" 0 failed" in sums)
+
+
+@pytest.mark.parametrize(
+    "unshare, newer, sums",
+    [
+        ("exit 1", "", "5 passed, 0 failed, 1 skipped"),
+        ("exit 0", "0", "5 passed, 0 failed, 0 skipped"),
+    ],
+)
+def test_ci_without_the_newer_debian(
+    tmp_path: Path, unshare: str, newer: str, sums: str
+) -> None:
+    here = "echo == 5 passed in 0.1s =="
+    assert ci(tmp_path, here, "exit 1", unshare, newer) == (sums, 0)
+
+
+def ci(
+    folder: Path, here: str, there: str, unshare: str = "exit 0", newer: str = ""
+) -> tuple[str, int]:
+    """.ci/run's last line, without the time, and its status, with scripts that
+    do that, on a machine that can or can't make name spaces."""
+    shutil.copytree(image.ROOT / ".ci", folder / ".ci")
+    for name, script in (
+        ("scripts/test", here), ("scripts/test-on", there), ("bin/unshare", unshare),
+    ):  # fmt: skip
+        file = folder / name
+        file.parent.mkdir(exist_ok=True)
         file.write_text(CI_PART.format(script))
         file.chmod(0o755)
+    env = {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "NEWER": newer}
     result = subprocess.run(
-        [tmp_path / ".ci" / "run"],
-        capture_output=True, text=True, env={**os.environ, "NEWER": "1"},
-    )  # fmt: skip
-    assert sums in result.stdout.splitlines()[-1]
-    assert (result.returncode == 0) == (" 0 failed" in sums)
+        [folder / ".ci" / "run"], capture_output=True, text=True, env=env
+    )
+    (sums,) = re.findall(r"===== (.+) in \d+s =====", result.stdout.splitlines()[-1])
+    return sums, result.returncode
