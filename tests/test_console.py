@@ -497,6 +497,11 @@ def report(console: Console, shown: str) -> str:
     return shown
 
 
+def start(console: Console, command: str) -> str:
+    """Start a job. What is shown before the next prompt, after its number."""
+    return "\n".join(console.run(f"{command} &").splitlines()[1:])
+
+
 def test_background(console: Console) -> None:
     assert console.run("echo behind >/tmp/f &").startswith("[1] ")
     assert console.run("wait; cat /tmp/f; rm /tmp/f").endswith("behind")
@@ -541,10 +546,10 @@ def test_stop_and_kill(console: Console) -> None:
 
 def test_how_a_job_ended(console: Console) -> None:
     """By its status, once."""
-    console.run("sh -c 'read x </dev/null; exit 3' &")
-    assert report(console, "").startswith("[1] Done(3) sh -c ")
-    console.run("sh -c 'exit 0' &")
-    assert report(console, "") == "[1] Done    sh -c 'exit 0'"
+    shown = start(console, "sh -c 'read x </dev/null; exit 3'")
+    assert report(console, shown).startswith("[1] Done(3) sh -c ")
+    shown = start(console, "sh -c 'exit 0'")
+    assert report(console, shown) == "[1] Done    sh -c 'exit 0'"
 
 
 def test_exit_with_stopped_jobs(console: Console) -> None:
@@ -561,8 +566,8 @@ def test_exit_with_stopped_jobs(console: Console) -> None:
 
 def test_interrupt_that_finds_a_prompt(console: Console) -> None:
     """It doesn't end the command that is typed next."""
-    console.run("kill -INT $$ &")
-    assert report(console, "").startswith("[1] Done")
+    shown = start(console, "kill -INT $$")
+    assert report(console, shown).startswith("[1] Done")
     assert console.run("echo this") == "this"
 
 
