@@ -62,6 +62,7 @@ static struct {
 	uint64_t begun, until;
 	int64_t left[HART_MAX]; /* of each one's share, in timer counts */
 	volatile bool taken;    /* its owner has gone on */
+	bool raised[HART_MAX];  /* who meets, interrupted at a raised level */
 } turn;
 
 /* Let the other harts run for NAP_US, for a wait that only they can end; a turn
@@ -134,11 +135,12 @@ icount_probe_partner(void)
 	gone = true;
 }
 
-/* An idle hart may have been interrupted, and that handler by the clock. */
+/* The clock may have interrupted an idle hart's handler, or the idle thread
+ * while it has a lock. */
 static bool
 has_work(const struct hart *h)
 {
-	return !h->idling || h->depth > 0;
+	return !h->idling || h->depth > 0 || turn.raised[h->id];
 }
 
 /* The next hart after h, round and round, that has work; it may be h. */
@@ -237,6 +239,7 @@ icount_meet(struct hart *h, uint64_t met, bool raised)
 	uint64_t due = clock_next_due(h), now = rdtime();
 	unsigned long sie = csr_read(sie);
 
+	turn.raised[h->id] = raised;
 	if (turn.until <= now)
 		turn_over(h, now);
 	csr_set(sip, SIE_SOFT);
@@ -250,6 +253,7 @@ icount_meet(struct hart *h, uint64_t met, bool raised)
 		sampleclock_met(rdtime(), nharts);
 	else if (divides || raised)
 		SLEEP_UNTIL(turn.taken, ROUNDS);
+	turn.raised[h->id] = false;
 	csr_clear(sip, SIE_SOFT);
 	csr_write(sie, sie);
 	if (h->sampleclock.generation != profclock.generation)

@@ -201,10 +201,9 @@ def test_live(console: Console) -> None:
         bars = "".join(row.split()[-1] for row in rest[:4])
         assert bars.count("u") + bars.count("k") > 20, text
         assert rest[5].endswith("function")
+        assert re.search(r"\[yes \d+\]$", rest[6])
         assert len(rest) == 9
         assert max(map(len, text.splitlines())) < 80
-    # The first one has its own start in it, too: see docs/limits.md.
-    assert re.search(r"\[yes \d+\]$", rest[6])
     assert console.run("echo $?; head -n 2 /dev/profclock") == "0\n" + CLOCK.rstrip()
     # So many seconds, and another clock.
     shown = console.run("tally -t -r 100 2")
