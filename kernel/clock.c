@@ -124,8 +124,7 @@ clock_tick(bool user)
 				   __ATOMIC_RELAXED);
 	if (now >= __atomic_load_n(&timer_soonest, __ATOMIC_RELAXED))
 		timer_tick(now);
-	if (!machine.icount ||
-	    icount_turn(h)) /* the others' threads have had nothing */
+	if (icount_turn(h)) /* the others' threads have had nothing */
 		sched_tick();
 	if (now >= limit)
 		limit_reached();

@@ -58,7 +58,6 @@
 /* Whose turn it is; until its time is counted, at the next deadline. */
 static struct {
 	const struct hart *owner; /* NULL: nobody had work */
-	const struct hart *heir;  /* the last one to which a turn was passed */
 	uint64_t begun, until;
 	int64_t left[HART_MAX]; /* of each one's share, in timer counts */
 	volatile bool taken;    /* its owner has gone on */
@@ -271,7 +270,7 @@ must_wait(const struct hart *h)
 }
 
 bool
-icount_turn(const struct hart *h)
+icount_owner(const struct hart *h)
 {
 	return divides || turn.owner == h;
 }
@@ -309,10 +308,7 @@ icount_pass(const struct hart *h)
 {
 	if (!machine.icount || divides || turn.owner != h)
 		return;
-	turn.heir = next_busy(turn.heir && turn.heir != h ? turn.heir : h);
-	if (turn.heir == h)
-		turn.heir = next_busy(h);
-	turn.owner = turn.heir;
+	turn.owner = next_busy(h);
 	turn.begun = rdtime();
 	if (turn.owner && turn.owner != h)
 		sbi_send_ipi(turn.owner->hartid);

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "machine.h"
+
 struct hart;
 
 /* How does QEMU go from hart to hart? At boot, after each start of another one,
@@ -16,8 +18,13 @@ void icount_probe_partner(void);
  * of a raised level: meet the other harts. */
 void icount_meet(struct hart *h, uint64_t met, bool raised);
 
-/* Is it h's turn? */
-bool icount_turn(const struct hart *h);
+/* Is it h's turn? Always, where harts don't take any. */
+bool icount_owner(const struct hart *h);
+static inline bool
+icount_turn(const struct hart *h)
+{
+	return !machine.icount || icount_owner(h);
+}
 
 /* Before an interrupt of level 0 returns, at level 5: if it's another hart's
  * turn, sleep until an interrupt is pending. Returns the cause of that; SIE is

@@ -136,10 +136,11 @@ static struct {
 void
 sampleclock_met(uint64_t now, unsigned int leaving)
 {
-	uint64_t took = now - common.due + leaving * LEAVING * interrupt_cost;
+	uint64_t took;
 
 	if (common.due == 0)
 		return;
+	took = now - common.due + leaving * LEAVING * interrupt_cost;
 	common.due = 0;
 	if (common.cost == 0)
 		common.cost = 8 * took;
@@ -266,10 +267,11 @@ sampleclock_follow(struct hart *h)
 	} else if (!machine.icount) {
 		strokes_start(&c->strokes, p->seed + h->id, now);
 	} else {
-		if (common.generation != generation)
+		if (common.generation != generation) {
 			strokes_start(&common.strokes, p->seed, now);
-		common.due = 0;
-		common.generation = generation;
+			common.due = 0;
+			common.generation = generation;
+		}
 		c->strokes = common.strokes;
 		if (c->strokes.next > now) /* the others may be further */
 			c->ahead = strokes_before_next(&c->strokes, now);

@@ -233,7 +233,7 @@ FUNCTION from_kernel
 	ld	a2, KF_SEPC(sp)
 	mv	a3, sp
 	call	trap_interrupt
-	bnez	a0, 3b
+	bnez	a0, 3b /* another one came while this one waited */
 
 /*
  * Back into the kernel, from level 5. Restartable up to the csrci: an interrupt

@@ -288,8 +288,7 @@ sched_idle(void)
 		if (!h->idling)
 			sched();
 		spin_unlock(&sched_lock);
-		if (machine.icount)
-			icount_pass(h);
+		icount_pass(h);
 		idle_wait(&h->idling);
 	}
 }
@@ -314,9 +313,9 @@ thread_work(void)
 
 	if (work & WORK_RESCHED) {
 		thread_resched();
-		if (machine.icount && !icount_turn(this_hart()))
-			csr_set(sip,
-				SIE_SOFT); /* it waits for its turn there */
+		/* In an interrupt's end it waits for its turn. */
+		if (!icount_turn(this_hart()))
+			csr_set(sip, SIE_SOFT);
 	}
 	if (work & WORK_PROFIL) /* before a signal moves the user's pc */
 		profil_pay();
