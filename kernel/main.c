@@ -48,7 +48,6 @@ start_harts(void)
 		if (!h->idle)
 			panic("no memory for hart %u", i);
 		h->idle->hart = h;
-		h->idle->ran = 0; /* it's charged, but is never on the queue */
 		if (sbi_hart_start(h->hartid, va_to_pa(_start)) != 0)
 			panic("hart %u doesn't start", h->hartid);
 		if (machine.icount)

@@ -44,6 +44,24 @@ enum thread_state {
 #define WORK_SIGNAL  0x2
 #define WORK_PROFIL  0x4
 
+/* The place of one in a queue of those that wait for their turn. */
+struct share {
+	struct list link;
+	int64_t had; /* of time, in timer counts; at first TIME_NEW */
+};
+
+#define TIME_NEW INT64_MAX
+
+struct runq {
+	struct list shares; /* who has had the least is first */
+	int64_t floor;      /* the most that the first ever had */
+};
+
+#define RUNQ_INIT(q)                            \
+	{                                       \
+		.shares = LIST_INIT((q).shares) \
+	}
+
 struct proc;
 
 struct thread {
@@ -61,9 +79,8 @@ struct thread {
 
 	/* Scheduling: see proc/sched.c. */
 	enum thread_state state; /* under sched_lock */
-	struct list run_link;    /* in the run queue, under sched_lock */
+	struct share share;      /* of its process's time, under sched_lock */
 	struct list wait_link;   /* in a wait queue, under that one's lock */
-	int64_t ran;             /* the time it has had; under sched_lock */
 
 	/* Ticks that profil is still to charge: proc/profil.c. */
 	unsigned int profil_ticks; /* where it is in user mode; atomic */

@@ -124,6 +124,8 @@ proc_alloc(void)
 	list_init(&p->threads);
 	list_init(&p->gone);
 	list_init(&p->sleepers);
+	p->share.had = TIME_NEW;
+	p->ready = (struct runq)RUNQ_INIT(p->ready);
 	timer_init(&p->alarm, ring_alarm, p);
 	p->child_wait = (struct waitq)WAITQ_INIT(p->child_wait);
 	p->cont_wait = (struct waitq)WAITQ_INIT(p->cont_wait);

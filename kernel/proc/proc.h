@@ -79,6 +79,10 @@ struct proc {
 	struct profil *profil;       /* NULL: off */
 	unsigned long profil_stored; /* by pcsample, since its last call */
 
+	/* Under sched_lock: its share of the time, and its threads that wait. */
+	struct share share;
+	struct runq ready;
+
 	/* Only its own thread changes these; as, under lock. */
 	struct aspace *as;
 	struct fdtable *fds;

@@ -1,25 +1,28 @@
 /*
  * Threads and who runs where.
  *
- * Threads that may run wait on one queue, from which every hart takes the
- * first. A hart with nothing to do runs its idle thread, which isn't on it.
+ * Time is shared out among processes first, then among the threads of each: so
+ * one with hundreds of threads gets no more than another. Processes that have a
+ * thread to run wait on one queue, and the threads on their process's. A hart
+ * takes the first thread of the first process; if there is none, it runs its
+ * idle thread, which isn't on a queue.
  *
- * Each thread has a clock that goes while it runs, ran. The queue is in the
- * order of these clocks: who has had the least time is next. A thread runs on
- * until a tick finds that one that waits has had a TURN less, or one is woken
- * that has had less at all. So all that compute get the same; and one that
- * mostly sleeps is behind them when it's woken, and runs at once, unless it has
- * had its share lately.
+ * A process and a thread have a clock each that goes while they run, `had`. A
+ * queue is in the order of these clocks: who has had the least time is next. A
+ * thread runs on until a tick finds that one that waits has had a TURN less, or
+ * one is woken that has had less at all. So all that compute get the same; and
+ * one that mostly sleeps is behind them when it's woken, and runs at once,
+ * unless it has had its share lately.
  *
- * The clocks of those that wait stay together, within SPAN of the floor, which
- * is where the first of them is: who has slept for long isn't owed all that
- * time, and who had a hart to himself doesn't owe it. A new thread begins
- * behind all that wait: so one that makes others all the time doesn't keep
- * those from their turn.
+ * The clocks of those that wait stay together, near the floor, which is where
+ * the first of them is: who has slept for long isn't owed all that time, and
+ * who had a hart to himself doesn't owe it. A new one begins behind all that
+ * wait: so one that makes others all the time doesn't keep those from their
+ * turn.
  *
- * sched_lock guards the queue and every thread's state. A thread that leaves
+ * sched_lock guards the queues and every thread's state. A thread that leaves
  * a hart takes the lock, and the one that runs there next gives it back: so who
- * has the lock and finds a thread on the queue, asleep or dead knows that its
+ * has the lock and finds a thread on a queue, asleep or dead knows that its
  * stack has been left.
  */
 #include <checks.h>
@@ -36,14 +39,12 @@
  * and 20. */
 #define TURN ((int64_t)(machine.timebase / 200))
 #define SPAN (4 * TURN)
-#define NEW  INT64_MAX /* ran of a thread that hasn't been on the queue */
 
 struct hart harts[HART_MAX];
 unsigned int nharts;
 
 struct spinlock sched_lock = SPINLOCK5("scheduler");
-static struct list runq = LIST_INIT(runq); /* of threads, least ran first */
-static int64_t floor; /* the most that ran ever was of the first */
+static struct runq processes = RUNQ_INIT(processes); /* under sched_lock */
 
 /* switch.S */
 void context_switch(struct thread *prev, struct thread *next);
@@ -65,7 +66,7 @@ thread_create(struct proc *p, void (*start)(void))
 	t->proc = p;
 	t->hart = this_hart();
 	t->state = THREAD_SLEEPING_HARD;
-	t->ran = NEW;
+	t->share.had = TIME_NEW;
 	t->ctx.ra = (unsigned long)thread_first;
 	t->ctx.sp = t->kstack_top;
 	t->ctx.s1 = (unsigned long)start;
@@ -80,37 +81,121 @@ thread_free(struct thread *t)
 	kfree(t);
 }
 
-static struct thread *
-queued(struct list *l)
+static struct share *
+first(const struct runq *q)
 {
-	return container_of(l, struct thread, run_link);
+	return container_of(q->shares.next, struct share, link);
 }
 
-/* Put t on the queue, behind those that have had as much. */
-static inline void
-enqueue(struct thread *t)
+static struct share *
+last(const struct runq *q)
 {
-	struct list *l = runq.prev;
+	return container_of(q->shares.prev, struct share, link);
+}
+
+static bool
+nobody(const struct runq *q)
+{
+	return list_empty(&q->shares);
+}
+
+static struct proc *
+first_process(void)
+{
+	return container_of(first(&processes), struct proc, share);
+}
+
+static struct thread *
+first_thread(const struct proc *p)
+{
+	return container_of(first(&p->ready), struct thread, share);
+}
+
+/* Put s on the queue, behind those that have had as much. */
+static inline void
+insert(struct runq *q, struct share *s)
+{
+	struct list *l = q->shares.prev;
+
+	while (l != &q->shares &&
+	       container_of(l, struct share, link)->had > s->had)
+		l = l->prev;
+	list_append(l->next, &s->link);
+}
+
+/* s, which comes to the queue, is new, or has had much more than the first. */
+static inline void
+forgive(const struct runq *q, struct share *s, unsigned int threads)
+{
+	int64_t most = q->floor + threads * SPAN;
+
+	if (s->had == TIME_NEW)
+		s->had = nobody(q) ? q->floor : last(q)->had;
+	else if (s->had > most)
+		s->had = most;
+}
+
+/* Let s come to the queue, with a clock as the others': it can't be owed more
+ * than a SPAN, nor owe more than one for each of its threads. */
+static inline void
+join(struct runq *q, struct share *s, unsigned int threads)
+{
 	int64_t span = SPAN;
 
-	if (l != &runq && queued(runq.next)->ran > floor)
-		floor = queued(runq.next)->ran;
-	if (t->ran - floor < -span)
-		t->ran = floor - span;
-	else if (t->ran - floor > span)
-		t->ran = t->ran != NEW ? floor + span
-			 : l != &runq  ? queued(l)->ran
-				       : floor;
-	while (l != &runq && queued(l)->ran > t->ran)
-		l = l->prev;
-	list_append(l->next, &t->run_link);
+	if (!nobody(q) && first(q)->had > q->floor)
+		q->floor = first(q)->had;
+	if (s->had - q->floor < -span)
+		s->had = q->floor - span;
+	else if (s->had - q->floor > span)
+		forgive(q, s, threads);
+	insert(q, s);
 }
 
-/* What the thread that h runs has had by now. */
-static int64_t
-ran_on(const struct hart *h, const struct thread *t)
+static void
+enqueue(struct thread *t)
 {
-	return t->ran + (int64_t)(rdtime() - h->since);
+	struct proc *p = t->proc;
+
+	if (nobody(&p->ready))
+		join(&processes, &p->share, p->nthreads);
+	if (p->nthreads > 1) {
+		join(&p->ready, &t->share, 1);
+	} else { /* as mostly: it has all, and needs no clock */
+		t->share.had = p->ready.floor;
+		list_append(&p->ready.shares, &t->share.link);
+	}
+}
+
+/* The next thread to run, off its queue; NULL: there is none. */
+static struct thread *
+dequeue(void)
+{
+	struct thread *t;
+	struct proc *p;
+
+	if (nobody(&processes))
+		return NULL;
+	p = first_process();
+	t = first_thread(p);
+	list_remove(&t->share.link);
+	if (nobody(&p->ready))
+		list_remove(&p->share.link);
+	return t;
+}
+
+/*
+ * By how much has the thread that h runs had more than t? t is of another
+ * process, if that counts, or of its own.
+ */
+static int64_t
+ahead(const struct hart *h, const struct thread *t)
+{
+	const struct thread *r = h->running;
+	int64_t now = rdtime() - h->since;
+
+	return r->proc != t->proc
+		   ? r->proc->share.had + now - t->proc->share.had
+		   : r->share.had + now - t->share.had;
 }
 
 /*
@@ -136,7 +221,7 @@ call_hart(const struct thread *t)
 	for (unsigned int i = this_hart()->depth ? 0 : 1; i < nharts; i++) {
 		h = &harts[(this_hart()->id + i) % nharts];
 		if (h->running && !(h->running->work & WORK_RESCHED) &&
-		    ran_on(h, h->running) > t->ran) {
+		    ahead(h, t) > 0) {
 			thread_notify(h->running, WORK_RESCHED);
 			return;
 		}
@@ -164,21 +249,30 @@ sched_first(void)
 	spin_unlock(&sched_lock);
 }
 
-/* The thread that this hart runs is charged for its time. */
-static void
+/* What this hart runs is charged for its time. */
+static inline void
 charge(struct hart *h)
 {
+	struct proc *p = current->proc;
 	uint64_t now = rdtime();
+	int64_t more = now - h->since;
 
-	current->ran += (int64_t)(now - h->since);
 	h->since = now;
+	if (current == h->idle)
+		return;
+	current->share.had += more;
+	p->share.had += more;
+	if (!nobody(&p->ready)) { /* to its new place */
+		list_remove(&p->share.link);
+		insert(&processes, &p->share);
+	}
 }
 
 void
 sched(void)
 {
 	struct hart *h = this_hart();
-	struct thread *next = h->idle;
+	struct thread *next;
 	unsigned long saved = sched_lock.saved; /* this thread's own */
 
 	assert(sched_lock.hart == h);
@@ -186,13 +280,11 @@ sched(void)
 	charge(h);
 	if (current->state == THREAD_RUNNABLE && current != h->idle)
 		enqueue(current);
-	h->running = NULL;
-	if (!list_empty(&runq)) {
-		next = h->running = queued(runq.next);
-		list_remove(&next->run_link);
-	}
+	next = h->running = dequeue();
 	if (next == current)
 		return;
+	if (next == NULL)
+		next = h->idle;
 	aspace_switch(next->proc ? next->proc->as : NULL);
 	fp_switch(current, next);
 	context_switch(current, next);
@@ -219,18 +311,24 @@ thread_has_ended(struct thread *t)
 	return ended;
 }
 
-/* Go to the end of the queue. The idle thread isn't on it. */
+/* s has had as much as the last on the queue. */
+static void
+catch_up(const struct runq *q, struct share *s)
+{
+	if (!nobody(q) && s->had < last(q)->had)
+		s->had = last(q)->had;
+}
+
+/* Go to the end of the queues. The idle thread isn't on one. */
 void
 thread_yield(void)
 {
-	int64_t last;
+	struct proc *p = current->proc;
 
 	spin_lock(&sched_lock);
-	if (current != this_hart()->idle && !list_empty(&runq)) {
-		charge(this_hart());
-		last = queued(runq.prev)->ran;
-		if (current->ran < last)
-			current->ran = last;
+	if (current != this_hart()->idle && !nobody(&processes)) {
+		catch_up(&p->ready, &current->share);
+		catch_up(&processes, &p->share);
 		sched();
 	}
 	spin_unlock(&sched_lock);
@@ -242,7 +340,7 @@ thread_resched(void)
 	__atomic_and_fetch(&current->work, ~(unsigned long)WORK_RESCHED,
 			   __ATOMIC_RELAXED);
 	spin_lock(&sched_lock);
-	if (current != this_hart()->idle && !list_empty(&runq))
+	if (current != this_hart()->idle && !nobody(&processes))
 		sched();
 	spin_unlock(&sched_lock);
 }
@@ -251,9 +349,13 @@ thread_resched(void)
 static __attribute__((noinline)) void
 end_turn(void)
 {
+	struct proc *p = current->proc;
+
 	spin_lock(&sched_lock);
-	if (!list_empty(&runq) &&
-	    ran_on(this_hart(), current) - queued(runq.next)->ran > TURN)
+	if (p->share.had < processes.floor - SPAN) /* as in join */
+		p->share.had = processes.floor - SPAN;
+	if (!nobody(&processes) &&
+	    ahead(this_hart(), first_thread(first_process())) > TURN)
 		__atomic_or_fetch(&current->work, WORK_RESCHED,
 				  __ATOMIC_RELAXED);
 	spin_unlock(&sched_lock);
@@ -271,7 +373,7 @@ tf_change_end(void)
 void
 sched_tick(void)
 {
-	if (!list_empty(&runq) && current != this_hart()->idle)
+	if (!nobody(&processes) && current != this_hart()->idle)
 		end_turn();
 }
 
@@ -284,7 +386,7 @@ sched_idle(void)
 
 	for (;;) {
 		spin_lock(&sched_lock);
-		h->idling = list_empty(&runq);
+		h->idling = nobody(&processes);
 		if (!h->idling)
 			sched();
 		spin_unlock(&sched_lock);

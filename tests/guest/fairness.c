@@ -1,8 +1,9 @@
 /*
  * Two processes for each hart, all of which only compute, get equal shares of
- * the time; and one that mostly sleeps, or waits for another, isn't kept from
- * its work by them for longer than their turns.
+ * the time, however many threads they have; and one that mostly sleeps, or waits
+ * for another, isn't kept from its work by them for longer than their turns.
  */
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -14,6 +15,7 @@
 #define MAX_RIVALS (2 * HARTS)
 #define SLEEPERS   30
 #define PAUSES     40
+#define CROWD      200 /* threads */
 
 static size_t rivals;
 
@@ -57,6 +59,111 @@ check_shares(void)
 		      (unsigned int)(work[i] * 1000 / mean));
 	close(fds[0]);
 	close(fds[1]);
+}
+
+static uint64_t crowd_start, crowd_end;
+
+static void *
+compete_too(void *work)
+{
+	while (now_us() < crowd_start)
+		;
+	for (; now_us() < crowd_end; ++*(uint64_t *)work)
+		for (volatile int i = 0; i < 200; i++)
+			;
+	return NULL;
+}
+
+/* What compete does, by many threads at once. */
+static void
+compete_as_crowd(int out)
+{
+	static uint64_t work[CROWD];
+	pthread_t thread[CROWD];
+	uint64_t sum = 0;
+
+	for (int i = 0; i < CROWD; i++)
+		pthread_create(&thread[i], NULL, compete_too, &work[i]);
+	for (int i = 0; i < CROWD; i++) {
+		pthread_join(thread[i], NULL);
+		sum += work[i];
+	}
+	write(out, &sum, sizeof(sum));
+	_exit(0);
+}
+
+/* How long it takes to run a program that ends at once: the most of 20. NULL:
+ * only to make its process. */
+static uint64_t
+worst_fork(const char *program)
+{
+	uint64_t worst = 0;
+
+	for (int i = 0; i < 20; i++) {
+		uint64_t start = now_us(), took;
+		pid_t pid = fork();
+
+		if (pid == 0 && program != NULL)
+			execl(program, program, NULL);
+		if (pid == 0)
+			_exit(0);
+		waitpid(pid, NULL, 0);
+		took = now_us() - start;
+		worst = took > worst ? took : worst;
+	}
+	return worst;
+}
+
+/* A process of many threads has as much as any of one. */
+static void
+check_crowd(void)
+{
+	size_t singles = rivals / 2; /* as many as harts */
+	uint64_t work[HARTS], crowd;
+	int fds[2], sum[2];
+
+	crowd_start = now_us() + 2 * SECOND;
+	crowd_end = crowd_start + 3 * SECOND;
+	pipe(fds);
+	pipe(sum);
+	if (fork() == 0)
+		compete_as_crowd(sum[1]);
+	for (size_t i = 0; i < singles; i++)
+		if (fork() == 0)
+			compete(crowd_start, crowd_end, fds[1]);
+	for (size_t i = 0; i < singles; i++)
+		read(fds[0], &work[i], sizeof(work[i]));
+	read(sum[0], &crowd, sizeof(crowd));
+	while (wait(NULL) > 0)
+		;
+	for (size_t i = 0; i < singles; i++)
+		CHECK(work[i] * 100 >= crowd * 85 &&
+			  work[i] * 85 <= crowd * 100,
+		      "process %zu has as much as one of %d threads (%u/1000)",
+		      i, CROWD, (unsigned int)(work[i] * 1000 / crowd));
+	for (int i = 0; i < 2; i++) {
+		close(fds[i]);
+		close(sum[i]);
+	}
+}
+
+/* And who makes processes meanwhile waits for a turn of its, not of all its
+ * threads. */
+static void
+check_beside_crowd(void)
+{
+	pid_t pid = fork();
+	uint64_t worst;
+
+	crowd_start = 0;
+	crowd_end = UINT64_MAX;
+	if (pid == 0)
+		compete_as_crowd(-1);
+	burn_us(SECOND);
+	worst = worst_fork("/bin/true");
+	CHECK(worst <= 5 * TURN_US, "a program runs beside %d threads (%lu ms)",
+	      CROWD, worst / 1000);
+	child_end(pid);
 }
 
 /* How late one wakes who sleeps for a tick: the most of 20 times. */
@@ -182,25 +289,6 @@ hog_start(int pause)
 	return pid;
 }
 
-/* How long it takes to make a process that ends at once: the most of 20. */
-static uint64_t
-worst_fork(void)
-{
-	uint64_t worst = 0;
-
-	for (int i = 0; i < 20; i++) {
-		uint64_t start = now_us(), took;
-		pid_t pid = fork();
-
-		if (pid == 0)
-			_exit(0);
-		waitpid(pid, NULL, 0);
-		took = now_us() - start;
-		worst = took > worst ? took : worst;
-	}
-	return worst;
-}
-
 /* Whatever the pause: QEMU's turns may be in step with the two of them. */
 static void
 check_spinlock(void)
@@ -212,7 +300,7 @@ check_spinlock(void)
 		sleepers[i] = sleeper_start();
 	for (int pause = 0; pause < PAUSES; pause++) {
 		pid_t hog = hog_start(pause);
-		uint64_t took = worst_fork();
+		uint64_t took = worst_fork(NULL);
 
 		worst = took > worst ? took : worst;
 		child_end(hog);
@@ -231,6 +319,8 @@ main(void)
 	check_lock();
 	check_shares();
 	check_response();
+	check_crowd();
+	check_beside_crowd();
 	check_spinlock();
 	return check_done();
 }
