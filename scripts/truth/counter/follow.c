@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define THREADS   4096
-#define NESTED    32  /* traps within traps */
-#define UNDECIDED 512 /* instructions until a trap is known for what it is */
+#define THREADS 4096
+#define NESTED  32 /* traps within traps */
+/* Instructions until a trap is known for what it is: it may spin for a lock. */
+#define UNDECIDED 8192
 
 /* What a thread is in: its traps, the outermost first. */
 struct thread {
