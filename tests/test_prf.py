@@ -73,7 +73,7 @@ def test_every_byte(guest: Guest, kernel: KernelImage, tmp_path: Path) -> None:
     assert data == words([*table, *counters, 41, 70_000])
 
 
-@pytest.mark.machines("1", "4", "free")
+@pytest.mark.machines("1", "4")
 def test_the_pages_example(guest: Guest, tmp_path: Path) -> None:
     page = (ROOT / "man/prf.4").read_text()
     example = page.split(".Bd -literal\n")[1].split(".Ed\n")[0]

@@ -17,30 +17,30 @@ nap_us(uint64_t us)
 
 /*
  * Count samples for a while, with the clock as it is set: did hz of them fall
- * due a second, on each hart, give or take slack? A nap ends at a tick, so the
- * count may begin and end when some harts have taken their samples of it, and
- * others not yet. What is skipped is counted up to the next one, also at the
- * end: as many as one that is taken stands for, or twice as many.
+ * due a second, on each hart, give or take slack? On hold all that was due till
+ * then is accounted for, however late a hart may be.
  */
 static bool
 keeps_rate(unsigned int hz, uint64_t us, uint64_t slack)
 {
 	size_t harts = system_now().harts;
-	uint64_t started[2], stopped[2], taken, due, ahead, least, most;
+	uint64_t started[2], stopped[2], due, least, most;
 
-	started[0] = now_us();
+	ctl(PROFCLOCK, "hold");
 	due = -skipped_now();
 	ctl(KPCTL, "startclr");
+	started[0] = now_us();
+	ctl(PROFCLOCK, "go");
 	started[1] = now_us();
 	nap_us(us);
 	stopped[0] = now_us();
-	ctl(KPCTL, "stop");
+	ctl(PROFCLOCK, "hold");
 	stopped[1] = now_us();
-	taken = kpdata(TOTAL);
-	due += taken + skipped_now();
+	due += kpdata(TOTAL) + skipped_now();
+	ctl(KPCTL, "stop");
+	ctl(PROFCLOCK, "go");
 	least = harts * ((stopped[0] - started[1]) * hz / SECOND - 1);
-	ahead = due > taken ? 2 * (due / taken) : 0;
-	most = harts * ((stopped[1] - started[0]) * hz / SECOND + 2 + ahead);
+	most = harts * ((stopped[1] - started[0]) * hz / SECOND + 2);
 	if (least <= due + slack && due <= most + slack)
 		return true;
 	fprintf(stderr, "%lu due, %lu to %lu expected\n", (unsigned long)due,
