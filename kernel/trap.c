@@ -1,6 +1,7 @@
 /* What a trap means, once trap.S has made C possible. */
 #include "trap.h"
 
+#include <errno.h>
 #include <signal.h>
 
 #include "clock.h"
@@ -94,9 +95,12 @@ user_exception(void)
 
 	if (tf->sstatus & SSTATUS_SPP)
 		panic_trap(cause->name, tf->sepc, tf->scause, tf->stval, 0, 0);
-	if (cause->access &&
-	    aspace_fault(current->proc->as, tf->stval, cause->access) == 0)
-		return;
+	if (cause->access) {
+		int r = memory_fault(tf->stval, cause->access);
+
+		if (r == 0 || (r == -ENOMEM && proc_is_killed()))
+			return;
+	}
 	if (tf->scause == CAUSE_ILLEGAL && fp_first_use())
 		return;
 	signal_fault(cause->signal);
@@ -145,7 +149,7 @@ trap_kernel(struct ktrapframe *kf)
 	    level_of(kf->sie) != 0)
 		panic_trap(cause->name, kf->sepc, kf->scause, kf->stval, kf->s0,
 			   kf->ra);
-	if (aspace_fault(current->proc->as, kf->stval, cause->access) != 0)
+	if (memory_fault(kf->stval, cause->access) != 0)
 		kf->sepc = fixup;
 }
 

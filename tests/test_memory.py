@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from harness.checks import assert_checks
@@ -11,3 +13,13 @@ from harness.guest import Guest
 @pytest.mark.machines("1", "4", "free")
 def test_copy_on_write(guest: Guest) -> None:
     assert_checks(guest("t_cow"))
+
+
+@pytest.mark.machines("32M")
+def test_who_gives_way_is_said(guest: Guest) -> None:
+    """When memory runs out: who ends, how large it was, and who wanted more."""
+    said = re.findall(rb"out of memory: (.*)\r", guest("exhaust").boot)
+    form = rb"process (\d+) \(exhaust\) of \d{4} KiB is killed, as (\d+) \(exhaust\)"
+    each = [re.match(form, line) for line in said]
+    assert len(each) == 2 and all(each), said
+    assert all(one[1] != one[2] for one in each if one)

@@ -101,7 +101,7 @@ prf_switch(struct table *t, bool on)
 static int
 prf_load(struct table *t, struct uio *u, size_t n)
 {
-	if (!t->word)
+	if (!t->word && page_spare(TABLE_SIZE / PAGE_SIZE, LEFT_BY_PROGRAMS))
 		t->word = kmalloc(TABLE_SIZE);
 	if (!t->word)
 		return -ENOMEM;

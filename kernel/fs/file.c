@@ -46,8 +46,10 @@ uio_from(struct uio *u, void *dst, size_t n)
 struct file *
 file_alloc(void)
 {
-	struct file *f = kmalloc(sizeof *f);
+	struct file *f = NULL;
 
+	if (page_spare(1, LEFT_BY_PROGRAMS))
+		f = kmalloc(sizeof *f);
 	if (f == NULL)
 		return NULL;
 	*f = (struct file){.refs = 1, .lock = MUTEX("file", f->lock)};

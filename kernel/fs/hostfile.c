@@ -212,7 +212,7 @@ fill(struct hostopen *o)
 	uint64_t reply[P9_REPLIES];
 	int r;
 
-	if (o->entries == NULL)
+	if (o->entries == NULL && page_spare(1, LEFT_BY_PROGRAMS))
 		o->entries = page_alloc();
 	if (o->entries == NULL)
 		return -ENOMEM;

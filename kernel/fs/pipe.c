@@ -39,6 +39,7 @@ struct pipe_end {
 struct pipe {
 	struct vnode vnode; /* first: the vnode's address is the pipe's */
 	unsigned long ino;
+	struct kept *kept;    /* of who made it */
 	struct spinlock lock; /* level 1; guards the rest */
 	struct pipe_end end[ENDS];
 	char *page[PIPE_PAGES]; /* changed by the writer alone */
@@ -82,6 +83,20 @@ available(const struct pipe *p, int side)
 	return side == READER ? unread : PIPE_SIZE - unread;
 }
 
+/* A page for the ring, charged to who made the pipe. NULL: no memory. Out of
+ * line: it's wanted once for many moves. */
+static __attribute__((noinline)) char *
+ring_page(struct pipe *p)
+{
+	char *page = NULL;
+
+	if (page_spare(1, LEFT_BY_PROGRAMS))
+		page = page_alloc();
+	if (page != NULL)
+		__atomic_add_fetch(&p->kept->pages, 1, __ATOMIC_RELAXED);
+	return page;
+}
+
 /*
  * Move up to n bytes between u and the ring. Gives how many, or an error if
  * that came before the first; of PIPE_BUF or fewer, all are moved or none.
@@ -100,7 +115,7 @@ copy(struct pipe *p, int side, size_t n, struct uio *u)
 		if (rest > end - at)
 			rest = end - at;
 		if (*page == NULL)
-			*page = page_alloc();
+			*page = ring_page(p);
 		if (*page == NULL)
 			r = -ENOMEM;
 		else if (side == READER)
@@ -250,8 +265,12 @@ pipe_free(struct vnode *v)
 	struct pipe *p = pipe_of(v);
 
 	for (int i = 0; i < PIPE_PAGES; i++)
-		if (p->page[i] != NULL)
+		if (p->page[i] != NULL) {
 			page_free(p->page[i]);
+			__atomic_sub_fetch(&p->kept->pages, 1,
+					   __ATOMIC_RELAXED);
+		}
+	kept_put(p->kept);
 	kfree(p);
 }
 
@@ -269,10 +288,13 @@ pipe_create(struct file *end[2])
 {
 	static unsigned long last_ino; /* atomic */
 	struct pipe *p = kzalloc(sizeof *p);
+	struct kept *kept = kept_get();
 
 	end[READER] = file_alloc();
 	end[WRITER] = file_alloc();
-	if (p == NULL || end[READER] == NULL || end[WRITER] == NULL) {
+	if (p == NULL || kept == NULL || end[READER] == NULL ||
+	    end[WRITER] == NULL) {
+		kept_put(kept);
 		kfree(end[READER]);
 		kfree(end[WRITER]);
 		kfree(p);
@@ -281,6 +303,7 @@ pipe_create(struct file *end[2])
 	vnode_init(&p->vnode, &pipe_ops, S_IFIFO);
 	p->vnode.refs = ENDS;
 	p->vnode.stream = true;
+	p->kept = kept;
 	p->ino = __atomic_add_fetch(&last_ino, 1, __ATOMIC_RELAXED);
 	p->lock = (struct spinlock)SPINLOCK1("pipe");
 	for (int side = 0; side < ENDS; side++) {

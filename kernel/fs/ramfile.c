@@ -19,9 +19,6 @@
 
 #define FILE_SIZE_MAX ((off_t)1 << 40) /* bytes */
 #define FIRST_PAGES   4                /* room in a new array */
-/* Pages that files leave to others: when a disk is full, one can still start
- * a program that removes something. */
-#define PAGES_LEFT 256
 
 /* The page that index names, referenced; or NULL, a hole. */
 static void *
@@ -81,7 +78,7 @@ array_grow(struct ramnode *n, size_t index)
 		return 0;
 	while (max <= index)
 		max *= 2;
-	if (page_count_free() < PAGES_LEFT + max * sizeof *new / PAGE_SIZE)
+	if (!page_spare(max * sizeof *new / PAGE_SIZE, LEFT_BY_FILES))
 		return -ENOSPC;
 	new = kzalloc(max * sizeof *new);
 	if (new == NULL)
@@ -168,7 +165,7 @@ write_page(struct ramnode *n, struct uio *u)
 		return -ENOSPC;
 	old = page = n->page[index];
 	if (old == NULL || page_refs(old) > 1) {
-		if (page_count_free() < PAGES_LEFT)
+		if (!page_spare(1, LEFT_BY_FILES))
 			return -ENOSPC;
 		page = page_renew(old, at, chunk);
 		if (page == NULL)

@@ -100,8 +100,10 @@ static char *
 name_copy(const char *name)
 {
 	size_t size = strlen(name) + 1;
-	char *copy = kmalloc(size);
+	char *copy = NULL;
 
+	if (page_spare(1, LEFT_BY_NAMES))
+		copy = kmalloc(size);
 	if (copy != NULL)
 		memcpy(copy, name, size);
 	return copy;

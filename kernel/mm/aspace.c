@@ -27,11 +27,14 @@ heap_of(struct aspace *as)
 struct aspace *
 aspace_create(void)
 {
-	struct aspace *as = page_scarce() ? NULL : kmalloc(sizeof(*as));
+	struct aspace *as = NULL;
 
+	if (page_spare(0, LEFT_BY_FORK))
+		as = kmalloc(sizeof(*as));
 	if (as == NULL)
 		return NULL;
 	list_init(&as->tables);
+	as->ntables = 0;
 	as->root = table_alloc(as);
 	if (as->root == NULL) {
 		kfree(as);
@@ -150,8 +153,8 @@ heap_grow(struct aspace *as, uintptr_t end)
 	struct region *heap = heap_of(as);
 	size_t more = end - heap->end;
 
-	if (region_find(as, heap->end, end) != NULL || page_scarce() ||
-	    more / PAGE_SIZE > page_count_free())
+	if (region_find(as, heap->end, end) != NULL ||
+	    !page_spare(more / PAGE_SIZE, LEFT_BY_PROGRAMS))
 		return -ENOMEM;
 	heap->end = end;
 	as->size += more;

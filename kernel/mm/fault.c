@@ -34,11 +34,18 @@ region_flags(const struct region *r)
 	return PTE_USER | r->prot | (r->prot & PROT_W ? PTE_R : 0);
 }
 
-/* A new page with the first n bytes of another, then zeroes. NULL: no memory */
+/* A page for a program. NULL: no memory. */
+static void *
+user_page(void)
+{
+	return page_spare(1, LEFT_BY_FAULTS) ? page_alloc() : NULL;
+}
+
+/* The same, with the first n bytes of another, then zeroes. */
 static void *
 page_copy(const void *from, size_t n)
 {
-	char *page = page_alloc();
+	char *page = user_page();
 
 	if (page != NULL) {
 		memcpy(page, from, n);
@@ -86,7 +93,9 @@ fault_fill(struct aspace *as, struct region *r, uintptr_t va, pte_t *pte,
 
 	if (r->vnode != NULL && va - r->start < r->filled)
 		error = file_page(r, va, write, &page, &flags);
-	else if ((page = page_alloc_zero()) == NULL)
+	else if ((page = user_page()) != NULL)
+		memset(page, 0, PAGE_SIZE);
+	else
 		error = -ENOMEM;
 	if (error != 0)
 		return error;

@@ -30,6 +30,14 @@ page_round_up(uintptr_t va)
 	return page_round_down(va + PAGE_SIZE - 1);
 }
 
+/* Kernel stacks (kstack.c): the top of one, or 0. */
+uintptr_t kstack_alloc(void);
+void kstack_free(uintptr_t top); /* not the one it runs on */
+/* Give up stacks kept for reuse; false if there were none. At level 0, as all
+ * harts flush. reclaimable: the pages that would bring. */
+bool kstack_reclaim(void);
+size_t kstack_reclaimable(void);
+
 /*
  * Pages (page.c), named by their address in the direct map. Each has a
  * reference count: 1 when allocated; the last page_free gives it back.
@@ -49,9 +57,28 @@ void page_free(void *page);
 unsigned int page_refs(const void *page);
 size_t page_count_free(void); /* exact while nothing allocates or frees */
 size_t page_count_total(void);
-/* So little is free that nothing new should be started: what runs may yet
- * need a page that it was promised. */
-bool page_scarce(void);
+/*
+ * What is left to others by whoever wants pages for something new, in pages.
+ * When files have taken all they may, one can still make a name, and run a
+ * program that removes some; when programs have, another one can be started,
+ * to end them; and those that run find the pages that they were promised.
+ */
+enum {
+	LEFT_BY_FILES = 256,
+	LEFT_BY_NAMES = 192,
+	LEFT_BY_PROGRAMS = 128,
+	LEFT_BY_FORK = 64,
+	LEFT_BY_FAULTS = 32,
+};
+extern size_t page_nfree; /* atomic; what harts keep doesn't count */
+/* Would so many be left, if n more were taken? */
+static inline bool
+page_spare(size_t n, size_t left)
+{
+	size_t free = __atomic_load_n(&page_nfree, __ATOMIC_RELAXED);
+
+	return free >= n + left || free + kstack_reclaimable() >= n + left;
+}
 
 /* Blocks of any size (kmalloc.c); those larger than 2048 bytes have pages of
  * their own, and start with one. */
@@ -61,14 +88,6 @@ void kfree(void *block); /* NULL is fine */
 
 /* A test's: what it is true for fails, as if there were no memory. */
 extern bool (*alloc_fails)(void);
-
-/* Kernel stacks (kstack.c): the top of one, or 0. */
-uintptr_t kstack_alloc(void);
-void kstack_free(uintptr_t top); /* not the one it runs on */
-/* Give up stacks kept for reuse; false if there were none. At level 0, as all
- * harts flush. reclaimable: the pages that would bring. */
-bool kstack_reclaim(void);
-size_t kstack_reclaimable(void);
 
 /* Address spaces (aspace.c, fault.c). */
 
@@ -95,6 +114,7 @@ struct aspace {
 	bool going; /* it is being freed */
 	pte_t *root;
 	struct list tables;  /* all its page tables: table.h */
+	size_t ntables;      /* of them; others read it */
 	unsigned long harts; /* atomic: bits by hart id, where it is loaded */
 
 	struct mutex lock; /* guards what follows, and the tables */

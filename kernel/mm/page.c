@@ -23,9 +23,6 @@
 #define CACHE_MAX   22 /* pages a hart keeps to itself */
 #define CACHE_BATCH 11 /* that move between it and the free list at once */
 
-/* Pages that new processes leave to those already there. */
-#define RESERVE 64
-
 struct page *page_array;
 size_t page_array_length;
 uint64_t page_base;
@@ -34,7 +31,7 @@ bool (*alloc_fails)(void);
 static struct spinlock page_lock = SPINLOCK1("page");
 /* Under page_lock: */
 static struct list free_pages = LIST_INIT(free_pages); /* taken at its end */
-static size_t nfree;                                   /* pages in it */
+size_t page_nfree;                                     /* pages in it */
 
 static size_t total; /* atomic: pages ever handed over */
 
@@ -77,7 +74,7 @@ cache_refill(struct cache *c)
 		free_take(p);
 		c->page[c->n++] = page_address(p);
 	}
-	nfree -= c->n;
+	page_nfree -= c->n;
 	spin_unlock(&page_lock);
 	return c->n > 0 ? c->page[--c->n] : NULL;
 }
@@ -89,7 +86,7 @@ cache_drain(struct cache *c)
 	spin_lock(&page_lock);
 	while (c->n > CACHE_MAX - CACHE_BATCH)
 		free_put(page_of(c->page[--c->n]));
-	nfree += CACHE_BATCH;
+	page_nfree += CACHE_BATCH;
 	spin_unlock(&page_lock);
 }
 
@@ -182,7 +179,7 @@ run_put(struct page *p, size_t n)
 	}
 	next->prev = &free_pages;
 	free_pages.next = next;
-	nfree += n;
+	page_nfree += n;
 	spin_unlock(&page_lock);
 }
 
@@ -201,7 +198,7 @@ run_take(size_t n)
 	if (found == n) {
 		for (size_t i = 0; i < n; i++)
 			free_take(&p[i]);
-		nfree -= n;
+		page_nfree -= n;
 		check_pages_allocated(page_address(p), n);
 	}
 	spin_unlock(&page_lock);
@@ -235,20 +232,11 @@ pages_free(void *pages, size_t n)
 size_t
 page_count_free(void)
 {
-	size_t n = __atomic_load_n(&nfree, __ATOMIC_RELAXED);
+	size_t n = __atomic_load_n(&page_nfree, __ATOMIC_RELAXED);
 
 	for (unsigned int i = 0; i < nharts; i++)
 		n += __atomic_load_n(&caches[i].n, __ATOMIC_RELAXED);
 	return n + kstack_reclaimable();
-}
-
-/* Pages in the caches don't count: the hart that wants one may not get it. */
-bool
-page_scarce(void)
-{
-	return __atomic_load_n(&nfree, __ATOMIC_RELAXED) +
-		   kstack_reclaimable() <
-	       RESERVE;
 }
 
 size_t

@@ -11,10 +11,14 @@
 pte_t *
 table_alloc(struct aspace *as)
 {
-	pte_t *table = page_alloc_zero();
+	pte_t *table = NULL;
 
-	if (table != NULL)
+	if (page_spare(1, LEFT_BY_FAULTS))
+		table = page_alloc_zero();
+	if (table != NULL) {
 		list_append(&as->tables, &page_of(table)->link);
+		as->ntables++;
+	}
 	return table;
 }
 
@@ -135,6 +139,7 @@ unmap_part(struct aspace *as, uintptr_t start, uintptr_t end, struct gone *gone)
 	if (!as->going && table_empty(leaf)) {
 		*middle = 0;
 		list_remove(&page_of(leaf)->link);
+		as->ntables--;
 		gone_add(gone, leaf);
 	}
 }

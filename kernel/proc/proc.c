@@ -144,6 +144,7 @@ proc_free(struct proc *p)
 	if (p->cwd != NULL)
 		vnode_put(p->cwd);
 	kfree(p->fds);
+	kept_put(p->kept);
 	kfree(p);
 }
 

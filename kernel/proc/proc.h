@@ -36,6 +36,12 @@ struct timer {
 	void *arg;
 };
 
+/* The pages of the pipes that a process made. They may outlive it. */
+struct kept {
+	unsigned int refs; /* atomic */
+	size_t pages;      /* atomic */
+};
+
 struct proc {
 	pid_t pid; /* constant */
 
@@ -87,6 +93,10 @@ struct proc {
 	struct aspace *as;
 	struct fdtable *fds;
 
+	struct kept *kept;  /* NULL: it has made no pipe; atomic */
+	uint64_t gives_way; /* since when, in timer counts; 0: it doesn't.
+			      * Under proc_tree_lock: see memory.c */
+
 	/* Counted by the tick, atomics. */
 	clock_t utime, stime;
 
@@ -122,6 +132,14 @@ struct aspace *proc_set_aspace(struct aspace *as);
 int exec(const char *path, const char *arg0, uintptr_t argv, uintptr_t envp);
 /* Map the program v into as; ENOEXEC for all that isn't one. */
 int elf_load(struct vnode *v, struct aspace *as, uintptr_t *entry);
+
+/* memory.c */
+/* The current process's, for one more pipe; NULL: no memory. */
+struct kept *kept_get(void);
+void kept_put(struct kept *k); /* NULL is fine */
+/* Make va accessible to the current process, as aspace_fault does; if there is
+ * no memory for that, the largest process ends. -ENOMEM: that is this one. */
+int memory_fault(uintptr_t va, int prot);
 
 /* exit.c */
 void proc_exit(int status) __attribute__((noreturn));
@@ -186,6 +204,15 @@ signal_pending(void)
 		((__atomic_load_n(&p->sigpending, __ATOMIC_SEQ_CST) |
 		  __atomic_load_n(&current->sigpending, __ATOMIC_SEQ_CST)) &
 		 ~current->sigmask) != 0);
+}
+
+/* Is it about to end, whatever it does? */
+static inline bool
+proc_is_killed(void)
+{
+	return thread_must_leave() ||
+	       __atomic_load_n(&current->proc->sigpending, __ATOMIC_RELAXED) &
+		   sigmask(SIGKILL);
 }
 
 /*

@@ -186,8 +186,11 @@ profil_pay(void)
 static struct profil *
 profil_new(enum form form, unsigned int n)
 {
-	struct profil *f = kzalloc(sizeof(*f) + n * sizeof(f->range[0]));
+	size_t size = sizeof(struct profil) + n * sizeof(struct range);
+	struct profil *f = NULL;
 
+	if (page_spare(1 + size / PAGE_SIZE, LEFT_BY_PROGRAMS))
+		f = kzalloc(size);
 	if (f != NULL) {
 		f->refs = 1;
 		f->form = form;

@@ -85,6 +85,8 @@ sys_thread_create(const unsigned long *arg)
 	pid_t tid;
 
 	threads_reap(p);
+	if (!page_spare(0, LEFT_BY_PROGRAMS))
+		return -EAGAIN;
 	t = thread_create(p, trap_return_user);
 	if (t == NULL)
 		return -EAGAIN;

@@ -6,7 +6,7 @@
 #include "observe.h"
 
 #define CHILDREN 200
-#define SPARE    150 /* pages: a process, and what new ones must leave */
+#define SPARE    230 /* pages: what the heap must leave, and harts may have */
 #define ARGS     20
 #define LONG     5000 /* bytes of an argument */
 

@@ -3,12 +3,13 @@
 
 #include "helpers.h"
 
-#define STEP  (64 * 1024) /* bytes */
-#define SPARE 100         /* pages: more than commands leave behind */
-#define LEFT  256         /* pages that files leave to others.. */
-#define TABLE 56          /* ..but for tables of holes */
-#define HOLES 32          /* files with one: two of a length, then of half */
-#define FAR   ((off_t)1 << 39)
+#define STEP   (64 * 1024) /* bytes */
+#define SPARE  100         /* pages: more than commands leave behind */
+#define LEFT   256         /* pages that files leave to others, and.. */
+#define CACHED 352         /* ..that harts may have besides; or less.. */
+#define TABLE  56          /* ..but for tables of holes */
+#define HOLES  32          /* files with one: two of a length, then of half */
+#define FAR    ((off_t)1 << 39)
 
 static char buf[STEP];
 
@@ -84,8 +85,8 @@ test_given_back(void)
 
 	CHECK(errno == ENOSPC && size > 1024 * 1024, "fill the disk");
 	left = pages_free();
-	CHECK(left == LEFT - 1 || left == LEFT,
-	      "1 MiB is left to programs: %lu pages", left);
+	CHECK(left >= LEFT - 1 && left <= LEFT + CACHED,
+	      "1 MiB is left to programs");
 	CHECK(unlink("big") == 0 && pages_free() < before / 2,
 	      "removed while open, it keeps its pages");
 	close(fd);
