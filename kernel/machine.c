@@ -147,6 +147,19 @@ found_memory(const struct node *n)
 		found_memory_range(fdt_pair(reg, i), fdt_pair(reg, i + 2));
 }
 
+/* A key from a random number of the machine's. Under -icount runs repeat, so
+ * there is none: nobody is to be kept out. */
+static void
+make_key(struct prop seed)
+{
+	machine.key[0] = UINT64_C(0x243f6a8885a308d3);
+	machine.key[1] = UINT64_C(0x13198a2e03707345);
+	if (!bootarg_present("icount")) {
+		machine.key[0] ^= fdt_pair(seed, 0);
+		machine.key[1] ^= fdt_pair(seed, 2) << 1;
+	}
+}
+
 static void
 found_chosen(const struct node *n)
 {
@@ -156,6 +169,7 @@ found_chosen(const struct node *n)
 	machine.initrd_end = fdt_number(fdt_prop(n, "linux,initrd-end"));
 	if (args != NULL)
 		strlcpy(machine.bootargs, args, sizeof(machine.bootargs));
+	make_key(fdt_prop(n, "rng-seed"));
 }
 
 static void

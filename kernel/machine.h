@@ -27,7 +27,8 @@ struct machine {
 		uint64_t address;
 		unsigned int irq;
 	} virtio[VIRTIO_MAX];
-	bool icount; /* several harts share the time: see icount.c */
+	uint64_t key[2]; /* secret, for hashes; [1] is odd */
+	bool icount;     /* several harts share the time: see icount.c */
 	char bootargs[256];
 };
 

@@ -1,12 +1,15 @@
 /*
  * ramfs, the tree: names, directories, what stat says.
  *
- * One hash table finds a child by its parent and name, whatever directory it
- * is in, so an empty directory costs nothing and a big one is no slower; each
- * directory has a list of its children besides, in the order they came. One
- * spinlock guards it all: what is done under it is short, and rename sees and
- * leaves the tree in one piece. Memory is found before it is taken, and vnodes
- * are let go of after.
+ * A directory finds a child by a tree of its own: which way to go is told by
+ * the bits of the name's hash, one at each node. So an empty directory costs
+ * nothing, a big one little, and nothing ever has to be built anew. The hash
+ * has a secret key: no one can choose names that make a long branch of it. Each
+ * directory has a list of its children besides, in the order they came.
+ *
+ * One spinlock guards it all: what is done under it is short, and rename sees
+ * and leaves the tree in one piece. Memory is found before it is taken, and
+ * vnodes are let go of after.
  */
 #include "ramfs.h"
 
@@ -14,45 +17,53 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../machine.h"
 #include "../proc/proc.h"
 
-#define HASH_SIZE 1024 /* chains; a power of two */
-#define DEV_RAMFS 1    /* st_dev */
+#define DEV_RAMFS 1 /* st_dev */
 
 static struct spinlock ramfs_lock = SPINLOCK1("ramfs");
-static struct ramnode *chains[HASH_SIZE]; /* under ramfs_lock */
-static off_t next_cookie = DIR_COOKIE;    /* under ramfs_lock */
-static unsigned long last_ino;            /* atomic */
+static off_t next_cookie = DIR_COOKIE; /* under ramfs_lock */
+static unsigned long last_ino;         /* atomic */
 
 static const struct vnode_ops ramdir_ops;
 
-static uint32_t
-hash_name(const struct ramnode *dir, const char *name)
+/* Each byte goes through a product of which both halves count, so any bit of
+ * it may change any of the hash, in a way that depends on the key. */
+static uint64_t
+hash_name(const char *name)
 {
-	uint32_t h = dir->ino;
+	uint64_t h = machine.key[0];
 
-	for (; *name != '\0'; name++)
-		h = h * 31 + (unsigned char)*name;
-	return h ^ h >> 15;
+	for (; *name != '\0'; name++) {
+		unsigned __int128 product = h ^ (unsigned char)*name;
+
+		product *= machine.key[1];
+		h = product ^ product >> 64;
+	}
+	return h;
 }
 
+/* Where dir's child called name is in its tree, or would be. ramfs_lock is
+ * held. */
 static struct ramnode **
-chain_of(uint32_t hash)
+place_of(struct ramnode *dir, const char *name, uint64_t hash)
 {
-	return &chains[hash & (HASH_SIZE - 1)];
+	struct ramnode **at = &dir->top;
+
+	for (uint64_t bits = hash; *at != NULL; bits >>= 1) {
+		if ((*at)->hash == hash && strcmp((*at)->name, name) == 0)
+			break;
+		at = &(*at)->branch[bits & 1];
+	}
+	return at;
 }
 
 /* The child of dir called name, or NULL. ramfs_lock is held. */
 static struct ramnode *
-child_find(const struct ramnode *dir, const char *name)
+child_find(struct ramnode *dir, const char *name)
 {
-	uint32_t hash = hash_name(dir, name);
-	struct ramnode *n = *chain_of(hash);
-
-	while (n != NULL && (n->hash != hash || n->parent != dir ||
-			     strcmp(n->name, name) != 0))
-		n = n->hash_next;
-	return n;
+	return *place_of(dir, name, hash_name(name));
 }
 
 static bool
@@ -65,17 +76,32 @@ is_dir(const struct ramnode *n)
 static void
 child_add(struct ramnode *dir, struct ramnode *n)
 {
-	struct ramnode **chain;
-
 	n->parent = dir;
-	n->hash = hash_name(dir, n->name);
-	chain = chain_of(n->hash);
-	n->hash_next = *chain;
-	*chain = n;
+	n->hash = hash_name(n->name);
+	n->branch[0] = n->branch[1] = NULL;
+	*place_of(dir, n->name, n->hash) = n;
 	n->cookie = next_cookie++;
 	list_append(&dir->children, &n->sibling);
 	dir->subdirs += is_dir(n);
 	dir->mtime = dir->ctime = time_realtime_ns();
+}
+
+/* Take n off dir's tree: any leaf below it may have its place. */
+static void
+tree_remove(struct ramnode *dir, struct ramnode *n)
+{
+	struct ramnode **at = place_of(dir, n->name, n->hash), **end = at;
+	struct ramnode *leaf;
+
+	while ((*end)->branch[0] != NULL || (*end)->branch[1] != NULL)
+		end = &(*end)->branch[(*end)->branch[0] == NULL];
+	leaf = *end;
+	*end = NULL;
+	if (leaf == n)
+		return;
+	leaf->branch[0] = n->branch[0];
+	leaf->branch[1] = n->branch[1];
+	*at = leaf;
 }
 
 /* Take n out of its directory. ramfs_lock is held. */
@@ -83,11 +109,8 @@ static void
 child_remove(struct ramnode *n)
 {
 	struct ramnode *dir = n->parent;
-	struct ramnode **link = chain_of(n->hash);
 
-	while (*link != n)
-		link = &(*link)->hash_next;
-	*link = n->hash_next;
+	tree_remove(dir, n);
 	if (dir->cursor == &n->sibling)
 		dir->cursor = n->sibling.prev;
 	list_remove(&n->sibling);

@@ -20,13 +20,14 @@ struct ramnode {
 
 	/* Its place in the tree; under ramfs_lock. */
 	struct ramnode *parent;    /* the root's is itself; NULL: removed */
-	struct ramnode *hash_next; /* in its chain, see ramfs.c */
-	uint32_t hash;             /* of parent and name */
+	struct ramnode *branch[2]; /* of its directory's tree, see ramfs.c */
+	uint64_t hash;             /* of its name */
 	char *name;                /* kmalloc'ed */
 	struct list sibling;       /* in parent's children */
 	off_t cookie;              /* its place among them, for readdir */
 
 	/* A directory's; under ramfs_lock. */
+	struct ramnode *top;  /* of its children's tree */
 	struct list children; /* cookies ascend */
 	struct list *cursor;  /* where the last readdir was among them */
 	unsigned int subdirs;

@@ -2,10 +2,11 @@
 #include <dirent.h>
 #include <limits.h>
 
-#include "helpers.h"
+#include "observe.h"
 
 #define MANY 1000 /* entries */
 #define PART 50
+#define BITS 12
 
 long __getcwd(char *buf, size_t size); /* the system call itself */
 
@@ -423,10 +424,63 @@ test_rename_is_atomic(void)
 	unlink("f");
 }
 
+/* The i-th of the names that are made of two pairs of letters. */
+static void
+name_of(char name[2 * BITS + 1], int i, const char *pair0, const char *pair1)
+{
+	for (int bit = 0; bit < BITS; bit++)
+		memcpy(name + 2 * bit, i >> bit & 1 ? pair1 : pair0, 2);
+	name[2 * BITS] = '\0';
+}
+
+/* How long it takes to find each of a folder full of such names, in ns. */
+static long
+time_to_find(const char *pair0, const char *pair1)
+{
+	char name[2 * BITS + 1];
+	struct stat st;
+	long took;
+	int bad = 0;
+
+	mkdir("names", 0777);
+	chdir("names");
+	for (int i = 0; i < 1 << BITS; i++) {
+		name_of(name, i, pair0, pair1);
+		file_make(name, "");
+	}
+	took = -now_ns();
+	for (int i = 0; i < 1 << BITS; i++) {
+		name_of(name, i, pair0, pair1);
+		bad += stat(name, &st) != 0;
+	}
+	took += now_ns();
+	for (int i = 0; i < 1 << BITS; i++) {
+		name_of(name, i, pair0, pair1);
+		bad += unlink(name) != 0;
+	}
+	chdir("..");
+	CHECK(rmdir("names") == 0 && bad == 0, "%d names of %s and %s",
+	      1 << BITS, pair0, pair1);
+	return took;
+}
+
+/* Hashes that add up the bytes, each 31 or 33 times the next, are the same for
+ * all of these names. */
+static void
+test_names_of_one_hash(void)
+{
+	long others = time_to_find("ab", "cd");
+
+	CHECK(time_to_find("Aa", "BB") < 2 * others,
+	      "names that are meant to be alike take no longer to find");
+	CHECK(time_to_find("bB", "c!") < 2 * others, "nor others like them");
+}
+
 int
 main(void)
 {
 	scratch_enter("dirs.d");
+	test_names_of_one_hash();
 	test_mkdir();
 	test_rename_files();
 	test_rename_dirs();
