@@ -113,7 +113,7 @@ fault_unshare(struct aspace *as, uintptr_t va, pte_t *pte)
 	page = page_copy(old, PAGE_SIZE);
 	if (page == NULL)
 		return -ENOMEM;
-	*pte = pte_make(page, (*pte & PTE_FLAGS_MASK) | PTE_W);
+	table_set(pte, pte_make(page, (*pte & PTE_FLAGS_MASK) | PTE_W));
 	aspace_flush(as);
 	page_free(old);
 	return 0;

@@ -47,7 +47,11 @@ table_index(uintptr_t va, unsigned int shift)
 	return va >> shift & (TABLE_ENTRIES - 1);
 }
 
-/* Set an entry: what it leads to is complete before a hart can find it. */
+/*
+ * Set an entry: what it leads to is complete before a hart can find it. A
+ * release is enough for that, as no hart can access a page before its walk has
+ * read the entry.
+ */
 static inline void
 table_set(pte_t *entry, pte_t pte)
 {
