@@ -90,11 +90,13 @@ fault_fill(struct aspace *as, struct region *r, uintptr_t va, pte_t *pte,
 		error = -ENOMEM;
 	if (error != 0)
 		return error;
+	/* Before the entry: a thread on another hart may find that, and fetch,
+	 * without a fault of its own. */
+	if (flags & PTE_X)
+		aspace_flush_text(as);
 	/* A hart that remembers the empty entry faults again, and finds it. */
 	table_set(pte, pte_make(page, flags));
 	as->resident++;
-	if (flags & PTE_X)
-		asm volatile("fence.i" ::: "memory");
 	return 0;
 }
 

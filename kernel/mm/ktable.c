@@ -101,14 +101,14 @@ aspace_switch(struct aspace *as)
 	__atomic_fetch_or(&as->harts, 1UL << me, __ATOMIC_SEQ_CST);
 	csr_write(satp, satp_of(as));
 	tlb_flush();
-	/* Text may have been written by another hart. */
-	asm volatile("fence.i" ::: "memory");
+	icache_flush(); /* text may have been written by another hart */
 	if (old != NULL)
 		__atomic_fetch_and(&old->harts, ~(1UL << me), __ATOMIC_RELEASE);
 	loaded[me] = as;
 }
 
-/* At each interrupt: flush, if another hart has asked for it. */
+/* At each interrupt: flush, if another hart has asked for it. A request doesn't
+ * say whether translations or text have changed, so both go. */
 void
 tlb_serve(void)
 {
@@ -118,6 +118,7 @@ tlb_serve(void)
 	if (asked == h->flush_done)
 		return;
 	tlb_flush();
+	icache_flush();
 	__atomic_store_n(&h->flush_done, asked, __ATOMIC_RELEASE);
 }
 
@@ -138,8 +139,9 @@ flush_on(struct hart *h)
 		clock_nap();
 }
 
-void
-aspace_flush(struct aspace *as)
+/* Each hart that has as loaded flushes: this one what it's told, others all. */
+static inline void
+flush_loaded(struct aspace *as, void (*flush)(void))
 {
 	unsigned long set, saved = level_raise(LEVEL1_MASK);
 	unsigned int me = this_hart()->id;
@@ -148,13 +150,25 @@ aspace_flush(struct aspace *as)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	set = __atomic_load_n(&as->harts, __ATOMIC_RELAXED);
 	if (set >> me & 1)
-		tlb_flush();
+		flush();
 	level_lower(saved);
 	set &= ~(1UL << me);
 	assert(!set || level_of(csr_read(sie)) == 0);
 	for (unsigned int i = 0; set >> i != 0; i++)
 		if (set >> i & 1)
 			flush_on(&harts[i]);
+}
+
+void
+aspace_flush(struct aspace *as)
+{
+	flush_loaded(as, tlb_flush);
+}
+
+void
+aspace_flush_text(struct aspace *as)
+{
+	flush_loaded(as, icache_flush);
 }
 
 void

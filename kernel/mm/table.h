@@ -93,6 +93,9 @@ pte_t kstack_init(void);
  * before the call, and the old page freed after it.
  */
 void aspace_flush(struct aspace *as);
+/* The same for the instructions that they have fetched. A page of text is
+ * complete before the call, and mapped after it. */
+void aspace_flush_text(struct aspace *as);
 /* All harts forget all translations. Interrupts are on. */
 void tlb_flush_all(void);
 
