@@ -35,7 +35,11 @@ number_harts(unsigned long hartid)
 	this_hart()->idle = &boot_thread;
 }
 
-/* Let the other harts into secondary_main, each as its own idle thread. */
+/*
+ * Let the other harts into secondary_main, each as its own idle thread. They
+ * all have one before the first of them starts: from then on a new kernel stack
+ * waits for all harts (mm/kstack.c).
+ */
 static void
 start_harts(void)
 {
@@ -48,6 +52,12 @@ start_harts(void)
 		if (!h->idle)
 			panic("no memory for hart %u", i);
 		h->idle->hart = h;
+	}
+	for (unsigned int i = 0; i < nharts; i++) {
+		const struct hart *h = &harts[i];
+
+		if (h == this_hart())
+			continue;
 		if (sbi_hart_start(h->hartid, va_to_pa(_start)) != 0)
 			panic("hart %u doesn't start", h->hartid);
 		if (machine.icount)

@@ -113,5 +113,13 @@ tlb_flush_page(uintptr_t va)
 	asm volatile("sfence.vma %0, zero" ::"r"(va) : "memory");
 }
 
+/* Forget the instructions that this hart has fetched: some may be stored anew
+ * by now. */
+static inline void
+icache_flush(void)
+{
+	asm volatile("fence.i" ::: "memory");
+}
+
 #endif
 #endif

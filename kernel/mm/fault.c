@@ -99,11 +99,13 @@ fault_fill(struct aspace *as, struct region *r, uintptr_t va, pte_t *pte,
 		error = -ENOMEM;
 	if (error != 0)
 		return error;
+	/* Before the entry: a thread on another hart may find that, and fetch,
+	 * without a fault of its own. */
+	if (flags & PTE_X)
+		aspace_flush_text(as);
 	/* A hart that remembers the empty entry faults again, and finds it. */
 	table_set(pte, pte_make(page, flags));
 	as->resident++;
-	if (flags & PTE_X)
-		asm volatile("fence.i" ::: "memory");
 	return 0;
 }
 
@@ -122,7 +124,7 @@ fault_unshare(struct aspace *as, uintptr_t va, pte_t *pte)
 	page = page_copy(old, PAGE_SIZE);
 	if (page == NULL)
 		return -ENOMEM;
-	*pte = pte_make(page, (*pte & PTE_FLAGS_MASK) | PTE_W);
+	table_set(pte, pte_make(page, (*pte & PTE_FLAGS_MASK) | PTE_W));
 	aspace_flush(as);
 	page_free(old);
 	return 0;

@@ -12,13 +12,15 @@
  * stack keeps its pages for the next thread. They count as free memory:
  * kstack_reclaim gives them up when pages run out.
  *
- * Harts may remember what a slot was mapped to. Any hart may reach into a
- * stack, for what a thread that sleeps has there is in lists of those who wait.
- * So all harts forget a slot's pages before it can get others. That a slot had
- * none, a hart forgets when it switches to the thread (aspace_switch).
+ * Harts may remember what a slot was mapped to, or that it wasn't. Any hart may
+ * reach into a stack, for what a thread that sleeps has there is in lists of
+ * those who wait. So all harts forget when a slot gets its pages, before a
+ * thread gets the slot. When it loses them they needn't: no one reaches for a
+ * stack that no thread has.
  */
 #include "table.h"
 
+#include "../hart.h"
 #include "../print.h"
 
 #define KSTACK_MAX  1024 /* threads in the whole system */
@@ -60,17 +62,6 @@ pile_put(struct pile *p, uintptr_t top)
 	spin_unlock(&kstack_lock);
 }
 
-pte_t
-kstack_init(void)
-{
-	for (unsigned int i = 0; i < TABLES; i++)
-		stack_table[i] = pte_make(&stack_ptes[i * TABLE_ENTRIES],
-					  PTE_V);
-	for (uintptr_t slot = KSTACK_MAX; slot > 0; slot--)
-		pile_put(&empty, STACK_BASE + slot * KSTACK_SLOT);
-	return pte_make(stack_table, PTE_V);
-}
-
 /* The page table entries of the stack that ends at top. */
 static pte_t *
 stack_entries(uintptr_t top)
@@ -92,7 +83,8 @@ stack_empty(uintptr_t top)
 	}
 }
 
-/* Give a stack its pages; false: no memory, and it is empty again. */
+/* Give a stack its pages; false: no memory, and it is empty again. All harts
+ * must flush before it is used. */
 static bool
 stack_fill(uintptr_t top)
 {
@@ -110,6 +102,26 @@ stack_fill(uintptr_t top)
 	return true;
 }
 
+/*
+ * The stacks of the other harts' idle threads and of the first process are
+ * filled here. That takes no flush, as no hart has loaded these tables yet; and
+ * until they run, the others couldn't be asked for one.
+ */
+pte_t
+kstack_init(void)
+{
+	for (unsigned int i = 0; i < TABLES; i++)
+		stack_table[i] = pte_make(&stack_ptes[i * TABLE_ENTRIES],
+					  PTE_V);
+	for (uintptr_t slot = KSTACK_MAX; slot > 0; slot--) {
+		uintptr_t top = STACK_BASE + slot * KSTACK_SLOT;
+		bool full = slot <= nharts && stack_fill(top);
+
+		pile_put(full ? &filled : &empty, top);
+	}
+	return pte_make(stack_table, PTE_V);
+}
+
 uintptr_t
 kstack_alloc(void)
 {
@@ -118,10 +130,14 @@ kstack_alloc(void)
 	if (top != 0)
 		return top;
 	top = pile_take(&empty);
-	if (top == 0 || stack_fill(top))
-		return top;
-	pile_put(&empty, top);
-	return 0;
+	if (top == 0)
+		return 0;
+	if (!stack_fill(top)) {
+		pile_put(&empty, top);
+		return 0;
+	}
+	tlb_flush_all();
+	return top;
 }
 
 void
@@ -139,7 +155,6 @@ kstack_reclaim(void)
 
 	while ((top = pile_take(&filled)) != 0) {
 		stack_empty(top);
-		tlb_flush_all();
 		pile_put(&empty, top);
 		any = true;
 	}

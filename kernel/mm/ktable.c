@@ -93,22 +93,20 @@ aspace_switch(struct aspace *as)
 
 	if (as == NULL)
 		as = &kernel_aspace;
-	if (as == old) {
-		tlb_flush(); /* the stack may be new: see kstack.c */
+	if (as == old)
 		return;
-	}
 	/* First the bit, then the flush: see aspace_flush. */
 	__atomic_fetch_or(&as->harts, 1UL << me, __ATOMIC_SEQ_CST);
 	csr_write(satp, satp_of(as));
 	tlb_flush();
-	/* Text may have been written by another hart. */
-	asm volatile("fence.i" ::: "memory");
+	icache_flush(); /* text may have been written by another hart */
 	if (old != NULL)
 		__atomic_fetch_and(&old->harts, ~(1UL << me), __ATOMIC_RELEASE);
 	loaded[me] = as;
 }
 
-/* At each interrupt: flush, if another hart has asked for it. */
+/* At each interrupt: flush, if another hart has asked for it. A request doesn't
+ * say whether translations or text have changed, so both go. */
 void
 tlb_serve(void)
 {
@@ -118,6 +116,7 @@ tlb_serve(void)
 	if (asked == h->flush_done)
 		return;
 	tlb_flush();
+	icache_flush();
 	__atomic_store_n(&h->flush_done, asked, __ATOMIC_RELEASE);
 }
 
@@ -127,40 +126,58 @@ tlb_serve(void)
  * hart that it waits for. The caller has interrupts on, and serves others.
  */
 static void
-flush_on(struct hart *h)
+flush_on(unsigned long set)
 {
-	unsigned int asked = __atomic_add_fetch(&h->flush_asked, 1,
-						__ATOMIC_ACQ_REL);
+	unsigned int asked[HART_MAX];
 
-	sbi_send_ipi(h->hartid);
-	while ((int)(__atomic_load_n(&h->flush_done, __ATOMIC_ACQUIRE) -
-		     asked) < 0)
-		clock_nap();
+	assert(!set || level_of(csr_read(sie)) == 0);
+	for (unsigned int i = 0; set >> i != 0; i++) {
+		if (!(set >> i & 1))
+			continue;
+		asked[i] = __atomic_add_fetch(&harts[i].flush_asked, 1,
+					      __ATOMIC_ACQ_REL);
+		sbi_send_ipi(harts[i].hartid);
+	}
+	for (unsigned int i = 0; set >> i != 0; i++)
+		while ((set >> i & 1) &&
+		       (int)(__atomic_load_n(&harts[i].flush_done,
+					     __ATOMIC_ACQUIRE) -
+			     asked[i]) < 0)
+			clock_nap();
 }
 
-void
-aspace_flush(struct aspace *as)
+/* All harts of a set, bits by id, flush: this one as it's told, others all. */
+static inline void
+flush_harts(const unsigned long *set_at, void (*flush)(void))
 {
 	unsigned long set, saved = level_raise(LEVEL1_MASK);
 	unsigned int me = this_hart()->id;
 
 	/* A hart that isn't in the set yet will flush after it joins. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	set = __atomic_load_n(&as->harts, __ATOMIC_RELAXED);
+	set = __atomic_load_n(set_at, __ATOMIC_RELAXED);
 	if (set >> me & 1)
-		tlb_flush();
+		flush();
 	level_lower(saved);
-	set &= ~(1UL << me);
-	assert(!set || level_of(csr_read(sie)) == 0);
-	for (unsigned int i = 0; set >> i != 0; i++)
-		if (set >> i & 1)
-			flush_on(&harts[i]);
+	flush_on(set & ~(1UL << me));
+}
+
+void
+aspace_flush(struct aspace *as)
+{
+	flush_harts(&as->harts, tlb_flush);
+}
+
+void
+aspace_flush_text(struct aspace *as)
+{
+	flush_harts(&as->harts, icache_flush);
 }
 
 void
 tlb_flush_all(void)
 {
-	assert(level_of(csr_read(sie)) == 0);
-	for (unsigned int i = 0; i < nharts; i++)
-		flush_on(&harts[i]);
+	const unsigned long all = (1UL << nharts) - 1;
+
+	flush_harts(&all, tlb_flush);
 }

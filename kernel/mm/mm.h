@@ -30,11 +30,12 @@ page_round_up(uintptr_t va)
 	return page_round_down(va + PAGE_SIZE - 1);
 }
 
-/* Kernel stacks (kstack.c): the top of one, or 0. */
+/* Kernel stacks (kstack.c): the top of one, or 0. At level 0, as all harts may
+ * have to flush. */
 uintptr_t kstack_alloc(void);
 void kstack_free(uintptr_t top); /* not the one it runs on */
-/* Give up stacks kept for reuse; false if there were none. At level 0, as all
- * harts flush. reclaimable: the pages that would bring. */
+/* Give up stacks kept for reuse; false if there were none. reclaimable: the
+ * pages that would bring. */
 bool kstack_reclaim(void);
 size_t kstack_reclaimable(void);
 

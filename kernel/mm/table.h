@@ -47,7 +47,11 @@ table_index(uintptr_t va, unsigned int shift)
 	return va >> shift & (TABLE_ENTRIES - 1);
 }
 
-/* Set an entry: what it leads to is complete before a hart can find it. */
+/*
+ * Set an entry: what it leads to is complete before a hart can find it. A
+ * release is enough for that, as no hart can access a page before its walk has
+ * read the entry.
+ */
 static inline void
 table_set(pte_t *entry, pte_t pte)
 {
@@ -89,6 +93,9 @@ pte_t kstack_init(void);
  * before the call, and the old page freed after it.
  */
 void aspace_flush(struct aspace *as);
+/* The same for the instructions that they have fetched. A page of text is
+ * complete before the call, and mapped after it. */
+void aspace_flush_text(struct aspace *as);
 /* All harts forget all translations. Interrupts are on. */
 void tlb_flush_all(void);
 
