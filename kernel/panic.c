@@ -71,6 +71,7 @@ stop_others(void)
 static bool
 begin_end(char channel)
 {
+	const char mark[] = {DLE, channel, '\0'};
 	struct hart *holder = NULL;
 
 	csr_clear(sstatus, SSTATUS_SIE);
@@ -82,10 +83,7 @@ begin_end(char channel)
 	}
 	stop_others();
 	uart_break_in();
-	if (bootarg_present("framed"))
-		kprintf("%c%c", DLE, channel);
-	else
-		kprintf("\n");
+	uart_print(bootarg_present("framed") ? mark : "\n");
 	return true;
 }
 

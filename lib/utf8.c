@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#define LAST 0x10ffff /* character of Unicode; surrogates are none */
+
 struct range {
 	uint32_t first, last;
 };
@@ -56,6 +58,8 @@ length_by(unsigned char first)
 size_t
 utf8_next(const char *s, size_t n, int *width)
 {
+	/* What fewer bytes hold isn't written with more. */
+	static const uint32_t least[] = {[2] = 0x80, 0x800, 0x10000};
 	size_t length = length_by(*s);
 	uint32_t c = *s & (0xff >> (length + 1));
 
@@ -67,6 +71,8 @@ utf8_next(const char *s, size_t n, int *width)
 			return 1;
 		c = c << 6 | (s[i] & 0x3f);
 	}
+	if (c < least[length] || c > LAST || (c >= 0xd800 && c < 0xe000))
+		return 1;
 	*width = width_of(c);
 	return length;
 }

@@ -14,6 +14,18 @@ utf8_continues(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
+/* Is the character of n bytes at s one, and does it do nothing to a terminal?
+ * Beside ASCII's control characters there are those of U+0080 to U+009F. */
+static inline bool
+utf8_shows(const char *s, size_t n)
+{
+	unsigned char first = s[0], second = n > 1 ? s[1] : 0;
+
+	if (n == 1)
+		return first >= ' ' && first < 0x7f;
+	return first != 0xc2 || second >= 0xa0;
+}
+
 /*
  * How many of the n bytes at s are its first character, and its width: 2 for
  * the wide ones of East Asia and pictures, 0 for marks that go onto the one

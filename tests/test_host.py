@@ -57,6 +57,19 @@ def test_both_sides_see_the_same(guest: Guest, share: Path) -> None:
     assert (share / "new" / "name").stat().st_mode & 0o777 == 0o640
 
 
+def test_set_id_bits_stay_here(guest: Guest, share: Path) -> None:
+    """No program makes one of the host's files run as its owner."""
+    result = guest(
+        "cd /host; cp /bin/echo .; chmod 6755 echo; ls -l echo | cut -c1-10\n"
+        "cp /bin/echo /tmp/f; chmod 4711 /tmp/f\n"
+        "cp -p /tmp/f copy; mv /tmp/f moved",
+        share=str(share),
+    )
+    assert (result.out, result.err) == ("-rwxr-xr-x\n", "")
+    modes = {f.name: f.stat().st_mode & 0o7777 for f in share.iterdir()}
+    assert modes == {"echo": 0o755, "copy": 0o711, "moved": 0o711}
+
+
 def test_what_isnt_shared(guest: Guest, share: Path) -> None:
     """Links aren't followed, pipes and sockets not opened: clear errors."""
     (share.parent / "secret").write_text("secret")

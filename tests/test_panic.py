@@ -81,6 +81,15 @@ def test_panic_while_others_print(guest: Guest, round: int) -> None:
     assert_panic(guest, result, *PANICS["panic on purpose"])
 
 
+def test_a_name_in_a_panic_is_only_text(guest: Guest) -> None:
+    """Neither a terminal nor scripts/run obeys its bytes."""
+    name = r"/tmp/$(printf 'a\033[2J\020kb\177')"
+    result = guest(
+        f"cp /bin/sh {name}; {name} -c 'echo panic on purpose >/dev/ktest'", "panic"
+    )
+    assert re.search(r"process \d+ \(a\?\[2J\?kb\?\)\n", last_words(result))
+
+
 def test_panic_at_a_terminal(console: Console) -> None:
     """QEMU's own exit status says so."""
     console.send("echo panic on purpose >/dev/ktest\r")

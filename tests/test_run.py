@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import image
+from harness import elves
 from harness.console import Console
 from harness.guest import Guest, Images
 
@@ -109,9 +110,68 @@ def test_panic() -> None:
 @pytest.mark.parametrize("file", ["/dev/console", "/dev/kpctl"])
 def test_a_panic_cannot_be_forged(file: str) -> None:
     """What a program writes is shown, but it is no mark."""
-    result = run(f"printf 'a\\020Pb' >{file}; echo after; exit 3")
+    command = f"printf 'a\\020Pb:panic' >{file}; echo after; exit 3"
+    result = run(command)
     assert (result.returncode, result.stdout) == (3, b"after\n")
     assert b"panic" not in result.stderr
+    assert b"Pb:panic" in run(command, "-v").stderr.split(b"Tally on 4 harts")[1]
+
+
+def test_a_restart_cannot_be_forged(guest: Guest, tmp_path: Path) -> None:
+    """The firmware's first words are only words, if a program has them."""
+    words = guest("true").boot
+    assert b"OpenSBI v" in words and b"Tally on 4 harts" in words
+    (tmp_path / "boot").write_bytes(words)
+    command = "cd /extra; cat boot; cat boot >&2; cat boot >/dev/console; exit 3"
+    result = run(command, "--extra", str(tmp_path))
+    assert (result.stdout, result.stderr) == (words, words)
+    assert result.returncode == 3
+
+
+def test_the_harness_hears_the_kernel_only(guest: Guest) -> None:
+    """Not what a program writes to the console: `guest` would fail."""
+    words = "OpenSBI v1\nTally on 9 harts\n"
+    result = guest(f"printf '{words}' >/dev/console")
+    assert result.console.decode().replace("\r", "") == words
+
+
+# Instead of a kernel: it says so, and asks the firmware for a cold reboot.
+RESTARTS = """
+	.globl	_start
+_start:	li	a7, 1		# the old console
+	li	a0, '!'
+	ecall
+	li	a7, 0x53525354	# SRST
+	li	a6, 0
+	li	a0, 1
+	li	a1, 0
+	ecall
+1:	j	1b
+"""
+
+
+@pytest.mark.parametrize("command", [["--", "true"], []], ids=["command", "shell"])
+@pytest.mark.parametrize("timeout", [["--timeout", "120"], []], ids=["timeout", ""])
+def test_a_restart_is_noticed(
+    tmp_path: Path, command: list[str], timeout: list[str]
+) -> None:
+    """Once, and what was printed before it is all there."""
+    source, kernel = tmp_path / "restarts.S", tmp_path / "restarts.elf"
+    source.write_text(RESTARTS)
+    flags = ["-nostdlib", "-march=rv64imac", "-mabi=lp64"]
+    flags.append("-Wl,-N,--no-warn-rwx-segments,-Ttext=0x80200000")
+    tool = elves.tool("gcc")
+    subprocess.run([tool, *flags, "-o", str(kernel), str(source)], check=True)
+    report = tmp_path / "report.json"
+    options = ["-v", "--kernel", str(kernel), "--report", str(report), *timeout]
+    result = subprocess.run(
+        [RUN, *options, *command], capture_output=True, stdin=subprocess.DEVNULL
+    )
+    said = result.stdout + result.stderr
+    assert json.loads(report.read_text()) == {"status": 126, "reason": "machine"}
+    assert result.stderr.endswith(b"run: the machine restarted\n")
+    assert (result.returncode, said.count(b"OpenSBI v")) == (126, 1)
+    assert said.count(b"!") == 1, said
 
 
 # --- The machine -------------------------------------------------------------
@@ -185,12 +245,15 @@ def test_interactive(console: Console) -> None:
 
 
 def test_batch(guest: Guest) -> None:
+    """Each command's own, whatever it prints."""
     commands = ["echo one", "printf 'no newline'; echo e >&2; exit 3", "false"]
+    commands += ["echo '<tally-batch 7>'; echo '<tally-batch end>'"]
     results = guest.batch(commands)
     assert [(r.out, r.err, r.status) for r in results] == [
         ("one\n", "", 0),
         ("no newline", "e\n", 3),
         ("", "", 1),
+        ("<tally-batch 7>\n<tally-batch end>\n", "", 0),
     ]
 
 

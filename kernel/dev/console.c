@@ -5,6 +5,8 @@
  * /dev/hostout and /dev/hosterr are for scripts/run, which tells a command's
  * output from all else on the line: at most CHUNK bytes at a time go out as
  * DLE o (or e), the bytes with each DLE doubled, DLE k; nothing comes between.
+ * With the boot argument `framed` what goes to the console itself does so as
+ * DLE c...: no program's words are taken for the kernel's.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,20 +40,21 @@ static struct waitq writers = WAITQ_INIT(writers); /* for room to write */
 static size_t
 encode(unsigned int id, const char *buf, size_t n, char *out)
 {
-	bool framed = id != CONSOLE;
-	bool returns = line.t.c_oflag & OPOST && line.t.c_oflag & ONLCR;
-	/* Else scripts/run would take one for the beginning of a mark. */
-	bool doubles = framed || bootarg_present("framed");
+	static const char marks[] = {
+	    [CONSOLE] = 'c', [HOSTOUT] = 'o', [HOSTERR] = 'e'};
+	bool framed = id != CONSOLE || bootarg_present("framed");
+	bool returns = id == CONSOLE && line.t.c_oflag & OPOST &&
+		       line.t.c_oflag & ONLCR;
 	char *p = out;
 
 	if (framed) {
 		*p++ = DLE;
-		*p++ = id == HOSTOUT ? 'o' : 'e';
+		*p++ = marks[id];
 	}
 	for (const char *end = buf + n; buf < end; buf++) {
-		if (*buf == DLE && doubles)
+		if (*buf == DLE && framed)
 			*p++ = DLE;
-		else if (*buf == '\n' && returns && !framed)
+		else if (*buf == '\n' && returns)
 			*p++ = '\r';
 		*p++ = *buf;
 	}

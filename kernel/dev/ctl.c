@@ -90,10 +90,6 @@ ctl_write(struct uio *u, const struct ctlword *words)
 	if (n < 0)
 		return n;
 	line[n] = '\0';
-	for (ssize_t i = 0; i < n; i++) /* words may be shown on the console */
-		if ((unsigned char)line[i] < ' ' &&
-		    !memchr(BLANKS, line[i], sizeof(BLANKS) - 1))
-			return -EINVAL;
 	argc = split(line, argv, 1 + CTL_ARGS);
 	if (argc <= 0)
 		return -EINVAL;

@@ -125,6 +125,18 @@ hostfs_free(struct vnode *v)
 	} while (__atomic_sub_fetch(&n->vnode.refs, 1, __ATOMIC_ACQ_REL) == 0);
 }
 
+/*
+ * The mode that a file of the host's gets for one that was asked for here. The
+ * set-id bits never pass: over there they let whoever runs the file act as its
+ * owner, here they mean nothing. They are dropped in silence, as POSIX lets
+ * chmod do, so that a copy with its modes still succeeds.
+ */
+static unsigned int
+host_mode(mode_t mode)
+{
+	return mode & ~(S_ISUID | S_ISGID);
+}
+
 static int
 hostfs_create(struct vnode *dir, const char *name, mode_t mode,
 	      struct vnode **out)
@@ -133,10 +145,10 @@ hostfs_create(struct vnode *dir, const char *name, mode_t mode,
 
 	if (S_ISDIR(mode))
 		r = p9_call(P9_MKDIR, NULL, NULL, "", "dsdd", fid_of(dir), name,
-			    (unsigned int)(mode & 07777), 0);
+			    host_mode(mode) & 07777, 0);
 	else
 		r = p9_call(P9_MKNOD, NULL, NULL, "", "dsdddd", fid_of(dir),
-			    name, (unsigned int)mode, 0, 0, 0);
+			    name, host_mode(mode), 0, 0, 0);
 	if (r == 0 && out != NULL)
 		r = hostfs_lookup(dir, name, out);
 	return r;
@@ -209,7 +221,8 @@ hostfs_setattr(struct vnode *v, const struct attr *a)
 			     (a->atime != OMIT ? SETATTR_ATIME : 0) |
 			     (a->mtime != OMIT ? SETATTR_MTIME : 0);
 
-	return setattr(hostnode_of(v), valid, a->mode, 0, a->atime, a->mtime);
+	return setattr(hostnode_of(v), valid, host_mode(a->mode), 0, a->atime,
+		       a->mtime);
 }
 
 static const struct vnode_ops hostfs_ops = {

@@ -28,14 +28,19 @@ valid(int sig)
 	return sig > 0 && sig < NSIG;
 }
 
-/* Would sig do nothing to p? p's lock is held. (SIGCONT always does.) */
+/*
+ * Would sig do nothing to p? p's lock is held. (SIGCONT always does.) Without
+ * process 1 the machine ends: nothing gets there that it has no handler for,
+ * and for SIGKILL and SIGSTOP nobody has one. Its own faults still end it.
+ */
 static bool
 ignored(const struct proc *p, int sig)
 {
 	_sig_func_ptr handler = p->action[sig].sa_handler;
 
 	return handler == SIG_IGN ||
-	       (handler == SIG_DFL && sigmask(sig) & IGNORED);
+	       (handler == SIG_DFL &&
+		(p == init_proc || sigmask(sig) & IGNORED));
 }
 
 void
@@ -129,6 +134,8 @@ signal_exec(struct proc *p)
 			act->sa_handler = SIG_DFL;
 		act->sa_mask = 0;
 		act->sa_flags = 0;
+		if (p == init_proc) /* the handlers it asked for are gone */
+			p->sigpending &= ~sigmask(sig);
 	}
 	spin_unlock(&p->lock);
 }

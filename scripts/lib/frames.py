@@ -5,6 +5,7 @@ bytes follow, until the next such pair.
 
     DLE o   the command's standard output
     DLE e   its standard error
+    DLE c   what programs wrote to the console
     DLE k   the kernel's and the firmware's messages, as at the start
     DLE P   a panic's text, to the end
     DLE L   the time limit's text, to the end
@@ -17,6 +18,7 @@ DLE = 0x10
 
 STDOUT = "stdout"
 STDERR = "stderr"
+CONSOLE = "console"
 BOOT = "boot"
 PANIC = "panic"
 LIMIT = "limit"
@@ -24,6 +26,7 @@ LIMIT = "limit"
 _CHANNELS = {
     ord("o"): STDOUT,
     ord("e"): STDERR,
+    ord("c"): CONSOLE,
     ord("k"): BOOT,
     ord("P"): PANIC,
     ord("L"): LIMIT,

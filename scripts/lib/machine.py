@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Callable, Iterator, Optional
 
 import frames
+from control import Control
 
 QEMU_OLDEST = (7, 2)
 HARTS_MAX = 16  # the kernel's own limit
@@ -33,7 +34,6 @@ READ_SIZE = 1 << 16  # bytes
 PIPE_SIZE = 1 << 20  # bytes; what an unprivileged process may ask for
 F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", 1031)  # named since Python 3.10
 PANIC_GRACE = 10.0  # seconds that a panicking guest has to power off
-BANNER_SIZE = 256  # bytes of the firmware's first words
 
 # Each run sees the same date, so that virtual time is all the time there is.
 RTC_EPOCH = "2026-01-01T00:00:00"
@@ -118,11 +118,11 @@ class Machine:
             sleep = "off" if self.share is None else "on"
             arguments += ["-icount", f"shift={self.icount},sleep={sleep}"]
             arguments += ["-rtc", f"base={RTC_EPOCH},clock=vm"]
+        arguments += ["-display", "none", "-no-reboot"]
         if framed:
-            arguments += ["-display", "none", "-serial", "stdio"]
-            arguments += ["-monitor", "none"]
+            arguments += ["-serial", "stdio", "-monitor", "none"]
         else:
-            arguments += ["-nographic"]
+            arguments += ["-serial", "mon:stdio"]
         if self.gdb is not None:
             arguments += ["-gdb", f"tcp:127.0.0.1:{self.gdb}", "-S"]
         if self.share is not None:
@@ -245,20 +245,21 @@ def interact(machine: Machine, qemu: str, kernel: int, initrd: int) -> Outcome:
     """Boot with the terminal as console. QEMU's own status is the outcome."""
     command = machine.command(qemu, kernel, initrd, framed=False)
     process = None
-    try:
-        with signals_deferred():
-            process = subprocess.Popen(command, pass_fds=(kernel, initrd))
-        status = process.wait(machine.timeout)
-    except subprocess.TimeoutExpired:
-        return _timed_out(machine)
-    finally:
-        # Not kill: QEMU has the terminal's settings to put back.
-        if process:
-            process.terminate()
-            process.wait()
-    if status < 0:
-        return Outcome(STATUS_SETUP, "machine", f"QEMU died of signal {-status}")
-    return Outcome(status, "exit")
+    with Control(starts=machine.gdb is None) as control:
+        command += control.options()
+        try:
+            with signals_deferred():
+                fds = kernel, initrd, control.fd
+                process = subprocess.Popen(command, pass_fds=fds)
+            status = process.wait(machine.timeout)
+        except subprocess.TimeoutExpired:
+            return _timed_out(machine)
+        finally:
+            # Not kill: QEMU has the terminal's settings to put back.
+            if process:
+                process.terminate()
+                process.wait()
+        return _exited(status, control)
 
 
 class Boot:
@@ -273,8 +274,7 @@ class Boot:
         self.sink: Callable[[str, bytes], None]
         self.frames = frames.Frames()
         self.complaints = b""
-        self.heard = b""  # the line's last bytes, to know a restart by
-        self.banner: Optional[bytes] = None
+        self.heard = False  # has the machine said anything?
         self.deadline: Optional[float] = None
 
     def run(self, sink: Callable[[str, bytes], None]) -> Outcome:
@@ -287,22 +287,22 @@ class Boot:
         self.sink = sink
         if self.machine.timeout is not None:
             self.deadline = time.monotonic() + self.machine.timeout
-        with self._qemu() as process:
-            cut_short = self._listen(process)
-            if cut_short:
-                return cut_short
-            return self._outcome(process.wait())
+        with Control(starts=self.machine.gdb is None) as control:
+            with self._qemu(control) as process:
+                if not self._listen(process):
+                    return self._ended_by_text() or _timed_out(self.machine)
+                return self._outcome(process.wait(), control)
 
     @contextlib.contextmanager
-    def _qemu(self) -> Iterator[subprocess.Popen]:
+    def _qemu(self, control: Control) -> Iterator[subprocess.Popen]:
         # In a session of its own a Ctrl-C on our terminal reaches only us;
         # QEMU would take it for a clean end.
         process = None
         try:
             with signals_deferred():
                 process = subprocess.Popen(
-                    self.command,
-                    pass_fds=self.fds,
+                    [*self.command, *control.options()],
+                    pass_fds=(*self.fds, control.fd),
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
@@ -318,56 +318,40 @@ class Boot:
                 process.stdout.close()
                 process.stderr.close()
 
-    def _listen(self, process: subprocess.Popen) -> Optional[Outcome]:
-        """Pass on what is heard until both pipes end: None. Or give up."""
+    def _listen(self, process: subprocess.Popen) -> bool:
+        """Pass on what is heard until both pipes end. False: it took too long."""
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ, self._serial)
             selector.register(process.stderr, selectors.EVENT_READ, self._complain)
             while selector.get_map():
                 ready = selector.select(self._time_left())
                 if self._time_left() == 0:
-                    return self._ended_by_text() or _timed_out(self.machine)
+                    return False
                 for key, _ in ready:
                     data = os.read(key.fd, READ_SIZE)
-                    if not data:
+                    if data:
+                        key.data(data)
+                    else:
                         selector.unregister(key.fileobj)
-                    elif key.data(data):
-                        return Outcome(
-                            STATUS_SETUP, "machine", "the machine restarted"
-                        )
-        return None
+        return True
 
     def _time_left(self) -> Optional[float]:
         if self.deadline is None:
             return None
         return max(0.0, self.deadline - time.monotonic())
 
-    def _serial(self, data: bytes) -> bool:
-        """Take bytes of the serial line; True if the machine restarted."""
+    def _serial(self, data: bytes) -> None:
+        self.heard = True
         final = self._ended_by_text()
         for channel, piece in self.frames.feed(data):
             self.sink(channel, piece)
         if not final and self._ended_by_text():
             grace = time.monotonic() + PANIC_GRACE
             self.deadline = min(grace, self.deadline or grace)
-        return self._restarted(data)
 
-    def _restarted(self, data: bytes) -> bool:
-        """Did the firmware's first words come again?"""
-        self.heard += data
-        if self.banner is None:
-            if len(self.heard) < BANNER_SIZE:
-                return False
-            self.banner = self.heard[:BANNER_SIZE]
-            self.heard = self.heard[1:]
-        found = self.banner in self.heard
-        self.heard = self.heard[-(BANNER_SIZE - 1) :]
-        return found
-
-    def _complain(self, data: bytes) -> bool:
+    def _complain(self, data: bytes) -> None:
         self.complaints += data
         self.sink(self.QEMU, data)
-        return False
 
     def _ended_by_text(self) -> Optional[Outcome]:
         """The outcome, if the guest has begun its last words."""
@@ -378,17 +362,24 @@ class Boot:
             return Outcome(STATUS_LIMIT, "limit", f"the limit of {limit} is over")
         return None
 
-    def _outcome(self, status: int) -> Outcome:
+    def _outcome(self, status: int, control: Control) -> Outcome:
         """What it means that QEMU exited with status."""
         complaint = self.complaints.decode(errors="replace").strip()
-        if status < 0:
-            return Outcome(STATUS_SETUP, "machine", f"QEMU died of signal {-status}")
         if "terminating on signal" in complaint:
             return Outcome(STATUS_SETUP, "machine", complaint.splitlines()[-1])
-        if not self.heard:
+        if status >= 0 and not self.heard:
             why = self.machine.explain(complaint)
             return Outcome(STATUS_SETUP, "machine", f"no boot: {why}")
-        return self._ended_by_text() or Outcome(status, "exit")
+        return self._ended_by_text() or _exited(status, control)
+
+
+def _exited(status: int, control: Control) -> Outcome:
+    """What QEMU itself says of its end."""
+    if status < 0:
+        return Outcome(STATUS_SETUP, "machine", f"QEMU died of signal {-status}")
+    if control.restarted():
+        return Outcome(STATUS_SETUP, "machine", "the machine restarted")
+    return Outcome(status, "exit")
 
 
 def _timed_out(machine: Machine) -> Outcome:

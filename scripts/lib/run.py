@@ -56,7 +56,8 @@ class Output:
         self._targets = {frames.STDOUT: 1, frames.STDERR: 2}
         self._targets.update({frames.PANIC: 2, frames.LIMIT: 2})
         if verbose:
-            self._targets.update({frames.BOOT: 2, Boot.QEMU: 2})
+            hidden = (frames.CONSOLE, frames.BOOT, Boot.QEMU)
+            self._targets.update(dict.fromkeys(hidden, 2))
         self._thread = threading.Thread(target=self._write_all, daemon=True)
         self._thread.start()
 

@@ -8,6 +8,7 @@ deadline that fails. Where a test wants one of these to go wrong it says so.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import re
 import shlex
 from pathlib import Path
@@ -19,7 +20,6 @@ from machine import Boot, Machine, Outcome, find_qemu
 
 FIRMWARE = b"OpenSBI v"
 KERNEL = b"Tally on "
-MARK = "tally-batch"  # stands between the commands of one boot
 LOST_BOOTS = 3  # after which a batch gives up
 SHOWN = 4000  # characters of each kind, in a story of what went wrong
 
@@ -79,6 +79,7 @@ class BootResult(Result):
     """And how the boot went that was made for it."""
 
     outcome: Outcome
+    console: bytes  # what programs wrote to it
     boot: bytes  # the firmware's and the kernel's messages
     last_words: bytes  # of a panic, or at the time limit
     qemu: bytes  # what QEMU complained of
@@ -92,7 +93,7 @@ class BootResult(Result):
     def story(self) -> str:
         """What one wants to see of a boot that went wrong."""
         parts = [f"{self.command[:SHOWN]!r}: {self.outcome}"]
-        for name in ("boot", "stdout", "stderr", "last_words", "qemu"):
+        for name in ("boot", "stdout", "stderr", "console", "last_words", "qemu"):
             text = getattr(self, name).decode(errors="replace").replace("\r", "")
             parts.append(f"--- {name}\n{text[-SHOWN:]}")
         return "\n".join(parts)
@@ -168,7 +169,9 @@ class Guest:
         rest = list(commands)
         results: list[Result] = []
         for _ in range(LOST_BOOTS):
-            boot = self._boot_for("\n".join(map(_batch_line, rest)), **changes)
+            mark = _mark(rest)
+            lines = [_batch_line(command, mark) for command in rest]
+            boot = self._boot_for("\n".join(lines), **changes)
             done, unfinished = _batch_results(rest, boot.stdout)
             results += done
             rest = rest[len(done) :]
@@ -197,6 +200,7 @@ class Guest:
             stderr=bytes(heard[frames.STDERR]),
             status=outcome.status,
             outcome=outcome,
+            console=bytes(heard[frames.CONSOLE]),
             boot=bytes(heard[frames.BOOT]),
             last_words=bytes(heard[frames.PANIC] + heard[frames.LIMIT]),
             qemu=bytes(heard[Boot.QEMU]),
@@ -206,6 +210,7 @@ class Guest:
 _CHANNELS = (
     frames.STDOUT,
     frames.STDERR,
+    frames.CONSOLE,
     frames.BOOT,
     frames.PANIC,
     frames.LIMIT,
@@ -213,11 +218,17 @@ _CHANNELS = (
 )
 
 
-def _batch_line(command: str) -> str:
+def _mark(commands: Iterable[str]) -> str:
+    """Stands between a boot's commands: a word that none of them can know. It
+    is short, as a command line has room for 128 KiB."""
+    return hashlib.sha256("\0".join(commands).encode()).hexdigest()[:12]
+
+
+def _batch_line(command: str, mark: str) -> str:
     """stdout, <MARK STATUS>, stderr, <MARK end>."""
     return (
         f"sh -c {shlex.quote(command)} 2>/tmp/batch.err; "
-        f'echo "<{MARK} $?>"; cat /tmp/batch.err; echo "<{MARK} end>"'
+        f'echo "<{mark} $?>"; cat /tmp/batch.err; echo "<{mark} end>"'
     )
 
 
@@ -225,7 +236,7 @@ def _batch_results(
     commands: list[str], stdout: bytes
 ) -> tuple[list[Result], bytes]:
     """Of the commands that are done, and what the next one wrote."""
-    pieces = re.split(rf"<{MARK} (\w+)>\n".encode(), stdout)
+    pieces = re.split(rf"<{_mark(commands)} (\w+)>\n".encode(), stdout)
     results = []
     for command, at in zip(commands, range(0, len(pieces) - 4, 4)):
         out, status, err, _ = pieces[at : at + 4]

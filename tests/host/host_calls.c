@@ -209,6 +209,29 @@ check_names(void)
 	CHECK(rmdir("c") == 0 && rmdir("a") == 0, "all are removed");
 }
 
+/* The host's file keeps none; the sticky bit, which gives nobody anything, may
+ * pass. */
+static void
+check_set_id_bits(void)
+{
+	int fd = open("file", O_CREAT | O_WRONLY, 06711);
+	struct stat st;
+
+	close(fd);
+	CHECK(stat("file", &st) == 0 && (st.st_mode & 07777) == 0711,
+	      "no set-id bits of a new file");
+	CHECK(chmod("file", 06755) == 0 && stat("file", &st) == 0 &&
+		  (st.st_mode & 07777) == 0755,
+	      "nor by chmod, which does the rest");
+	CHECK(mkdir("dir", 06755) == 0 && stat("dir", &st) == 0 &&
+		  (st.st_mode & 07777) == 0755,
+	      "nor of a new folder");
+	CHECK(chmod("dir", 07755) == 0 && stat("dir", &st) == 0 &&
+		  (st.st_mode & 07777) == 01755,
+	      "the sticky bit passes");
+	CHECK(rmdir("dir") == 0 && unlink("file") == 0, "both are removed");
+}
+
 /* Folders nested deeper than a kernel stack has room for calls. */
 static void
 check_depth(void)
@@ -234,6 +257,7 @@ main(void)
 		printf("no /host: %s\n", strerror(errno));
 	check_errors();
 	check_names();
+	check_set_id_bits();
 	check_depth();
 	check_contents();
 	check_open_files();

@@ -3,11 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "../cmdlib/cmd.h"
 
 static const char *pattern; /* of -name, or NULL */
 static char type;           /* of -type, or NUL */
+static bool at_terminal;    /* a person reads what is found */
 
 static bool
 fits(const char *path, mode_t mode)
@@ -39,7 +41,10 @@ find(const char *path)
 		return;
 	}
 	if (fits(path, st.st_mode)) {
-		out_string(path);
+		if (at_terminal)
+			out_name(path);
+		else
+			out_string(path);
 		out_char('\n');
 	}
 	if (!S_ISDIR(st.st_mode))
@@ -83,6 +88,7 @@ main(int argc, char **argv)
 
 	cmd_start(argc, argv, "find",
 		  "[PATH ...] [-name PATTERN] [-type f|d|c]");
+	at_terminal = isatty(STDOUT_FILENO);
 	tests = cmd_argv;
 	while (*tests && **tests != '-')
 		tests++;

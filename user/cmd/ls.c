@@ -9,8 +9,9 @@
 #include <unistd.h>
 
 #include "../cmdlib/cmd.h"
+#include "../cmdlib/show.h"
 
-#define SYNOPSIS   "[-1adFhlRrt] [FILE ...]"
+#define SYNOPSIS   "[-1adFhlqRrt] [FILE ...]"
 #define COLUMN_GAP 2
 #define HALF_YEAR  (365 * 24 * 60 * 60 / 2) /* seconds */
 
@@ -21,8 +22,9 @@ struct entry {
 
 static bool in_detail, one_column; /* else in as many as fit */
 static int width;                  /* of the terminal, in characters */
-static bool titled; /* directories are announced by their names */
-static bool begun;  /* something was printed */
+static bool titled;   /* directories are announced by their names */
+static bool harmless; /* names do nothing to a terminal */
+static bool begun;    /* something was printed */
 
 static int
 entry_compare(const void *left, const void *right)
@@ -56,11 +58,20 @@ mark(mode_t mode)
 }
 
 static void
+print_path(const char *path)
+{
+	if (harmless)
+		out_name(path);
+	else
+		out_string(path);
+}
+
+static void
 print_name(const struct entry *e)
 {
 	char c = mark(e->st.st_mode);
 
-	out_string(e->name);
+	print_path(e->name);
 	if (c)
 		out_char(c);
 }
@@ -121,7 +132,7 @@ print_columns(const struct entry *e, size_t count)
 	size_t longest = 0, columns, rows;
 
 	for (size_t i = 0; i < count; i++) {
-		size_t length = strlen(e[i].name) + cmd_given['F'];
+		size_t length = show_columns(e[i].name) + cmd_given['F'];
 
 		if (length > longest)
 			longest = length;
@@ -133,7 +144,7 @@ print_columns(const struct entry *e, size_t count)
 	rows = (count + columns - 1) / columns;
 	for (size_t row = 0; row < rows; row++) {
 		for (size_t i = row; i < count; i += rows) {
-			size_t length = strlen(e[i].name) +
+			size_t length = show_columns(e[i].name) +
 					(mark(e[i].st.st_mode) != '\0');
 
 			print_name(&e[i]);
@@ -216,8 +227,11 @@ list(const char *path)
 		cmd_warn("%s", path);
 		return;
 	}
-	if (titled)
-		out_printf("%s%s:\n", begun ? "\n" : "", path);
+	if (titled) {
+		out_string(begun ? "\n" : "");
+		print_path(path);
+		out_string(":\n");
+	}
 	begun = true;
 	e = cmd_alloc((names_count + 2) * sizeof(*e));
 	if (cmd_given['a']) {
@@ -268,13 +282,16 @@ main(int argc, char **argv)
 	struct winsize size;
 
 	cmd_start(argc, argv, "ls", SYNOPSIS);
-	cmd_flags("1adFhlRrt");
+	cmd_flags("1adFhlqRrt");
 	in_detail = cmd_given['l'];
 	one_column = cmd_given['1'];
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
+	harmless = cmd_given['q'];
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0) {
 		one_column = true;
-	else
+	} else {
+		harmless = true;
 		width = size.ws_col;
+	}
 	titled = cmd_argc > 1 || cmd_given['R'];
 	list_operands(cmd_argc ? cmd_argv : here, cmd_argc ? cmd_argc : 1);
 	return cmd_done();

@@ -33,13 +33,13 @@ print_name(const struct elfsyms *syms, uint64_t address)
 {
 	size_t i = elfsym_find(syms, address);
 
-	if (i == syms->count)
+	if (i == syms->count) {
 		out_printf("0x%" PRIx64, address);
-	else if (syms->text[i].value == address)
-		out_string(syms->text[i].name);
-	else
-		out_printf("%s+0x%" PRIx64, syms->text[i].name,
-			   address - syms->text[i].value);
+		return;
+	}
+	out_name(syms->text[i].name);
+	if (syms->text[i].value != address)
+		out_printf("+0x%" PRIx64, address - syms->text[i].value);
 }
 
 static void

@@ -16,15 +16,17 @@ static void
 print(const struct psinfo *p, uint64_t hz)
 {
 	uint64_t hundredths = (p->utime + p->stime) * 100 / hz;
+	char name[PROCESS_NAME];
 
-	out_printf("%5d %5d %5d %c %4d %3u:%02u.%02u %7llu %7llu %.*s\n",
-		   (int)p->pid, (int)p->ppid, (int)p->pgrp, p->state, p->hart,
+	out_printf("%5d %5d %5d %c %4d %3u:%02u.%02u %7llu %7llu ", (int)p->pid,
+		   (int)p->ppid, (int)p->pgrp, p->state, p->hart,
 		   (unsigned int)(hundredths / 6000),
 		   (unsigned int)(hundredths / 100 % 60),
 		   (unsigned int)(hundredths % 100),
 		   (unsigned long long)p->size / 1024,
-		   (unsigned long long)p->resident / 1024, (int)sizeof(p->name),
-		   p->name);
+		   (unsigned long long)p->resident / 1024);
+	out_name(process_name(p, name));
+	out_char('\n');
 }
 
 int

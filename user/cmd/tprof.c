@@ -125,7 +125,8 @@ print(int pid, const char *name)
 {
 	struct table t = {0};
 
-	out_printf("%s %d: %llu samples in user mode\n", name, pid,
+	out_name(name);
+	out_printf(" %d: %llu samples in user mode\n", pid,
 		   (unsigned long long)total);
 	for (size_t i = 0; i <= syms.count; i++)
 		table_row(&t, hits[i], "%s",

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "show.h"
 
 #define MESSAGE_MAX 512
 
@@ -52,8 +53,7 @@ message(int code, const char *format, va_list args)
 	n += vsnprintf(text + n, room - n, format, args);
 	if (n < room && code)
 		n += snprintf(text + n, room - n, ": %s", strerror(code));
-	if (n > room - 1)
-		n = room - 1;
+	n = strlen(show_name(text));
 	text[n++] = '\n';
 	out_direct(STDERR_FILENO, text, n);
 }
@@ -279,6 +279,12 @@ cmd_grow(void *array, size_t *room, size_t size)
 {
 	*room = *room ? *room * 2 : 64;
 	return cmd_realloc(array, *room * size);
+}
+
+char *
+cmd_shown(const char *name)
+{
+	return show_name(strcpy(cmd_alloc(strlen(name) + 1), name));
 }
 
 char *

@@ -88,6 +88,8 @@ void *cmd_realloc(void *old, size_t size);
 /* Double an array that is full: elements of size, *room of them. */
 void *cmd_grow(void *array, size_t *room, size_t size);
 
+/* A name as show.h has it, in memory of its own. */
+char *cmd_shown(const char *name);
 /* DIR/NAME in memory of its own; the last component of a path. */
 char *cmd_join(const char *dir, const char *name);
 const char *cmd_base(const char *path);
@@ -140,6 +142,7 @@ extern struct out {
 void out_flush(void);
 void out_bytes(const void *bytes, size_t size);
 void out_string(const char *text);
+void out_name(const char *name); /* as show.h has it */
 void out_printf(const char *format, ...) CMD_PRINTF(1, 2);
 /* All that is left of a file, as it comes: it may be a pipe that someone
  * watches. */

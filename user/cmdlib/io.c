@@ -63,6 +63,15 @@ out_string(const char *text)
 }
 
 void
+out_name(const char *name)
+{
+	char *shown = cmd_shown(name);
+
+	out_string(shown);
+	free(shown);
+}
+
+void
 out_printf(const char *format, ...)
 {
 	va_list args;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "show.h"
 #include "table.h"
 
 #define TEXT_MAX 512
@@ -25,6 +26,7 @@ table_row(struct table *t, uint64_t hits, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	show_name(text); /* it has others' names */
 	if (t->count == t->room)
 		t->rows = cmd_grow(t->rows, &t->room, sizeof(*t->rows));
 	t->rows[t->count] = (struct table_row){
@@ -66,7 +68,7 @@ print(const struct table *t, const char *hits, const char *part,
 		n += snprintf(line + n, sizeof(line) - n, "%-*s ", t->bar, bar);
 	snprintf(line + n, sizeof(line) - n, "%s", text);
 	if (t->width)
-		line[t->width < TEXT_MAX ? t->width : TEXT_MAX] = '\0';
+		line[show_fit(line, t->width)] = '\0';
 	out_string(line);
 	out_char('\n');
 }

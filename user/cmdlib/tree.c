@@ -67,9 +67,10 @@ tree_free(char **names)
 static bool
 confirmed(const char *path)
 {
-	char c, first = '\0';
+	char c, first = '\0', *shown = cmd_shown(path);
 
-	dprintf(STDERR_FILENO, "remove %s? ", path);
+	dprintf(STDERR_FILENO, "remove %s? ", shown);
+	free(shown);
 	while (read(STDIN_FILENO, &c, 1) == 1 && c != '\n') {
 		if (!first)
 			first = c;

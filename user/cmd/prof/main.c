@@ -112,13 +112,16 @@ print(unsigned int hz)
 	for (size_t i = 0; i < symbols.count; i++) {
 		const struct function *f = &functions[i];
 		double seconds = f->ticks / hz;
+		char *name;
 
 		if (f->ticks == 0 && f->calls == 0)
 			continue;
 		sum += seconds;
-		out_printf("%-24s %6.1f %8.2f %8.2f", f->symbol->name,
+		name = cmd_shown(f->symbol->name);
+		out_printf("%-24s %6.1f %8.2f %8.2f", name,
 			   total > 0 ? 100 * f->ticks / total : 0, seconds,
 			   sum);
+		free(name);
 		if (f->calls > 0)
 			out_printf(" %10llu %10.3f",
 				   (unsigned long long)f->calls,

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../cmdlib/show.h"
 #include "sh.h"
 
 #define MESSAGE_BYTES 512
@@ -26,7 +27,7 @@ message(const char *format, va_list args)
 	if (sh.file)
 		n += snprintf(text + n, sizeof(text) - n, "line %d: ", sh.line);
 	vsnprintf(text + n, sizeof(text) - n - 1, format, args);
-	n = strlen(text);
+	n = strlen(show_name(text));
 	text[n++] = '\n';
 	out_error(text, n);
 }

@@ -58,11 +58,14 @@ cell_print(const struct cell *c)
 {
 	size_t i;
 
-	for (i = 0; *c->s == '\t' && i < c->width; i++)
-		out_char(' ');
-	for (i = 0; *c->s != '\t' && i < c->bytes; i++)
-		out_char(iscntrl((unsigned char)*c->s) && c->width ? '?'
-								   : c->s[i]);
+	if (*c->s == '\t')
+		for (i = 0; i < c->width; i++)
+			out_char(' ');
+	else if (c->width > 0 && !utf8_shows(c->s, c->bytes))
+		out_char('?');
+	else
+		for (i = 0; i < c->bytes; i++)
+			out_char(c->s[i]);
 }
 
 /* Go on by one cell, which wraps if it must; print it if its row is shown. */

@@ -68,8 +68,10 @@ report(double seconds, struct pcs_stat s)
 {
 	struct table t = {.bar = BAR};
 
-	for (int i = 0; i < cmd_argc; i++)
-		out_printf("%s%s", i ? " " : "", cmd_argv[i]);
+	for (int i = 0; i < cmd_argc; i++) {
+		out_string(i ? " " : "");
+		out_name(cmd_argv[i]);
+	}
 	out_printf("\n%.3f s at %u Hz, ", seconds, rate);
 	report_total(s.lost, s.skipped);
 	out_char('\n');
