@@ -132,6 +132,8 @@ test_open_flags(void)
 	close(fd);
 	close(open("f", O_WRONLY));
 	CHECK(file_holds("f", "text"), "without O_TRUNC it stays as it was");
+	close(open("f", O_RDONLY | O_TRUNC));
+	CHECK(file_holds("f", "text"), "or where it is only to be read");
 	close(open("f", O_WRONLY | O_TRUNC));
 	CHECK(file_holds("f", ""), "O_TRUNC empties it");
 	CHECK_ERRNO(open(".", O_WRONLY), EISDIR, "a directory for writing");
