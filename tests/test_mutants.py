@@ -95,11 +95,11 @@ def test_what_notices_a_clause() -> None:
     ended = Failure("test_guest[prf_device-no-sstc]", "it stopped early: no last line")
     elsewhere = Failure("test_guest[pipes-4]", "it stopped early: no last line")
     assert [f.notices("PRF-5") for f in (other, cited, ended, elsewhere)] == [
-        False, True, True, False,
+        [], ["PRF-5: turn it on: line 9"], ["stops early"], [],
     ]
     function = Failure("test_report[4]", "assert 1 == 2")
     assert function.notices("KPROF-10") and not function.notices("KPROF-1")
-    assert str(cited) == "prf_device: PRF-5: turn it on: line 9"
+    assert cited.show("PRF-5: turn it on") == "prf_device: PRF-5: turn it on"
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:

@@ -61,26 +61,28 @@ class Failure:
     def end(self) -> str:
         return next((word for sign, word in ENDS if re.search(sign, self.text)), "")
 
-    def notices(self, clause: str) -> bool:
-        """Is it a test that the clause cites, or a check?"""
+    def said(self) -> list[str]:
+        """Checks that failed, and how it ended; or what a function says."""
+        lines = self.failed_checks() + [self.end()] * bool(self.end())
+        return lines or [self.text.partition("\n")[0]]
+
+    def notices(self, clause: str) -> list[str]:
+        """What it said that the clause cites; an end is all of a program."""
         if not self.program:
             function = self.test.partition("[")[0]
             cited = mutants.cited_tests(clause)
-            return any(word.endswith(f"::{function}") for word in cited)
+            good = any(word.endswith(f"::{function}") for word in cited)
+            return self.said() if good else []
         names = mutants.cited_checks(clause, self.program)
-        return bool(names) and (
-            self.end() != ""
-            or any(
-                line == name or line.startswith(f"{name}: ")
-                for line in self.failed_checks()
-                for name in names
-            )
-        )
+        return [
+            line
+            for line in self.said()
+            if names and line == self.end()
+            or any(line == name or line.startswith(f"{name}: ") for name in names)
+        ]
 
-    def __str__(self) -> str:
-        lines = self.failed_checks() or [self.end()] * bool(self.end())
-        said = lines[0] if lines else self.text.partition("\n")[0]
-        return f"{self.program or self.test}: {said}"[:SHOWN]
+    def show(self, line: str) -> str:
+        return f"{self.program or self.test}: {line}"[:SHOWN]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,15 +181,16 @@ class Copy:
             failed = self.test(mutant.pytest_ids(), stop=not mutant.clauses)
         finally:
             file.write_text(sound)
+        if not failed:
+            kind = "explained" if mutant.survives else "SURVIVED"
+            return Verdict(mutant, kind, mutant.survives)
+        how = failed[0].show(failed[0].said()[0])
         for clause in mutant.clauses:
-            if failed and not any(f.notices(clause) for f in failed):
-                how = f"only uncited of {clause}: {failed[0]}"
-                return Verdict(mutant, "SURVIVED", how)
-        if failed:
-            return Verdict(mutant, "killed", str(failed[0]))
-        return Verdict(
-            mutant, "explained" if mutant.survives else "SURVIVED", mutant.survives
-        )
+            cited = [f.show(line) for f in failed for line in f.notices(clause)]
+            if not cited:
+                return Verdict(mutant, "SURVIVED", f"not cited by {clause}: {how}")
+            how = cited[0]
+        return Verdict(mutant, "killed", how)
 
 
 def failures(report: Path) -> Iterator[Failure]:
@@ -212,7 +215,8 @@ def sound_tests(copies: list[Copy], chosen: list[Mutant]) -> None:
 
     each(run, zip(copies, share))
     if failed:
-        raise MutantError(f"without a mutant this fails: {failed[0]}")
+        first = failed[0]
+        raise MutantError(f"without a mutant: {first.show(first.said()[0])}")
 
 
 def each(run, arguments) -> None:

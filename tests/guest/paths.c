@@ -297,6 +297,7 @@ test_times(void)
 	const struct timespec omit = {.tv_nsec = UTIME_OMIT};
 	struct timespec t[2] = {a, {.tv_nsec = NS_PER_S}}, now;
 	struct stat st;
+	int fd;
 
 	file_make("f", "text");
 	CHECK(times_become(a, m, 1000, 2000), "utimens sets both times");
@@ -318,6 +319,12 @@ test_times(void)
 	CHECK(times_become(a, m, 1000, 2000) && close(open("f", O_RDWR)) == 0 &&
 		  stat("f", &st) == 0 && st.st_mtime == 2000,
 	      "opening isn't changing");
+	file_make("f", "");
+	CHECK(times_become(a, m, 1000, 2000) && (fd = open("f", O_RDWR)) >= 0 &&
+		  write(fd, "x", 1) == 1 && fstat(fd, &st) == 0 &&
+		  st.st_mtime >= now.tv_sec,
+	      "writing is");
+	close(fd);
 	unlink("f");
 }
 
