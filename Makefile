@@ -7,6 +7,8 @@
 #   make stress       everything at once, for ten minutes: STRESS_S, SEED
 #   make fuzz         hostile system calls at random; SEED=1, CALLS=10000000,
 #                     HARTS=4, ICOUNT=6 (ICOUNT= runs free), ROUND=, V=1
+#   make mutants      wrong kernels, and whether tests notice; ONLY=, SAMPLE=10,
+#                     SEED=, CHANGED=COMMIT, MINUTES=, LIST=1, CHECK=1
 #   make truth        profiles against what was executed; QEMU=
 #   make bench        what operations cost, in instructions
 #   make bench-check  has a change made one dearer?
@@ -47,7 +49,7 @@ endif
 # --- What must be installed, for the goals that use it -----------------------
 
 goals := $(or $(MAKECMDGOALS),all)
-building := $(filter-out clean fmt check size help gdb hostile,$(goals))
+building := $(filter-out clean fmt check size help gdb hostile mutants,$(goals))
 running := $(filter qemu qemu-gdb test test-viewers stress fuzz,$(goals))
 
 found = $(shell command -v $1 2>/dev/null)
@@ -335,6 +337,15 @@ fuzz:
 		$(if $(ICOUNT),--icount $(ICOUNT)) --extra tests/hostile -- \
 		'fuzz -s $(SEED) -n $(CALLS) $(if $(ROUND),-r $(ROUND)) \
 		$(if $(V),-v)'
+
+# Names, files, folders, lists or clauses in ONLY; COMMIT as git has it.
+.PHONY: mutants
+mutants: SEED := $(if $(filter file,$(origin SEED)),1,$(SEED))
+mutants:
+	$(Q)scripts/mutants $(ONLY) $(if $(SAMPLE),--sample $(SAMPLE)) \
+		--seed $(SEED) $(if $(CHANGED),--changed $(CHANGED)) \
+		$(if $(MINUTES),--minutes $(MINUTES)) \
+		$(if $(LIST),--list) $(if $(CHECK),--check)
 
 # --- Looking after the sources -----------------------------------------------
 

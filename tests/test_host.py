@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -101,6 +102,23 @@ def test_what_cant_be_run(guest: Guest, share: Path) -> None:
         )
     assert result.err == "sh: ./socket: No such device or address\n" * 2
     assert result.out == "runs\n"
+
+
+def test_what_cant_be_opened(guest: Guest, share: Path) -> None:
+    """The host runs it: it can't be written to, each time, and still be read."""
+    program = share / "program"
+    shutil.copy("/bin/sleep", program)
+    process = subprocess.Popen([program, "1000"])
+    try:
+        result = guest(
+            "cd /host; for i in 1 2 3; do echo >program; done; wc -c <program",
+            share=str(share),
+        )
+    finally:
+        process.kill()
+        process.wait()
+    assert result.err == "sh: program: Text file busy\n" * 3
+    assert int(result.out) == program.stat().st_size
 
 
 def test_without_a_share(guest: Guest) -> None:

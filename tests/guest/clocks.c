@@ -209,6 +209,27 @@ test_children_time(void)
 	      "times: then it is its parent's too");
 }
 
+static int
+compute_and_wait(void)
+{
+	pid_t pid = child_start(compute_in_child);
+
+	return exited(pid, 0) ? 0 : 1;
+}
+
+/* What a child has waited for is its own time, for its parent. */
+static void
+test_grandchildren_time(void)
+{
+	struct tms before, after;
+
+	times(&before);
+	CHECK(child_run(compute_and_wait) == 0, "times: a grandchild, too");
+	times(&after);
+	CHECK(after.tms_cutime >= before.tms_cutime + 4,
+	      "times: a child's children are its parent's");
+}
+
 /* --- Sleeping --- */
 
 static void
@@ -391,6 +412,25 @@ test_alarm_interval(void)
 	CHECK(hits == seen, "setitimer: 0 turns it off");
 }
 
+/*
+ * An alarm is late by a tick at most, here where time is of instructions. It
+ * isn't counted from there, or of ticks of 10 ms one of 25 would take 30.
+ */
+static void
+test_alarm_phase(void)
+{
+	long interval = 25 * NS_PER_MS, start, late;
+
+	catch_signal(SIGALRM, SA_RESTART, 0);
+	start = now_ns();
+	set_alarm(25, 25);
+	AWAIT(hits >= 40);
+	late = now_ns() - start - 40 * interval;
+	set_alarm(0, 0);
+	CHECK(late >= 0 && late < 2 * NS_PER_TICK,
+	      "with an interval it keeps its time (%ld ns)", late);
+}
+
 static int
 no_alarm(void)
 {
@@ -435,6 +475,7 @@ main(void)
 	test_times();
 	test_cpu_time();
 	test_children_time();
+	test_grandchildren_time();
 	test_sleep();
 	test_sleep_errors();
 	test_sleep_interrupted();
@@ -442,6 +483,7 @@ main(void)
 	test_setitimer_errors();
 	test_alarm_once();
 	test_alarm_interval();
+	test_alarm_phase();
 	test_alarm();
 	return check_done();
 }

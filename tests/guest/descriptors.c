@@ -210,6 +210,8 @@ test_flags(void)
 	CHECK(fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 &&
 		  fcntl(fd, F_GETFD) == FD_CLOEXEC,
 	      "F_SETFD makes it that");
+	CHECK(dup2(fd, fd) == fd && fcntl(fd, F_GETFD) == FD_CLOEXEC,
+	      "which it stays when dup2 does nothing");
 	CHECK(fcntl(copy, F_GETFD) == 0, "but not its copy");
 	close(copy);
 	CHECK((copy = dup(fd)) > 0 && fcntl(copy, F_GETFD) == 0,

@@ -180,6 +180,32 @@ test_cwd(void)
 }
 
 /* To be in a folder that is gone. */
+/* 1023 bytes and a NUL: four names of 252 in this folder. */
+static void
+test_longest_cwd(void)
+{
+	char name[253], buf[2000];
+
+	memset(name, 'n', 252);
+	name[252] = '\0';
+	for (int i = 0; i < 4; i++) {
+		mkdir(name, 0777);
+		chdir(name);
+	}
+	CHECK(getcwd(buf, sizeof(buf)) == buf && strlen(buf) == 1023,
+	      "the longest path that getcwd knows");
+	mkdir("n", 0777);
+	chdir("n");
+	CHECK(getcwd(buf, sizeof(buf)) == NULL && errno == ERANGE,
+	      "a longer one is ERANGE");
+	chdir("..");
+	rmdir("n");
+	for (int i = 0; i < 4; i++) {
+		chdir("..");
+		rmdir(name);
+	}
+}
+
 static void
 test_removed_cwd(void)
 {
@@ -485,6 +511,7 @@ main(void)
 	test_rename_files();
 	test_rename_dirs();
 	test_cwd();
+	test_longest_cwd();
 	test_removed_cwd();
 	test_many();
 	test_getdents();

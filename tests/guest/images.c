@@ -298,6 +298,34 @@ run_mode(const char *mode, int argc, char **argv)
 	return mode_bare_script(argc, argv);
 }
 
+/* A file with a hole, from which the program takes what it adds to ANSWER. */
+static void
+test_hole(void)
+{
+	struct {
+		struct image image;
+		uint32_t code[5];
+	} holed = {
+	    .image = good,
+	    .code =
+		{
+		    DATA | 0x537,           /* lui a0, DATA */
+		    0x00052503,             /* lw a0, (a0) */
+		    ANSWER << 20 | 0x50513, /* addi a0, a0, ANSWER */
+		    0x00100893,             /* li a7, 1: exit */
+		    0x00000073,             /* ecall */
+		},
+	};
+
+	holed.image.header.e_entry = TEXT + sizeof(struct image);
+	holed.image.text.p_filesz = holed.image.text.p_memsz = sizeof(holed);
+	holed.image.data.p_offset = holed.image.data.p_filesz = PAGE;
+	image_write("image", &holed, sizeof(holed));
+	truncate("image", 2 * PAGE);
+	CHECK(image_run() == ANSWER << 8, "a hole in a program is zero");
+	unlink("image");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -309,6 +337,7 @@ main(int argc, char **argv)
 	test_images();
 	test_cut_images();
 	test_wrong_bytes();
+	test_hole();
 	test_scripts();
 	test_bad_scripts();
 	test_path_errors();

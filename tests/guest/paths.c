@@ -132,6 +132,8 @@ test_open_flags(void)
 	close(fd);
 	close(open("f", O_WRONLY));
 	CHECK(file_holds("f", "text"), "without O_TRUNC it stays as it was");
+	close(open("f", O_RDONLY | O_TRUNC));
+	CHECK(file_holds("f", "text"), "or where it is only to be read");
 	close(open("f", O_WRONLY | O_TRUNC));
 	CHECK(file_holds("f", ""), "O_TRUNC empties it");
 	CHECK_ERRNO(open(".", O_WRONLY), EISDIR, "a directory for writing");
@@ -295,6 +297,7 @@ test_times(void)
 	const struct timespec omit = {.tv_nsec = UTIME_OMIT};
 	struct timespec t[2] = {a, {.tv_nsec = NS_PER_S}}, now;
 	struct stat st;
+	int fd;
 
 	file_make("f", "text");
 	CHECK(times_become(a, m, 1000, 2000), "utimens sets both times");
@@ -316,6 +319,12 @@ test_times(void)
 	CHECK(times_become(a, m, 1000, 2000) && close(open("f", O_RDWR)) == 0 &&
 		  stat("f", &st) == 0 && st.st_mtime == 2000,
 	      "opening isn't changing");
+	file_make("f", "");
+	CHECK(times_become(a, m, 1000, 2000) && (fd = open("f", O_RDWR)) >= 0 &&
+		  write(fd, "x", 1) == 1 && fstat(fd, &st) == 0 &&
+		  st.st_mtime >= now.tv_sec,
+	      "writing is");
+	close(fd);
 	unlink("f");
 }
 

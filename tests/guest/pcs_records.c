@@ -42,7 +42,8 @@ check_numbers(void)
 static void
 check_layout(void)
 {
-	CHECK(sizeof(struct LOGBUF) == BSIZE, "PCS-19: BSIZE bytes");
+	CHECK(sizeof(struct LOGBUF) == BSIZE && BSIZE == 512,
+	      "PCS-19: BSIZE bytes");
 	CHECK(sizeof(struct PSAMPLE) == sizeof(struct MSAMPLE) &&
 		  NUMSAMPS == 63,
 	      "PCS-23: 63 records, none of them split");

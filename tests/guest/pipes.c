@@ -2,7 +2,7 @@
 #include <signal.h>
 #include <sys/time.h>
 
-#include "helpers.h"
+#include "observe.h"
 
 #define ATOMIC   4096 /* bytes: PIPE_BUF */
 #define CAPACITY 65536
@@ -455,6 +455,79 @@ test_closing_wakes(void)
 	close(fds[1]);
 }
 
+static int
+write_atomic(void)
+{
+	return write(fds[1], buf, ATOMIC) == ATOMIC ? 0 : 1;
+}
+
+/* A full pipe's writer waits for as much room as it needs, and no more. */
+static void
+test_room(void)
+{
+	pid_t child;
+
+	pipe_open();
+	write(fds[1], buf, CAPACITY);
+	child = child_start(write_atomic);
+	CHECK(AWAIT(state_of(child) == 'S'), "a writer waits for room");
+	CHECK(read(fds[0], buf, ATOMIC) == ATOMIC, "which is made");
+	CHECK(AWAIT(state_of(child) == 'Z'), "just enough wakes it");
+	CHECK(child_wait(child) == 0, "and it writes all");
+	pipe_close();
+}
+
+/* The writer's memory isn't there yet, so its long write takes a while: the
+ * byte before it is read, and the pipe empty, in the midst of it. */
+static int
+write_slowly(void)
+{
+	static char fresh[CAPACITY - PAGE];
+
+	ssize_t size = sizeof(fresh);
+
+	if (write(fds[1], "x", 1) != 1)
+		return 1;
+	return write(fds[1], fresh, size) == size ? 0 : 1;
+}
+
+static void
+test_emptied_while_written(void)
+{
+	int good = 0;
+
+	for (int round = 0; round < 20; round++) {
+		pid_t child;
+		bool zeroes = true;
+		ssize_t n;
+
+		pipe_open();
+		child = child_start(write_slowly);
+		close(fds[1]);
+		zeroes &= read(fds[0], buf, 1) == 1 && buf[0] == 'x';
+		while ((n = read(fds[0], buf, sizeof(buf))) > 0)
+			while (n-- > 0)
+				zeroes &= buf[n] == 0;
+		good += child_wait(child) == 0 && zeroes;
+		close(fds[0]);
+	}
+	CHECK(good == 20, "a pipe that is read empty while it's written: %d",
+	      good);
+}
+
+static void
+test_memory(void)
+{
+	long before = pages_free();
+
+	for (int i = 0; i < 100; i++) {
+		pipe_open();
+		write(fds[1], buf, CAPACITY);
+		pipe_close();
+	}
+	CHECK(AWAIT(pages_free() > before - 50), "pipes give back all memory");
+}
+
 int
 main(void)
 {
@@ -470,5 +543,8 @@ main(void)
 	test_there_and_back();
 	test_interrupted();
 	test_closing_wakes();
+	test_room();
+	test_emptied_while_written();
+	test_memory();
 	return check_done();
 }

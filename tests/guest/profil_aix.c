@@ -56,6 +56,7 @@ check_slots(void)
 	check_idle("AIX-3");
 	off();
 	on(0x8000);
+	hit(TEXT + (1UL << 17), 1);
 	hit(TEXT + (1UL << 49), 1);
 	CHECK(none(), "AIX-5 nothing wraps");
 	off();

@@ -49,6 +49,7 @@ check_slots(void)
 	hit(TEXT + 2 * SLOTS, 1);
 	hit(-1, 1);
 	CHECK(none(), "SOL-7 nothing after it does");
+	hit(TEXT + (1UL << 16), 1);
 	hit(TEXT + (1UL << 48), 1);
 	CHECK(none(), "SOL-12 nothing wraps");
 	on(2);

@@ -8,6 +8,7 @@
  * in the middle of it, and each of its moments has its round.
  */
 #include <pthread.h>
+#include <sys/time.h>
 
 #include "observe.h"
 #include "profiling.h"
@@ -301,6 +302,94 @@ test_leave(void)
 	CHECK(good == n, "who leaves is gone: %d of %d", good, n);
 }
 
+/*
+ * --- A sleep whose time is over while it begins ---
+ *
+ * At the tick another hart rings its timer, and finds nobody asleep. The sleeper
+ * must see by itself that it's too late, or nobody ever wakes it; but here an
+ * alarm does.
+ */
+#define SLEEP_COUNTS 1200 /* a call takes less until it sleeps */
+
+static void
+on_alarm(int sig)
+{
+	(void)sig;
+}
+
+static void
+test_late_sleep(void)
+{
+	struct sigaction act = {.sa_handler = on_alarm};
+	struct itimerval soon = {.it_value.tv_usec = 100000};
+	struct timespec shortest = {.tv_nsec = 1};
+	int n = 0, good = 0;
+
+	sigaction(SIGALRM, &act, NULL);
+	for (uint64_t before = 4; before < SLEEP_COUNTS; before += 4, n++) {
+		setitimer(ITIMER_REAL, &soon, NULL);
+		spin_till((rdtime() / TICK + 1) * TICK - before);
+		good += nanosleep(&shortest, NULL) == 0;
+	}
+	signal(SIGALRM, SIG_DFL);
+	alarm(DEADLINE);
+	CHECK(good == n, "a sleep that begins too late ends: %d of %d", good,
+	      n);
+}
+
+/*
+ * --- A fork that fails late ---
+ *
+ * One that a signal is to stop makes no child any more, however far it has
+ * come. What it has taken by then it gives back: its working directory can be
+ * removed, and the memory of that is free.
+ */
+static void
+fork_on(void)
+{
+	for (;;) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			_exit(0);
+		waitpid(pid, NULL, 0);
+	}
+}
+
+/* In a directory that is gone when nobody has it any more. */
+static void
+stop_forks(void)
+{
+	pid_t pid;
+
+	mkdir("/tmp/races.d", 0777);
+	pid = fork();
+	if (pid == 0 && chdir("/tmp/races.d") == 0)
+		fork_on();
+	for (int i = 0; i < 10; i++) {
+		spin_till(rdtime() + US(500 + 37 * i));
+		kill(pid, SIGSTOP);
+		stopped(pid, SIGSTOP);
+		kill(pid, SIGCONT);
+	}
+	child_end(pid);
+	rmdir("/tmp/races.d");
+}
+
+static void
+test_late_fork(void)
+{
+	long before;
+
+	stop_forks(); /* what is allocated once for all is there */
+	before = blocks_used();
+	for (int i = 0; i < 10; i++)
+		stop_forks();
+	CHECK(AWAIT(blocks_used() <= before),
+	      "forks that fail late keep nothing: %ld more blocks",
+	      blocks_used() - before);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -313,5 +402,7 @@ main(int argc, char **argv)
 	test_stop();
 	test_leave();
 	ctl(PROFCLOCK, "hz 100");
+	test_late_sleep();
+	test_late_fork();
 	return check_done();
 }

@@ -351,6 +351,67 @@ test_stop(void)
 	CHECK(exited(pid, 0), "SIGCONT continues, and runs its handler too");
 }
 
+/* --- sigreturn --- */
+
+/* A handler's frame, up to its second argument. */
+struct frame {
+	unsigned long registers[31], sepc, sstatus, scause, stval;
+};
+
+static unsigned long saved;  /* sstatus, as a handler finds it.. */
+static unsigned long forged; /* ..and the bits that it changes there */
+
+static void
+forge(int sig, siginfo_t *info, void *context)
+{
+	struct frame *f = (struct frame *)info - 1;
+
+	(void)sig, (void)context;
+	saved = f->sstatus;
+	f->sstatus ^= forged;
+}
+
+/* sstatus, in a frame of now. */
+static unsigned long
+sstatus_now(void)
+{
+	forged = 0;
+	raise(SIGUSR1);
+	return saved;
+}
+
+/* All that one may wish: to be the supervisor after this trap, its interrupts,
+ * its access to user memory, what others have left in registers. */
+static const struct {
+	const char *name;
+	unsigned long bits;
+} wishes[] = {
+    {"SPP", 1UL << 8},  {"SIE", 1UL << 1},  {"SPIE", 1UL << 5},
+    {"UBE", 1UL << 6},  {"SUM", 1UL << 18}, {"MXR", 1UL << 19},
+    {"VS", 3UL << 9},   {"XS", 3UL << 15},  {"FS", 3UL << 13},
+    {"UXL", 3UL << 32}, {"SD", 1UL << 63},  {"all", ~0UL},
+};
+
+static void
+test_forged_status(void)
+{
+	struct sigaction act = {.sa_sigaction = forge, .sa_flags = SA_SIGINFO};
+	unsigned long before;
+
+	sigaction(SIGUSR1, &act, NULL);
+	before = sstatus_now();
+	CHECK((before & (1UL << 8 | 1UL << 18 | 1UL << 19)) == 0 &&
+		  (before & 1UL << 5) != 0,
+	      "sigreturn: a frame has the status of user mode (%lx)", before);
+	for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
+		forged = wishes[i].bits;
+		raise(SIGUSR1);
+		CHECK(sstatus_now() == before,
+		      "sigreturn: a forged %s is not taken (%lx)",
+		      wishes[i].name, saved);
+	}
+}
+
 int
 main(void)
 {
@@ -366,5 +427,6 @@ main(void)
 	test_kill_for_sure();
 	test_blocked_default();
 	test_stop();
+	test_forged_status();
 	return check_done();
 }

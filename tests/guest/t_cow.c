@@ -1,10 +1,8 @@
 /* Fork copies on write, both ways; and memory is there on demand. */
-#include <stdlib.h>
-#include <sys/wait.h>
+#include <pthread.h>
 
-#include "check.h"
+#include "observe.h"
 
-#define PAGE  4096
 #define PAGES 64
 
 static char data[PAGES][PAGE] = {"of the program's file"};
@@ -56,6 +54,89 @@ grandchild_reads(void)
 	return child(child_writes) == 1 && holds(100, 3) ? 0 : 1;
 }
 
+/*
+ * A hart remembers where a page is, and that it may write there. Threads that
+ * run on others must be made to forget it.
+ */
+static volatile struct {
+	_Alignas(PAGE) unsigned long page; /* has nothing else in it */
+	_Alignas(PAGE) unsigned long rounds;
+	bool stop, done;
+} common;
+
+static void *
+read_page(void *arg)
+{
+	while (common.page != 2 && !common.stop)
+		common.rounds++;
+	common.done = true;
+	return arg;
+}
+
+static void *
+write_page(void *arg)
+{
+	while (!common.stop) {
+		common.page++;
+		common.rounds++;
+	}
+	return arg;
+}
+
+/* A thread that has gone some rounds. */
+static pthread_t
+start(void *(*body)(void *))
+{
+	pthread_t t;
+
+	common.page = common.rounds = 0;
+	common.stop = false;
+	pthread_create(&t, NULL, body, NULL);
+	AWAIT(common.rounds > 100);
+	return t;
+}
+
+static void
+test_reader(void)
+{
+	pthread_t t = start(read_page);
+	pid_t pid = sleeper_start(); /* it has the page as well */
+	unsigned long rounds = common.rounds;
+
+	AWAIT(common.rounds > rounds + 100);
+	common.page = 2;
+	CHECK(AWAIT(common.done),
+	      "another thread sees what is written to a copy");
+	common.stop = true;
+	pthread_join(t, NULL);
+	child_end(pid);
+}
+
+/* For some ticks. */
+static int
+page_stays(void)
+{
+	unsigned long page = common.page;
+	long end = now_ns() + 50 * NS_PER_MS;
+
+	while (now_ns() < end)
+		if (common.page != page)
+			return 1;
+	return 0;
+}
+
+static void
+test_writer(void)
+{
+	pthread_t t = start(write_page);
+
+	for (int i = 0; i < 5; i++)
+		CHECK(child_run(page_stays) == 0,
+		      "a child's page is its own while another thread writes");
+	common.stop = true;
+	pthread_join(t, NULL);
+}
+
 int
 main(void)
 {
@@ -71,5 +152,7 @@ main(void)
 	CHECK(heap != NULL, "heap");
 	memset(heap, 7, PAGES * PAGE);
 	CHECK(heap[PAGES * PAGE - 1] == 7, "heap is there to its end");
+	test_reader();
+	test_writer();
 	return check_done();
 }
