@@ -519,7 +519,14 @@ def test_gmon(convert: Converter) -> None:
     data = made.gmon([histogram, arc, histogram])
     assert convert.folded(data, "--program=prog") == "prog;[user];main 131070\n"
     assert Pprof(convert(data, "pprof")).number(12) == 4_000_000
-    assert convert(data, "gmon") == made.gmon([histogram, histogram, arc])
+    # The one that is too high for a record has records of its own.
+    at = user("main")
+    made_of = [(low, at, [0] * ((at - low) // 2)), (at, at + 2, [65535])]
+    made_of += [made_of[1], (at + 2, high, [0] * ((high - at) // 2 - 1))]
+    records = [made.gmon_histogram(*args, 250) for args in made_of]
+    again = convert(data, "gmon")
+    assert again == made.gmon([*records, arc])
+    assert convert.flat("prog", again) == {"main": 524.28}
 
 
 def test_gmon_of_the_kernel_or_of_a_process(convert: Converter) -> None:

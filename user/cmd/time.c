@@ -45,19 +45,23 @@ int
 main(int argc, char **argv)
 {
 	const double hz = sysconf(_SC_CLK_TCK);
-	struct tms spent;
+	struct tms before, spent;
 	double start, real;
 	int status;
 
 	cmd_start(argc, argv, "time", "COMMAND [ARGUMENT ...]");
 	cmd_option("+");
 	cmd_operands(1, CMD_MANY);
+	/* Who became us may have had children. */
+	if (times(&before) == (clock_t)-1)
+		cmd_die("times");
 	start = now();
 	status = run(cmd_argv);
 	real = now() - start;
 	if (times(&spent) == (clock_t)-1)
 		cmd_die("times");
 	dprintf(STDERR_FILENO, "real %.3f\nuser %.3f\nsys  %.3f\n", real,
-		spent.tms_cutime / hz, spent.tms_cstime / hz);
+		(spent.tms_cutime - before.tms_cutime) / hz,
+		(spent.tms_cstime - before.tms_cstime) / hz);
 	return status;
 }

@@ -15,7 +15,7 @@ from elftools.elf.sections import SymbolTableSection
 
 from .calls import frame_is_set
 from .lines import Line, Lines
-from .profile import ConvertError
+from .profile import ConvertError, clean
 
 INSTRUCTION = 4  # bytes, at most
 
@@ -35,7 +35,7 @@ class Image:
 
     def __init__(self, path: Path, name: Optional[str] = None) -> None:
         self.path = path
-        self.name = name or path.name
+        self.name = clean(name or path.name)
         try:
             data = path.read_bytes()
         except OSError as error:
@@ -48,6 +48,7 @@ class Image:
             raise ConvertError(path, "no symbols")
         self._starts = [f.start for f in self.functions]
         self._lines: Optional[Lines] = None
+        self._frames_set: dict[int, bool] = {}
 
     def _read(self, data: bytes) -> None:
         if not data.startswith(b"\x7fELF"):
@@ -79,7 +80,7 @@ class Image:
                 self._symbols[symbol.name] = value
             if symbol["st_info"]["type"] == "STT_FUNC" and self.holds(value):
                 found[value] = min(symbol.name, found.get(value, symbol.name))
-        self.functions = [Function(a, found[a]) for a in sorted(found)]
+        self.functions = [Function(a, clean(found[a])) for a in sorted(found)]
 
     @property
     def text(self) -> tuple[int, int]:
@@ -98,13 +99,16 @@ class Image:
         return self.functions[i] if i >= 0 and self.holds(address) else None
 
     def frame_is_set(self, pc: int) -> bool:
-        """See calls.py."""
-        return frame_is_set(self._instruction, pc)
+        """See calls.py. A stream asks the same again and again."""
+        if pc not in self._frames_set:
+            self._frames_set[pc] = frame_is_set(self._instruction, pc)
+        return self._frames_set[pc]
 
     def _instruction(self, address: int) -> Optional[bytes]:
         for place, code in zip(self._code, self._bytes):
             if address in place:
-                return code[address - place.start :][:INSTRUCTION]
+                at = address - place.start
+                return code[at : at + INSTRUCTION]
         return None
 
     def charged(self, low: int, high: int) -> int:

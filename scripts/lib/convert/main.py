@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Callable, NoReturn, Optional
@@ -20,7 +21,16 @@ from . import (
     write_svg,
 )
 from .elf import Image
-from .profile import IDLE, KERNEL_BASE, ConvertError, Profile, is_kernel
+from .profile import (
+    HZ_MAX,
+    IDLE,
+    KERNEL_BASE,
+    ConvertError,
+    Profile,
+    Unfit,
+    clean,
+    is_kernel,
+)
 from .stacks import Programs, Stacks
 
 ME = "tally-convert"
@@ -29,6 +39,8 @@ BUILD = ROOT / ("build-debug" if os.environ.get("DEBUG") == "1" else "build")
 KERNEL = BUILD / "kernel.elf"
 BIN = BUILD / "bin"
 STATUS_ERROR, STATUS_USAGE = 1, 2
+INPUT_LIMIT = 1 << 30  # bytes
+PIECE = 1 << 20  # read at a time
 
 # Outputs, and how the names of their files end.
 ENDINGS = {
@@ -52,7 +64,7 @@ class Parser(argparse.ArgumentParser):
 
 def rate(text: str) -> int:
     value = int(text)
-    if not 0 < value <= 1_000_000_000:
+    if not 0 < value <= HZ_MAX:
         raise ValueError(text)
     return value
 
@@ -115,11 +127,19 @@ def say(file: object, text: str) -> None:
 
 def read_input(name: str) -> bytes:
     try:
-        if name == "-":
-            return sys.stdin.buffer.read()
-        return Path(name).read_bytes()
+        with open(0 if name == "-" else name, "rb", closefd=name != "-") as file:
+            data = bytearray()
+            while len(data) <= INPUT_LIMIT and (piece := file.read(PIECE)):
+                data += piece
     except OSError as error:
         raise ConvertError(name, error.strerror or str(error)) from error
+    if len(data) > INPUT_LIMIT:
+        raise ConvertError(name, f"more than {INPUT_LIMIT:,} bytes")
+    return bytes(data)
+
+
+def is_pid(text: str) -> bool:
+    return re.fullmatch("[0-9]{1,9}", text) is not None
 
 
 def load_program(word: str, programs: Programs) -> None:
@@ -127,10 +147,10 @@ def load_program(word: str, programs: Programs) -> None:
     who, equals, name = word.partition("=")
     if not equals or os.path.exists(word):
         who, name = "", word
-    image = Image(Path(name), None if who.isdigit() else who or None)
+    image = Image(Path(name), None if is_pid(who) else who or None)
     if image.text[1] > KERNEL_BASE:
         raise ConvertError(name, "not a program: its text is the kernel's")
-    if who.isdigit():
+    if is_pid(who):
         programs.by_pid[int(who)] = image
     else:
         programs.others.append(image)
@@ -142,13 +162,13 @@ def load_processes(file: str, programs: Programs) -> None:
     found = {}
     for line in read_input(file).decode(errors="replace").splitlines():
         words = line.split()
-        if len(words) > 1 and words[0].isdecimal():
-            found[int(words[0])] = words[-1]
+        if len(words) > 1 and is_pid(words[0]):
+            found[int(words[0])] = clean(words[-1])
     named = {image.name: image for image in programs.others}
     for pid, name in found.items():
         if pid in programs.by_pid:
             continue
-        if name not in named and "/" not in name and (BIN / name).is_file():
+        if name not in named and "/" not in name and os.path.isfile(BIN / name):
             named[name] = Image(BIN / name)
         if name in named:
             programs.by_pid[pid] = named[name]
@@ -202,18 +222,18 @@ def drop_idle(profile: Profile) -> None:
 def make_output(form: str, stacks: Stacks, options: argparse.Namespace) -> bytes:
     name = "standard input" if options.file == "-" else os.path.basename(options.file)
     title = options.title or f"Tally: {name}"
-    if form == "folded":
-        return write_folded.write(stacks)
-    if form == "pprof":
-        return write_pprof.write(stacks, title)
-    if form == "speedscope":
-        return write_speedscope.write(stacks, title)
-    if form == "svg":
-        return write_svg.write(stacks, title)
     try:
+        if form == "folded":
+            return write_folded.write(stacks)
+        if form == "pprof":
+            return write_pprof.write(stacks, title)
+        if form == "speedscope":
+            return write_speedscope.write(stacks, title)
+        if form == "svg":
+            return write_svg.write(stacks, title)
         data, lacking = write_gmon.write(stacks, options.of)
-    except LookupError as error:
-        raise ConvertError(options.file, f"--of {options.of}: {error.args[0]}") from None
+    except Unfit as error:
+        raise ConvertError(options.file, str(error)) from None
     for text in lacking:
         say(options.file, text)
     return data
@@ -221,15 +241,17 @@ def make_output(form: str, stacks: Stacks, options: argparse.Namespace) -> bytes
 
 def put(name: str, data: bytes) -> None:
     """All of it or nothing: what was there stays if it fails."""
-    if name == "-":
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-        return
     part = f"{name}.{os.getpid()}.part"
     try:
+        if name == "-":
+            with open(1, "wb", closefd=False) as output:
+                output.write(data)
+            return
         with open(part, "wb") as file:
             file.write(data)
         os.replace(part, name)
+    except BrokenPipeError:  # whoever reads has read enough
+        raise
     except OSError as error:
         if os.path.exists(part):
             os.unlink(part)
@@ -270,7 +292,9 @@ def main() -> int:
     except ConvertError as error:
         print(f"{ME}: {error}", file=sys.stderr)
         return STATUS_ERROR
+    except MemoryError:
+        say(options.file, "this host has too little memory for it")
+        return STATUS_ERROR
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for Python's own flush
         return STATUS_ERROR
     return 0

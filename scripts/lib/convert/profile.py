@@ -13,6 +13,11 @@ MODES = (USER, KERNEL, INTERRUPT, IDLE)
 
 KERNEL_BASE = 0xFFFFFFFF00000000  # a kernel address is one above it
 DEFAULT_HZ = 100
+NANOSECONDS = 1_000_000_000
+HZ_MAX = NANOSECONDS  # of whole nanoseconds there are no shorter ones
+# The last second since 1970 whose nanoseconds have 63 bits: in the year 2262.
+LAST_SECOND = (1 << 63) // NANOSECONDS - 1
+NAME_MAX = 1000  # characters of a name that are kept
 
 
 class ConvertError(Exception):
@@ -20,6 +25,10 @@ class ConvertError(Exception):
 
     def __init__(self, file: object, text: str) -> None:
         super().__init__(f"{file}: {text}")
+
+
+class Unfit(Exception):
+    """Why there can be no output of a kind, or only one out of proportion."""
 
 
 class Sample(NamedTuple):
@@ -76,7 +85,7 @@ class Profile:
     @property
     def period(self) -> int:
         """Nanoseconds from sample to sample."""
-        return round(1_000_000_000 / self.rate)
+        return round(NANOSECONDS / self.rate)
 
     def remarks(self) -> list[str]:
         """What somebody who looks at the samples should know."""
@@ -90,6 +99,14 @@ class Profile:
             word = "sample" if self.lost == 1 else "samples"
             said.append(f"{self.lost}{more} {word} lost")
         return said
+
+
+def clean(name: str) -> str:
+    """A program's or a function's name, as it can be shown: others chose it."""
+    name = name[:NAME_MAX]
+    if name.isprintable():
+        return name
+    return "".join(c if c.isprintable() else "?" for c in name)
 
 
 def is_kernel(address: int) -> bool:

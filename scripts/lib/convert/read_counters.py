@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import struct
+import sys
+from array import array
 
 from .elf import Image
 from .profile import (
     IDLE,
     KERNEL,
     KERNEL_BASE,
+    LAST_SECOND,
     USER,
     ConvertError,
     Profile,
@@ -30,8 +33,11 @@ def looks_like_kpdata(data: bytes) -> bool:
     return total >= kernel >= sum(buckets)
 
 
-def _words(data: bytes) -> tuple[int, ...]:
-    return struct.unpack_from(f">{len(data) // WORD}I", data)
+def _words(data: bytes) -> array:
+    words = array("I", data[: len(data) // WORD * WORD])
+    if sys.byteorder == "little":
+        words.byteswap()
+    return words
 
 
 def read_kpdata(file: str, data: bytes, kernel: Image) -> Profile:
@@ -70,8 +76,11 @@ TABLE_LIMIT = 1 << 20  # addresses; the device takes far fewer
 
 def _addresses(data: bytes) -> tuple[int, tuple[int, ...]]:
     """How many the log's table has, and those that are there."""
-    n, *rest = struct.unpack_from(f"<{len(data) // 8}Q", data) or (0,)
-    return n, tuple(rest[:n]) if n < TABLE_LIMIT else ()
+    if len(data) < 8:
+        return 0, ()
+    (n,) = struct.unpack_from("<Q", data)
+    there = min(n, len(data) // 8 - 1) if n < TABLE_LIMIT else 0
+    return n, struct.unpack_from(f"<{there}Q", data, 8)
 
 
 def looks_like_prf(data: bytes) -> bool:
@@ -101,7 +110,10 @@ def read_prf(file: str, data: bytes) -> Profile:
         struct.unpack_from(f"<{size // 8}Q", data, at)
         for at in range(start, len(data), size)
     ]
-    profile.begin, profile.end = rows[0][0], rows[-1][0]
+    if max(rows[0][0], rows[-1][0]) <= LAST_SECOND:
+        profile.begin, profile.end = rows[0][0], rows[-1][0]
+    else:
+        profile.warnings.append("its times are none that a clock shows")
     if len(rows) == 1:
         profile.warnings.append("one record only: counts since the table was loaded")
         rows.insert(0, (0,) * len(rows[0]))

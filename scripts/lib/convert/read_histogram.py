@@ -6,7 +6,7 @@ import struct
 from typing import Callable, Optional
 
 from .elf import Image
-from .profile import KERNEL, USER, ConvertError, Profile, Sample, is_kernel
+from .profile import HZ_MAX, KERNEL, USER, ConvertError, Profile, Sample, is_kernel
 
 # The executable that holds an address, if it was named.
 Finder = Callable[[int], Optional[Image]]
@@ -91,7 +91,7 @@ class _Gmon:
 
     def histogram(self, file: str, profile: Profile, find: Finder) -> None:
         low, high, count, rate, _unit, letter = self.take("<QQII15sc")
-        if low >= high or not count or not rate or letter != b"s":
+        if low >= high or not count or not 0 < rate <= HZ_MAX or letter != b"s":
             raise ConvertError(file, "not a gmon.out: a histogram makes no sense")
         bins = self.take(f"<{count}H")
         profile.hz = rate

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import struct
-from typing import Optional
+from typing import Iterator, Optional
 
-from .profile import IDLE, USER, Profile, Sample, is_kernel, plural
+from .profile import IDLE, USER, Profile, Sample, Unfit, is_kernel, plural
 from .stacks import Stacks
 
-BIN_LIMIT = 0xFFFF  # samples; what is over comes in a further record
+BIN_LIMIT = 0xFFFF  # samples; what is over comes in further records
+RECORD_LIMIT = 1 << 20  # of these
+RANGE_LIMIT = 1 << 22  # bins
+ADDRESS_LIMIT = 1 << 64
 COUNT_LIMIT = 0xFFFFFFFF  # calls
 UNIT = b"seconds".ljust(15, b"\0")
 
@@ -35,7 +38,8 @@ def choose(stacks: Stacks, wanted: Optional[str]) -> object:
     named = [p for p in pids if (i := stacks.image(p)) and i.name == wanted]
     if len(named) == 1:
         return named[0]
-    raise LookupError("no such process" if not named else "several processes")
+    why = "no such process" if not named else "several processes"
+    raise Unfit(f"--of {wanted}: {why}")
 
 
 def _range(stacks: Stacks, of: object, pcs: list[int]) -> tuple[int, int]:
@@ -49,7 +53,10 @@ def _range(stacks: Stacks, of: object, pcs: list[int]) -> tuple[int, int]:
     elif (image := stacks.image(of)) is not None:
         low, high = image.text
     width = profile.width
-    return low, low + max(1, -(-(high - low) // width)) * width
+    bins = max(1, -(-(high - low) // width))
+    if bins > RANGE_LIMIT or low + bins * width >= ADDRESS_LIMIT:
+        raise Unfit(f"no gmon.out has a range from {low:#x} to {high:#x}")
+    return low, low + bins * width
 
 
 def write(stacks: Stacks, wanted: Optional[str]) -> tuple[bytes, list[str]]:
@@ -65,7 +72,7 @@ def write(stacks: Stacks, wanted: Optional[str]) -> tuple[bytes, list[str]]:
             bins[(s.pc - low) // profile.width] += s.count
             inside += s.count
     out = struct.pack("<4sI12x", b"gmon", 1)
-    out += _histograms(profile, low, high, bins)
+    out += _histograms(profile, low, bins)
     out += _arcs(stacks, low)
     return out, _remarks(profile, inside)
 
@@ -81,16 +88,38 @@ def _arcs(stacks: Stacks, low: int) -> bytes:
     )
 
 
-def _histograms(profile: Profile, low: int, high: int, bins: list[int]) -> bytes:
+def _pieces(bins: list[int]) -> Iterator[tuple[int, int]]:
+    """Where to cut them: who has more than one record holds stands alone, so
+    that its further ones are short."""
+    start = 0
+    for i, count in enumerate(bins):
+        if count > BIN_LIMIT:
+            if start < i:
+                yield start, i
+            yield i, i + 1
+            start = i + 1
+    if start < len(bins):
+        yield start, len(bins)
+
+
+def _histograms(profile: Profile, low: int, bins: list[int]) -> bytes:
     """Records over one range are added up."""
-    head = struct.pack("<BQQII15sc", 0, low, high, len(bins), profile.rate, UNIT, b"s")
+    records = sum(count // BIN_LIMIT for count in bins)
+    if records > RECORD_LIMIT:
+        raise Unfit(f"its counts take {records:,} records of a gmon.out")
     out = bytearray()
-    while True:
-        part = [min(count, BIN_LIMIT) for count in bins]
+    for first, last in _pieces(bins):
+        head = struct.pack(
+            "<BQQII15sc", 0, low + first * profile.width, low + last * profile.width,
+            last - first, profile.rate, UNIT, b"s",
+        )
+        part = [min(count, BIN_LIMIT) for count in bins[first:last]]
         out += head + struct.pack(f"<{len(part)}H", *part)
-        bins = [count - taken for count, taken in zip(bins, part)]
-        if not any(bins):
-            return bytes(out)
+        full, rest = divmod(max(bins[first] - BIN_LIMIT, 0), BIN_LIMIT)
+        out += (head + struct.pack("<H", BIN_LIMIT)) * full
+        if rest:
+            out += head + struct.pack("<H", rest)
+    return bytes(out)
 
 
 def _remarks(profile: Profile, inside: int) -> list[str]:

@@ -10,13 +10,12 @@ import gzip
 from typing import Iterable, Optional
 
 from .elf import Image
-from .profile import USER, Sample
+from .profile import NANOSECONDS, USER, Sample, Unfit
 from .stacks import Frame, Stacks
 
 VARINT, BYTES = 0, 2  # wire types
 MASK = (1 << 64) - 1
 PAGE = 4096
-NANOSECONDS = 1_000_000_000
 
 
 def varint(value: int) -> bytes:
@@ -145,6 +144,8 @@ def _duration(stacks: Stacks) -> int:
 
 def write(stacks: Stacks, title: str) -> bytes:
     profile = stacks.profile
+    if profile.total * profile.period > MASK >> 1:
+        raise Unfit("its counts are too high for pprof")
     builder = _Builder(stacks)
     out = bytearray()
     cpu = builder.value_type("cpu", "nanoseconds")
@@ -159,7 +160,7 @@ def write(stacks: Stacks, title: str) -> bytes:
         out += message(2, packed(1, ids) + values + b"".join(pairs))
     comments = [builder.string(text) for text in (title, *profile.remarks())]
     out += builder.tables
-    out += b"".join(message(6, text.encode()) for text in builder.strings)
+    out += b"".join(message(6, text.encode(errors="replace")) for text in builder.strings)
     out += number(9, (profile.begin or 0) * NANOSECONDS)
     out += number(10, _duration(stacks))
     out += message(11, cpu) + number(12, profile.period) + packed(13, comments)

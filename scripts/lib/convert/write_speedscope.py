@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Optional
 
+from .profile import Sample
 from .stacks import Frame, Stacks
 
 SCHEMA = "https://www.speedscope.app/file-format-schema.json"
@@ -40,10 +41,12 @@ def _title(hart: Optional[int]) -> str:
 def write(stacks: Stacks, title: str) -> bytes:
     profile = stacks.profile
     frames = _Frames()
-    harts = sorted({s.hart for s in profile.samples}, key=lambda h: (h is None, h))
+    harts: dict[Optional[int], list[Sample]] = {}
+    for s in profile.samples:
+        harts.setdefault(s.hart, []).append(s)
     profiles = []
-    for hart in harts or [None]:
-        mine = [s for s in profile.samples if s.hart == hart]
+    for hart in sorted(harts or [None], key=lambda h: (h is None, h)):
+        mine = harts.get(hart, [])
         weights = [s.count * profile.period for s in mine]
         profiles.append({
             "type": "sampled",
