@@ -179,6 +179,26 @@ test_cwd(void)
 }
 
 /* To be in a folder that is gone. */
+/* Names of all lengths, next to each other in the kernel's memory. */
+static void
+test_lengths(void)
+{
+	char name[256];
+	int good = 0;
+
+	for (int pass = 0; pass < 3; pass++)
+		for (int length = 1; length < 200; length++) {
+			memset(name, 'l', length);
+			name[length] = '\0';
+			if (pass == 0)
+				good += file_make(name, "") == 0;
+			else
+				good += pass == 1 ? exists(name)
+						  : unlink(name) == 0;
+		}
+	CHECK(good == 3 * 199, "names of all lengths: %d", good);
+}
+
 /* 1023 bytes and a NUL: four names of 252 in this folder. */
 static void
 test_longest_cwd(void)
@@ -457,6 +477,7 @@ main(void)
 	test_rename_files();
 	test_rename_dirs();
 	test_cwd();
+	test_lengths();
 	test_longest_cwd();
 	test_removed_cwd();
 	test_many();
