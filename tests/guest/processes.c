@@ -356,6 +356,14 @@ kill_own_group(void)
 	return kill(0, 0) < 0;
 }
 
+static volatile int continued;
+
+static void
+on_continue(int sig)
+{
+	continued = sig;
+}
+
 static void
 test_kill(void)
 {
@@ -373,9 +381,12 @@ test_kill(void)
 	kill(two, SIGSTOP);
 	stopped(one, SIGSTOP);
 	stopped(two, SIGSTOP);
+	signal(SIGCONT, on_continue);
 	CHECK(kill(-1, SIGCONT) == 0 && AWAIT(state_of(one) == 'S') &&
 		  AWAIT(state_of(two) == 'S'),
 	      "kill: -1 is all processes");
+	CHECK(continued == 0, "kill: but not the caller");
+	signal(SIGCONT, SIG_DFL);
 	child_end(one);
 	child_end(two);
 }
