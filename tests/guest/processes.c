@@ -391,11 +391,48 @@ test_kill(void)
 	child_end(two);
 }
 
+static volatile int told;
+
+static void
+on_child(int sig)
+{
+	told = sig;
+}
+
+/* What a parent doesn't want to hear of its children. */
+static void
+test_child_flags(void)
+{
+	struct sigaction act = {.sa_handler = on_child}, was;
+	pid_t pid = sleeper_start();
+
+	sigaction(SIGCHLD, &act, &was);
+	kill(pid, SIGSTOP);
+	CHECK(AWAIT(told == SIGCHLD), "SIGCHLD: a child has stopped");
+	act.sa_flags = SA_NOCLDSTOP;
+	sigaction(SIGCHLD, &act, NULL);
+	stopped(pid, SIGSTOP);
+	kill(pid, SIGCONT);
+	told = 0;
+	kill(pid, SIGSTOP);
+	CHECK(stopped(pid, SIGSTOP) && told == 0,
+	      "SA_NOCLDSTOP: none for that");
+	child_end(pid);
+	CHECK(told == SIGCHLD, "but for its end");
+	act.sa_flags = SA_NOCLDWAIT;
+	sigaction(SIGCHLD, &act, NULL);
+	pid = leave(0);
+	CHECK(AWAIT(state_of(pid) == 0), "SA_NOCLDWAIT: it's gone at its end");
+	CHECK_ERRNO(waitpid(pid, NULL, 0), ECHILD, "and not waited for");
+	sigaction(SIGCHLD, &was, NULL);
+}
+
 int
 main(void)
 {
 	alarm(DEADLINE);
 	gate = gate_make();
+	test_child_flags();
 	test_identity();
 	test_exit_status();
 	test_wait_errors();
