@@ -145,6 +145,24 @@ test_fork(void)
 	CHECK(status == 0, "a child begins with its parent's");
 }
 
+static void *
+find_zeroes(void *arg)
+{
+	return hold(0) ? arg : NULL;
+}
+
+static void
+test_thread(void)
+{
+	void *result = NULL;
+	pthread_t t;
+
+	fill(6);
+	pthread_create(&t, NULL, find_zeroes, &t);
+	pthread_join(t, &result);
+	CHECK(result == &t, "a thread begins with zeroes");
+}
+
 static void
 test_handler(void)
 {
@@ -204,6 +222,7 @@ main(int argc, char **argv)
 	      "who never used them finds zeroes after a handler did");
 	test_others();
 	test_fork();
+	test_thread();
 	test_handler();
 	test_alignment();
 	return check_done();
