@@ -62,6 +62,7 @@ TABLE = {
             "pipes",
             "prf_device",
             "processes",
+            "registers",
             "select",
             "signals",
             "t_cow",

@@ -40,6 +40,7 @@ ENDS = (
     (r"stopped early", "stops early"),
 )
 SHOWN = 60  # characters of what a test says
+LIMIT = "60"  # virtual seconds that each boot may take
 
 
 @dataclasses.dataclass(frozen=True)
@@ -157,6 +158,7 @@ class Copy:
         done = subprocess.run(
             command,
             cwd=self.root,
+            env={**os.environ, "TEST_LIMIT": LIMIT},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

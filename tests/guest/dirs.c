@@ -180,6 +180,26 @@ test_cwd(void)
 }
 
 /* To be in a folder that is gone. */
+/* Two names of each length, next to each other in the kernel's memory. */
+static void
+test_lengths(void)
+{
+	char name[256];
+	int good = 0;
+
+	for (int pass = 0; pass < 3; pass++)
+		for (int i = 2; i < 400; i++) {
+			memset(name, 'a' + i % 2, i / 2);
+			name[i / 2] = '\0';
+			if (pass == 0)
+				good += file_make(name, "") == 0;
+			else
+				good += pass == 1 ? exists(name)
+						  : unlink(name) == 0;
+		}
+	CHECK(good == 3 * 398, "names of all lengths: %d", good);
+}
+
 /* 1023 bytes and a NUL: four names of 252 in this folder. */
 static void
 test_longest_cwd(void)
@@ -511,6 +531,7 @@ main(void)
 	test_rename_files();
 	test_rename_dirs();
 	test_cwd();
+	test_lengths();
 	test_longest_cwd();
 	test_removed_cwd();
 	test_many();

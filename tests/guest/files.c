@@ -2,6 +2,7 @@
 #include <limits.h>
 
 #include "helpers.h"
+#include "profiling.h"
 
 #define LARGE (3 * 1024 * 1024 + 5) /* bytes */
 
@@ -330,6 +331,42 @@ test_unlinked(void)
 	unlink("f");
 }
 
+#define WRITERS 4
+#define WRITES  30
+#define PIECE   ((size_t)12345)
+
+static int shared_fd;
+
+static int
+write_pieces(void)
+{
+	for (int i = 0; i < WRITES; i++)
+		if (write(shared_fd, buf, PIECE) != (ssize_t)PIECE)
+			return 1;
+	return 0;
+}
+
+/* By one descriptor, with turns that end in the midst of a write. */
+static void
+test_several_writers(void)
+{
+	pid_t pid[WRITERS];
+	int good = 0;
+
+	ctl(PROFCLOCK, "hz 5000");
+	shared_fd = open("f", O_RDWR | O_CREAT, 0666);
+	for (int i = 0; i < WRITERS; i++)
+		pid[i] = child_start(write_pieces);
+	for (int i = 0; i < WRITERS; i++)
+		good += child_wait(pid[i]) == 0;
+	CHECK(good == WRITERS &&
+		  (size_t)size_of(shared_fd) == WRITERS * WRITES * PIECE,
+	      "what several write at once comes one after the other");
+	ctl(PROFCLOCK, "hz 100");
+	close(shared_fd);
+	unlink("f");
+}
+
 int
 main(void)
 {
@@ -344,6 +381,7 @@ main(void)
 	test_alignments();
 	test_faults();
 	test_unlinked();
+	test_several_writers();
 	scratch_leave("files.d");
 	return check_done();
 }

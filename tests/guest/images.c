@@ -326,6 +326,38 @@ test_hole(void)
 	unlink("image");
 }
 
+/* A program that changes its data: what it is given is added up. */
+static void
+test_own_data(void)
+{
+	static char file[2 * PAGE];
+	struct {
+		struct image image;
+		uint32_t code[6];
+	} adder = {
+	    .image = good,
+	    .code =
+		{
+		    DATA | 0x5b7, /* lui a1, DATA */
+		    0x0005a503,   /* lw a0, (a1) */
+		    0x00150613,   /* addi a2, a0, 1 */
+		    0x00c5a023,   /* sw a2, (a1) */
+		    0x00100893,   /* li a7, 1: exit */
+		    0x00000073,   /* ecall */
+		},
+	};
+
+	adder.image.header.e_entry = TEXT + sizeof(struct image);
+	adder.image.text.p_filesz = adder.image.text.p_memsz = sizeof(adder);
+	adder.image.data.p_offset = adder.image.data.p_filesz = PAGE;
+	memcpy(file, &adder, sizeof(adder));
+	file[PAGE] = ANSWER;
+	image_write("image", file, sizeof(file));
+	CHECK(image_run() == ANSWER << 8 && image_run() == ANSWER << 8,
+	      "a program's data is its own");
+	unlink("image");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -338,6 +370,7 @@ main(int argc, char **argv)
 	test_cut_images();
 	test_wrong_bytes();
 	test_hole();
+	test_own_data();
 	test_scripts();
 	test_bad_scripts();
 	test_path_errors();

@@ -174,6 +174,15 @@ run_program(void)
 	execl("/bin/true", "true", NULL);
 }
 
+/* One whose file goes. */
+static void
+run_copy(void)
+{
+	if (system("cp /bin/profil_test p; ./p >/dev/null") != 0)
+		printf("no copy runs\n");
+	unlink("p");
+}
+
 static void *
 nothing(void *arg)
 {
@@ -241,6 +250,7 @@ static const struct {
     {"a file with holes", write_file},
     {"programs that can't run", run_in_vain},
     {"a program", run_program},
+    {"a program whose file goes", run_copy},
     {"threads", make_threads},
     {"memory that a fork shares", share_memory},
     {"profiles", profile},

@@ -3,6 +3,7 @@
 #include <sys/time.h>
 
 #include "observe.h"
+#include "profiling.h"
 
 #define ATOMIC   4096 /* bytes: PIPE_BUF */
 #define CAPACITY 65536
@@ -456,6 +457,28 @@ test_closing_wakes(void)
 }
 
 static int
+end_at_once(void)
+{
+	return 0;
+}
+
+/* Whatever a child has of its parent it closes when it ends. */
+static void
+test_last_descriptor(void)
+{
+	int last;
+
+	pipe_open();
+	last = fcntl(fds[1], F_DUPFD, 63);
+	close(fds[1]);
+	child_run(end_at_once);
+	close(last);
+	set_nonblock(fds[0], true);
+	CHECK(read(fds[0], buf, 1) == 0, "a child closes its last one, too");
+	close(fds[0]);
+}
+
+static int
 write_atomic(void)
 {
 	return write(fds[1], buf, ATOMIC) == ATOMIC ? 0 : 1;
@@ -543,8 +566,14 @@ main(void)
 	test_there_and_back();
 	test_interrupted();
 	test_closing_wakes();
+	test_last_descriptor();
 	test_room();
-	test_emptied_while_written();
 	test_memory();
+	/* Where harts take turns these are shorter now: more is interrupted. */
+	ctl(PROFCLOCK, "hz 5000");
+	test_emptied_while_written();
+	test_many_writers();
+	test_many_readers();
+	ctl(PROFCLOCK, "hz 100");
 	return check_done();
 }

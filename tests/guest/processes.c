@@ -356,6 +356,14 @@ kill_own_group(void)
 	return kill(0, 0) < 0;
 }
 
+static volatile int continued;
+
+static void
+on_continue(int sig)
+{
+	continued = sig;
+}
+
 static void
 test_kill(void)
 {
@@ -373,11 +381,50 @@ test_kill(void)
 	kill(two, SIGSTOP);
 	stopped(one, SIGSTOP);
 	stopped(two, SIGSTOP);
+	signal(SIGCONT, on_continue);
 	CHECK(kill(-1, SIGCONT) == 0 && AWAIT(state_of(one) == 'S') &&
 		  AWAIT(state_of(two) == 'S'),
 	      "kill: -1 is all processes");
+	CHECK(continued == 0, "kill: but not the caller");
+	signal(SIGCONT, SIG_DFL);
 	child_end(one);
 	child_end(two);
+}
+
+static volatile int told;
+
+static void
+on_child(int sig)
+{
+	told = sig;
+}
+
+/* What a parent doesn't want to hear of its children. */
+static void
+test_child_flags(void)
+{
+	struct sigaction act = {.sa_handler = on_child}, was;
+	pid_t pid = sleeper_start();
+
+	sigaction(SIGCHLD, &act, &was);
+	kill(pid, SIGSTOP);
+	CHECK(AWAIT(told == SIGCHLD), "SIGCHLD: a child has stopped");
+	act.sa_flags = SA_NOCLDSTOP;
+	sigaction(SIGCHLD, &act, NULL);
+	stopped(pid, SIGSTOP);
+	kill(pid, SIGCONT);
+	told = 0;
+	kill(pid, SIGSTOP);
+	CHECK(stopped(pid, SIGSTOP) && told == 0,
+	      "SA_NOCLDSTOP: none for that");
+	child_end(pid);
+	CHECK(told == SIGCHLD, "but for its end");
+	act.sa_flags = SA_NOCLDWAIT;
+	sigaction(SIGCHLD, &act, NULL);
+	pid = leave(0);
+	CHECK(AWAIT(state_of(pid) == 0), "SA_NOCLDWAIT: it's gone at its end");
+	CHECK_ERRNO(waitpid(pid, NULL, 0), ECHILD, "and not waited for");
+	sigaction(SIGCHLD, &was, NULL);
 }
 
 int
@@ -385,6 +432,7 @@ main(void)
 {
 	alarm(DEADLINE);
 	gate = gate_make();
+	test_child_flags();
 	test_identity();
 	test_exit_status();
 	test_wait_errors();

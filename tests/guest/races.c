@@ -309,7 +309,8 @@ test_leave(void)
  * must see by itself that it's too late, or nobody ever wakes it; but here an
  * alarm does.
  */
-#define SLEEP_COUNTS 1200 /* a call takes less until it sleeps */
+#define SLEEP_COUNTS 200 /* a call takes less until it sleeps */
+#define SLEEPS       600
 
 static void
 on_alarm(int sig)
@@ -326,9 +327,9 @@ test_late_sleep(void)
 	int n = 0, good = 0;
 
 	sigaction(SIGALRM, &act, NULL);
-	for (uint64_t before = 4; before < SLEEP_COUNTS; before += 4, n++) {
+	for (; n < SLEEPS; n++) {
 		setitimer(ITIMER_REAL, &soon, NULL);
-		spin_till((rdtime() / TICK + 1) * TICK - before);
+		spin_till((rdtime() / TICK + 1) * TICK - n % SLEEP_COUNTS);
 		good += nanosleep(&shortest, NULL) == 0;
 	}
 	signal(SIGALRM, SIG_DFL);

@@ -412,6 +412,23 @@ test_forged_status(void)
 	}
 }
 
+/* If sigreturn came back, it would exit. */
+static int
+return_from_nowhere(void)
+{
+	asm volatile("li sp, 16\n\tli a7, %0\n\tecall\n\t"
+		     "li a0, 0\n\tli a7, %1\n\tecall" ::"i"(SYS_sigreturn),
+		     "i"(SYS_exit));
+	return 1;
+}
+
+static void
+test_no_frame(void)
+{
+	CHECK(killed(child_start(return_from_nowhere), SIGSEGV),
+	      "sigreturn: without a frame it's SIGSEGV");
+}
+
 int
 main(void)
 {
@@ -428,5 +445,6 @@ main(void)
 	test_blocked_default();
 	test_stop();
 	test_forged_status();
+	test_no_frame();
 	return check_done();
 }

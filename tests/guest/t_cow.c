@@ -1,5 +1,6 @@
 /* Fork copies on write, both ways; and memory is there on demand. */
 #include <pthread.h>
+#include <setjmp.h>
 
 #include "observe.h"
 
@@ -61,6 +62,7 @@ grandchild_reads(void)
 static volatile struct {
 	_Alignas(PAGE) unsigned long page; /* has nothing else in it */
 	_Alignas(PAGE) unsigned long rounds;
+	volatile char *address;
 	bool stop, done;
 } common;
 
@@ -137,6 +139,72 @@ test_writer(void)
 	pthread_join(t, NULL);
 }
 
+/* --- What is given back can't be reached any more --- */
+
+static jmp_buf fault;
+
+static void
+on_fault(int sig)
+{
+	longjmp(fault, sig);
+}
+
+/* Write to the page, until that is a fault. */
+static void *
+touch(void *arg)
+{
+	struct sigaction act = {.sa_handler = on_fault, .sa_flags = SA_NODEFER};
+
+	sigaction(SIGSEGV, &act, NULL);
+	while (common.address == NULL)
+		;
+	if (setjmp(fault) != 0)
+		common.done = true;
+	while (!common.done) {
+		++*common.address;
+		common.rounds++;
+		if (common.stop)
+			break;
+	}
+	return arg;
+}
+
+/* The heap's last page; gives where it ended before. */
+static char *
+grow(void)
+{
+	char *end = memory_end();
+
+	__brk(end + 2 * PAGE);
+	common.rounds = 0;
+	common.stop = common.done = false;
+	common.address = end + PAGE - (uintptr_t)end % PAGE;
+	*common.address = 1;
+	return end;
+}
+
+static void
+test_unmapped(void)
+{
+	pthread_t t;
+	char *end;
+
+	end = grow();
+	__brk(end);
+	common.stop = true;
+	touch(NULL);
+	common.stop = false;
+	CHECK(common.done, "memory that was given back is gone");
+	common.address = NULL;
+	pthread_create(&t, NULL, touch, NULL); /* its stack is in the heap */
+	end = grow();
+	AWAIT(common.rounds > 100);
+	__brk(end);
+	CHECK(AWAIT(common.done), "for other threads as well");
+	common.stop = true;
+	pthread_join(t, NULL);
+}
+
 int
 main(void)
 {
@@ -154,5 +222,6 @@ main(void)
 	CHECK(heap[PAGES * PAGE - 1] == 7, "heap is there to its end");
 	test_reader();
 	test_writer();
+	test_unmapped();
 	return check_done();
 }
