@@ -90,6 +90,10 @@ ctl_write(struct uio *u, const struct ctlword *words)
 	if (n < 0)
 		return n;
 	line[n] = '\0';
+	for (ssize_t i = 0; i < n; i++) /* a NUL would hide what follows */
+		if ((unsigned char)line[i] < ' ' &&
+		    !memchr(BLANKS, line[i], sizeof(BLANKS) - 1))
+			return -EINVAL;
 	argc = split(line, argv, 1 + CTL_ARGS);
 	if (argc <= 0)
 		return -EINVAL;
