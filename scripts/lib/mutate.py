@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import collections
 import dataclasses
+import fcntl
 import os
 import queue
 import re
@@ -290,6 +291,12 @@ def run(options: argparse.Namespace) -> int:
             print(f"{mutant.place}: {mutant.name}: {mutant.wrong}")
         return 0
     begun = time.monotonic()
+    WORK.mkdir(parents=True, exist_ok=True)
+    lock = open(WORK / ".lock", "w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise MutantError("another run has the copies in build/mutants") from error
     if options.sample is not None:
         print(f"mutants: a sample of seed {options.seed}", flush=True)
     with image.build_lock():
