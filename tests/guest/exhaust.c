@@ -53,13 +53,20 @@ take_pages(void)
 	return keep();
 }
 
+static void
+thread_stay(void)
+{
+	for (;;)
+		pause();
+}
+
 static int
 take_threads(void)
 {
 	static long stack[64];
 
 	take_heap();
-	while (call(SYS_thread_create, (long)keep, (long)&stack[64]) > 0)
+	while (call(SYS_thread_create, (long)thread_stay, (long)&stack[64]) > 0)
 		;
 	return keep();
 }
@@ -133,6 +140,10 @@ take_names(void)
 			break;
 		close(fd);
 	}
+	/* These need no descriptor. */
+	for (int i = 0; n < FILES && sprintf(name, "dir%d", i); i++)
+		if (mkdir(name, 0777) < 0)
+			break;
 	memset(name, 'n', LONG);
 	name[LONG] = '\0';
 	for (int i = 0; i < n; i++) {
