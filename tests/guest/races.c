@@ -305,9 +305,9 @@ test_leave(void)
 /*
  * --- A sleep whose time is over while it begins ---
  *
- * At the tick another hart rings its timer, and finds nobody asleep. The sleeper
- * must see by itself that it's too late, or nobody ever wakes it; but here an
- * alarm does.
+ * At the tick another hart rings its timer, and finds nobody asleep. The
+ * sleeper must see by itself that it's too late, or nobody ever wakes it; but
+ * here an alarm does.
  */
 #define SLEEP_COUNTS 200 /* a call takes less until it sleeps */
 #define SLEEPS       600
