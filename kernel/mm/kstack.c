@@ -26,7 +26,9 @@
 #define KSTACK_MAX  1024 /* threads in the whole system */
 #define STACK_PAGES (KSTACK_SIZE / PAGE_SIZE)
 #define SLOT_PAGES  (KSTACK_SLOT / PAGE_SIZE)
-#define TABLES      (KSTACK_MAX * SLOT_PAGES / TABLE_ENTRIES)
+/* Filled with one flush: that waits for all harts. The rest is for reuse. */
+#define AT_ONCE 8
+#define TABLES  (KSTACK_MAX * SLOT_PAGES / TABLE_ENTRIES)
 
 static pte_t stack_ptes[TABLES * TABLE_ENTRIES] PAGE_ALIGNED;
 static pte_t stack_table[TABLE_ENTRIES] PAGE_ALIGNED;
@@ -125,19 +127,24 @@ kstack_init(void)
 uintptr_t
 kstack_alloc(void)
 {
-	uintptr_t top = pile_take(&filled);
+	uintptr_t top = pile_take(&filled), full[AT_ONCE];
+	unsigned int n = 0;
 
 	if (top != 0)
 		return top;
-	top = pile_take(&empty);
-	if (top == 0)
-		return 0;
-	if (!stack_fill(top)) {
-		pile_put(&empty, top);
-		return 0;
+	while (n < AT_ONCE && (top = pile_take(&empty)) != 0) {
+		if (!stack_fill(top)) {
+			pile_put(&empty, top);
+			break;
+		}
+		full[n++] = top;
 	}
+	if (n == 0)
+		return 0;
 	tlb_flush_all();
-	return top;
+	while (n > 1)
+		pile_put(&filled, full[--n]);
+	return full[0];
 }
 
 void

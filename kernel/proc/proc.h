@@ -85,7 +85,7 @@ struct proc {
 	struct profil *profil;       /* NULL: off */
 	unsigned long profil_stored; /* by pcsample, since its last call */
 
-	/* Under sched_lock: its share of the time, and its threads that wait. */
+	/* Under sched_lock: its share of the time; its threads that wait. */
 	struct share share;
 	struct runq ready;
 

@@ -112,16 +112,13 @@ fill_pipes(void)
 static int
 take_pipes(void)
 {
-	for (int i = 0; i < HOGS; i++) {
-		pid_t pid = fork();
-
-		if (pid != 0)
-			continue;
-		fill_pipes();
-		keep();
-	}
-	for (int i = 0; i < HOGS && pages_free() > PROMISE; i++)
+	for (int i = 0; i < HOGS && pages_free() > PROMISE; i++) {
+		if (fork() == 0) {
+			fill_pipes();
+			keep();
+		}
 		gate_pass(done);
+	}
 	return keep();
 }
 

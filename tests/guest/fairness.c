@@ -1,7 +1,8 @@
 /*
  * Two processes for each hart, all of which only compute, get equal shares of
- * the time, however many threads they have; and one that mostly sleeps, or waits
- * for another, isn't kept from its work by them for longer than their turns.
+ * the time, however many threads they have; and one that mostly sleeps, or
+ * waits for another, isn't kept from its work by them for longer than their
+ * turns.
  */
 #include <pthread.h>
 #include <signal.h>
