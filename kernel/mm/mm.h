@@ -66,8 +66,8 @@ size_t page_count_total(void);
  */
 enum {
 	LEFT_BY_FILES = 256,
-	LEFT_BY_NAMES = 192,
-	LEFT_BY_PROGRAMS = 128,
+	LEFT_BY_NAMES = 224,
+	LEFT_BY_PROGRAMS = 96,
 	LEFT_BY_FORK = 64,
 	LEFT_BY_FAULTS = 32,
 };

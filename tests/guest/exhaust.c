@@ -113,11 +113,14 @@ static int
 take_pipes(void)
 {
 	for (int i = 0; i < HOGS && pages_free() > PROMISE; i++) {
-		if (fork() == 0) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
 			fill_pipes();
 			keep();
 		}
-		gate_pass(done);
+		if (pid < 0 || !gate_pass(done))
+			break;
 	}
 	return keep();
 }
@@ -137,10 +140,6 @@ take_names(void)
 			break;
 		close(fd);
 	}
-	/* These need no descriptor. */
-	for (int i = 0; n < FILES && sprintf(name, "dir%d", i); i++)
-		if (mkdir(name, 0777) < 0)
-			break;
 	memset(name, 'n', LONG);
 	name[LONG] = '\0';
 	for (int i = 0; i < n; i++) {
@@ -167,11 +166,29 @@ run(const char *program, char *const argv[])
 	return child_wait(pid);
 }
 
+static int
+remove_names(void)
+{
+	char name[LONG + 1];
+
+	chdir("names");
+	for (int i = 0; i < FILES; i++) {
+		memset(name, 'n', LONG);
+		name[LONG] = '\0';
+		sprintf(name, "%d", i);
+		unlink(name);
+		name[strlen(name)] = '-';
+		unlink(name);
+	}
+	chdir("..");
+	return rmdir("names");
+}
+
 /* While all that can be had so is taken, programs can be run. */
 static void
 try(const char *what, int (*take)(void))
 {
-	static char *const remove[] = {"rm", "-r", "names", NULL};
+	static char *const one[] = {"rm", "-f", "names/0", NULL};
 	long before = pages_free();
 	pid_t pid = fork();
 	int bad = 0;
@@ -187,7 +204,8 @@ try(const char *what, int (*take)(void))
 	kill(-pid, SIGKILL);
 	CHECK(killed(pid, SIGKILL), "%s: and end it", what);
 	if (access("names", F_OK) == 0)
-		CHECK(run("/bin/rm", remove) == 0, "%s: and remove it", what);
+		CHECK(run("/bin/rm", one) == 0 && remove_names() == 0,
+		      "%s: rm can be run, to remove some", what);
 	CHECK(AWAIT(pages_free() >= before), "%s: all is back (%ld)", what,
 	      before - pages_free());
 }
