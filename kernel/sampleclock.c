@@ -121,9 +121,10 @@ cost_update(uint64_t *cost, uint64_t now)
 	return *cost / 8;
 }
 
-/* Under icount. One hart executes at a time, and another one's turn doesn't
- * come in the midst of this: so it needs no lock. */
+/* Under icount. Only one hart executes at a time, but a tick that falls due
+ * in the midst of a change gives another one its turn: so there is a lock. */
 static struct {
+	int held;                /* the lock; atomic */
 	struct strokes strokes;  /* of the hart that is furthest */
 	unsigned int generation; /* of the settings they follow */
 	uint64_t cost;   /* of a meeting, in eighths of a count: the mean */
@@ -131,23 +132,44 @@ static struct {
 	uint64_t number; /* and which stroke that is */
 } common;
 
+/* With SIE=0: the clock's interrupt takes it. A spinlock's own unlock would do
+ * what is owed, and this is no place for it. Returns what to unlock with. */
+static unsigned long
+common_lock(void)
+{
+	unsigned long sstatus = csr_read_clear(sstatus, SSTATUS_SIE);
+
+	while (__atomic_exchange_n(&common.held, 1, __ATOMIC_ACQUIRE))
+		clock_nap();
+	return sstatus;
+}
+
+static void
+common_unlock(unsigned long sstatus)
+{
+	__atomic_store_n(&common.held, 0, __ATOMIC_RELEASE);
+	csr_set(sstatus, sstatus & SSTATUS_SIE);
+}
+
 /* Nothing but what harts execute takes time here. One that was much longer has
  * been one in which another hart's work had its turn. */
 void
 sampleclock_met(uint64_t now, unsigned int leaving)
 {
+	unsigned long sstatus = common_lock();
 	uint64_t took;
 
-	if (common.due == 0)
-		return;
-	took = now - common.due + leaving * LEAVING * interrupt_cost;
-	common.due = 0;
-	if (common.cost == 0)
-		common.cost = 8 * took;
-	else if (took < common.cost / 4)
-		common.cost += took - common.cost / 8;
-	else
-		common.cost += common.cost / 8;
+	if (common.due != 0) {
+		took = now - common.due + leaving * LEAVING * interrupt_cost;
+		common.due = 0;
+		if (common.cost == 0)
+			common.cost = 8 * took;
+		else if (took < common.cost / 4)
+			common.cost += took - common.cost / 8;
+		else
+			common.cost += common.cost / 8;
+	}
+	common_unlock(sstatus);
 }
 
 /* A meeting isn't over, and the next deadline has come: it takes longer than
@@ -167,6 +189,7 @@ met_too_late(void)
 static void
 advance_in_common(struct strokes *s, uint64_t end)
 {
+	unsigned long sstatus = common_lock();
 	uint64_t cost = common.cost / 8 + OUTSIDE * interrupt_cost;
 	uint64_t more = cost * nharts / UNEVEN;
 
@@ -182,6 +205,7 @@ advance_in_common(struct strokes *s, uint64_t end)
 	if (common.strokes.next <= end)
 		strokes_pass(&common.strokes, end);
 	*s = common.strokes;
+	common_unlock(sstatus);
 }
 
 void
@@ -267,12 +291,15 @@ sampleclock_follow(struct hart *h)
 	} else if (!machine.icount) {
 		strokes_start(&c->strokes, p->seed + h->id, now);
 	} else {
+		unsigned long sstatus = common_lock();
+
 		if (common.generation != generation) {
 			strokes_start(&common.strokes, p->seed, now);
 			common.due = 0;
 			common.generation = generation;
 		}
 		c->strokes = common.strokes;
+		common_unlock(sstatus);
 		if (c->strokes.next > now) /* the others may be further */
 			c->ahead = strokes_before_next(&c->strokes, now);
 		c->skipped += c->ahead;

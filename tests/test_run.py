@@ -107,14 +107,18 @@ def test_panic() -> None:
     assert result.stderr.splitlines()[-1] == b"run: the kernel panicked"
 
 
-@pytest.mark.parametrize("file", ["/dev/console", "/dev/kpctl"])
-def test_a_panic_cannot_be_forged(file: str) -> None:
-    """What a program writes is shown, but it is no mark."""
+@pytest.mark.parametrize(
+    "file, said", [("/dev/console", b"a\x10Pb:panic"), ("/dev/kpctl", b"")]
+)
+def test_a_panic_cannot_be_forged(file: str, said: bytes) -> None:
+    """What a program writes is shown, but it is no mark. A control word with
+    such a byte isn't even named."""
     command = f"printf 'a\\020Pb:panic' >{file}; echo after; exit 3"
     result = run(command)
     assert (result.returncode, result.stdout) == (3, b"after\n")
     assert b"panic" not in result.stderr
-    assert b"Pb:panic" in run(command, "-v").stderr.split(b"Tally on 4 harts")[1]
+    shown = run(command, "-v").stderr.split(b"Tally on 4 harts")[1]
+    assert (said or b"Invalid argument") in shown
 
 
 def test_a_restart_cannot_be_forged(guest: Guest, tmp_path: Path) -> None:
