@@ -8,6 +8,8 @@
 #   make fuzz         hostile system calls at random; SEED=1, CALLS=10000000,
 #                     HARTS=4, ICOUNT=6 (ICOUNT= runs free), ROUND=, V=1
 #   make truth        profiles against what was executed; QEMU=
+#   make tlb-check    does the kernel flush what real harts remember? QEMU=,
+#                     PROGRAMS='NAME..', or MUTANT='NAME..' (or all)
 #   make bench        what operations cost, in instructions
 #   make bench-check  has a change made one dearer?
 #   make test-viewers profiles opened in gprof, pprof, speedscope, a browser
@@ -343,9 +345,13 @@ c_files = $(shell find boot debug kernel lib include user examples tests \
 shell_files = $(shell grep -slE '^\#! ?/bin/(ba)?sh' scripts/* \
 	scripts/*/* .ci/*)
 
-.PHONY: truth bench bench-check print-CC size fmt check clean help
+.PHONY: truth tlb-check bench bench-check print-CC size fmt check clean help
 truth:
 	$(Q)scripts/truth/run
+
+tlb-check:
+	$(Q)scripts/tlb/run $(if $(MUTANT),--mutants \
+		$(filter-out all,$(MUTANT)),$(PROGRAMS))
 
 bench:
 	$(Q)scripts/bench

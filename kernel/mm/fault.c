@@ -136,9 +136,9 @@ fault_in(struct aspace *as, struct region *r, uintptr_t va, int prot)
 		return fault_fill(as, r, va, pte, write);
 	if (write && !(*pte & PTE_W))
 		return fault_unshare(as, va, pte);
-	/* Another thread was here first, or this hart still remembers that there
-	 * was nothing. It may remember so of a table, too; sfence.vma of an
-	 * address is for leaves alone. */
+	/* Another thread was here first, or this hart still remembers that
+	 * there was nothing. It may remember so of a table, too; sfence.vma of
+	 * an address is for leaves alone. */
 	tlb_flush();
 	return 0;
 }
