@@ -10,6 +10,8 @@
 #   make mutants      wrong kernels, and whether tests notice; ONLY=, SAMPLE=10,
 #                     SEED=, CHANGED=COMMIT, MINUTES=, LIST=1, CHECK=1
 #   make truth        profiles against what was executed; QEMU=
+#   make tlb-check    does the kernel flush what real harts remember? QEMU=,
+#                     PROGRAMS='NAME..', or MUTANT='NAME..' (or all)
 #   make bench        what operations cost, in instructions
 #   make bench-check  has a change made one dearer?
 #   make test-viewers profiles opened in gprof, pprof, speedscope, a browser
@@ -354,9 +356,13 @@ c_files = $(shell find boot debug kernel lib include user examples tests \
 shell_files = $(shell grep -slE '^\#! ?/bin/(ba)?sh' scripts/* \
 	scripts/*/* .ci/*)
 
-.PHONY: truth bench bench-check print-CC size fmt check clean help
+.PHONY: truth tlb-check bench bench-check print-CC size fmt check clean help
 truth:
 	$(Q)scripts/truth/run
+
+tlb-check:
+	$(Q)scripts/tlb/run $(if $(MUTANT),--mutants \
+		$(filter-out all,$(MUTANT)),$(PROGRAMS))
 
 bench:
 	$(Q)scripts/bench

@@ -16,8 +16,6 @@ import contextlib
 import json
 import math
 import os
-import re
-import shutil
 import statistics
 import subprocess
 import sys
@@ -30,6 +28,7 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 
 import frames  # noqa: E402
 import image  # noqa: E402
+import plugin  # noqa: E402
 from compare import Result, compare  # noqa: E402
 from landmarks import Code, landmarks, stack_landmarks  # noqa: E402
 from machine import Boot, Machine, SetupError, find_qemu  # noqa: E402
@@ -38,7 +37,6 @@ from stacks import Program, Tally, compare_stacks  # noqa: E402
 GUEST = HERE / "guest"
 BUILD = image.BUILD / "truth"
 RESULT = image.BUILD / "truth.json"
-REGISTERS_SINCE = 9  # the QEMU whose plugins read registers
 TIMEOUT = 600.0
 SEED = 7
 P_LEAST = 1e-4
@@ -114,8 +112,7 @@ class Images:
 
     def __init__(self) -> None:
         self.qemu = find_qemu()
-        said = subprocess.run([self.qemu, "--version"], capture_output=True, text=True)
-        self.qemu_version = int(re.search(r"version (\d+)", said.stdout)[1])
+        self.qemu_version = plugin.qemu_version(self.qemu)
         with image.build_lock():
             image.make()
             extra = image.overlay(GUEST)
@@ -133,17 +130,7 @@ class Images:
         self.initrd = image.members(base) + image.members(
             image.file_archive("extra/text", text)
         )
-        BUILD.mkdir(exist_ok=True)
-        self.plugin = self._plugin()
-
-    def _plugin(self) -> Path:
-        if not shutil.which("cc"):
-            raise TruthError("no cc: scripts/setup installs it")
-        api = 2 if self.qemu_version >= REGISTERS_SINCE else 1
-        plugin = BUILD / f"counter-{api}.so"
-        command = ["cc", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra", f"-DAPI={api}"]
-        subprocess.run([*command, "-o", plugin, *sorted(HERE.glob("counter/*.c"))], check=True)
-        return plugin
+        self.plugin = plugin.build(HERE / "counter", self.qemu_version, BUILD)
 
     def map(self, folder: Path, stacks: bool) -> Path:
         """The map that the plugin reads."""
@@ -504,7 +491,7 @@ def main() -> int:
     options = parser.parse_args()
     try:
         images = Images()
-        several = images.qemu_version >= REGISTERS_SINCE
+        several = images.qemu_version >= plugin.REGISTERS_SINCE
         harts = [int(n) for n in (options.harts or ("1,2,4" if several else "1")).split(",")]
         if not several and max(harts) > 1:
             raise TruthError("on several harts only QEMU 9 and later can be counted; name one in $QEMU")

@@ -1,5 +1,5 @@
 /*
- * QEMU's interface for plugins, as far as it is used here: API version 1
+ * QEMU's interface for plugins, as far as those here use it: API version 1
  * (QEMU 7.2), or with API=2 version 2 (QEMU 9.0 and later). QEMU's own header
  * isn't packaged everywhere.
  */
@@ -36,11 +36,14 @@ void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *, accessed *,
 void qemu_plugin_register_atexit_cb(qemu_plugin_id_t,
 				    void (*)(qemu_plugin_id_t, void *),
 				    void *udata);
+_Bool qemu_plugin_mem_is_store(uint32_t info);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *,
 						 size_t);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *);
+/* Where it lies in QEMU's own memory, NULL: in none. */
+void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *);
 #if API == 1
 const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *);
 #else

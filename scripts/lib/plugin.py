@@ -1,0 +1,32 @@
+"""Plugins of QEMU's TCG, built for the QEMU at hand."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from machine import SetupError
+
+HERE = Path(__file__).resolve().parent
+INTERFACE = HERE.parent / "plugin"  # qemu.h
+REGISTERS_SINCE = 9  # the QEMU whose plugins read registers
+
+
+def qemu_version(qemu: str) -> int:
+    said = subprocess.run([qemu, "--version"], capture_output=True, text=True)
+    return int(re.search(r"version (\d+)", said.stdout)[1])
+
+
+def build(sources: Path, version: int, folder: Path) -> Path:
+    """A plugin of all C files of a folder, for a QEMU of that version."""
+    if not shutil.which("cc"):
+        raise SetupError("no cc: scripts/setup installs it")
+    folder.mkdir(exist_ok=True)
+    api = 2 if version >= REGISTERS_SINCE else 1
+    plugin = folder / f"{sources.name}-{api}.so"
+    command = ["cc", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra"]
+    command += [f"-DAPI={api}", f"-I{INTERFACE}", "-o", str(plugin)]
+    subprocess.run([*command, *sorted(sources.glob("*.c"))], check=True)
+    return plugin
