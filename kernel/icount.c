@@ -48,6 +48,7 @@
 #include "thread.h"
 
 #define NAP_US   10
+#define NAP_PART 4  /* each hart's of a nap, in interrupts that do nothing */
 #define ROUNDS   64 /* sleeps in which others surely come to meet this one */
 #define FLUSH    2  /* sleeps after which QEMU divides the time evenly */
 #define TRY_US   20 /* the probe's first try; each other takes twice as long */
@@ -64,20 +65,40 @@ static struct {
 	bool raised[HART_MAX];  /* who meets, interrupted at a raised level */
 } turn;
 
-/* Let the other harts run for NAP_US, for a wait that only they can end; a turn
+/* QEMU divides the time to the next deadline among the harts. */
+static bool divides;
+
+/*
+ * Where QEMU divides the time, a nap's end is a deadline for all, and till then
+ * each gets a part. So it lasts long enough for all to do something, and all
+ * naps end at the same moments: of fourteen one would always be about to end,
+ * and the hart that all of them wait for execute nothing.
+ */
+static uint64_t
+nap_length(void)
+{
+	uint64_t nap = NAP_US * machine.timebase / 1000000;
+	uint64_t all = nharts * NAP_PART * interrupt_cost;
+
+	return divides && all > nap ? all : nap;
+}
+
+/* Let the other harts run for NAP_US or more, for a wait that only they can end; a turn
  * is lent to them. SIE=0, so that the timer can't be taken before the wfi, and
  * is still pending after; then its real deadline is set again, which takes back
  * the interrupt. */
 void
 clock_nap(void)
 {
+	uint64_t nap = nap_length(), now;
 	unsigned long sstatus = csr_read_clear(sstatus, SSTATUS_SIE);
 	struct hart *h = this_hart();
 	uint64_t begun = turn.begun, until = turn.until;
 	bool mine = turn.owner == h;
 
 	icount_pass(h);
-	clock_set_timer(rdtime() + NAP_US * machine.timebase / 1000000);
+	now = rdtime();
+	clock_set_timer(now - (divides ? now % nap : 0) + nap);
 	asm volatile("wfi" ::: "memory");
 	clock_set_timer(clock_next_due(h));
 	if (mine && turn.until == until) {
@@ -86,9 +107,6 @@ clock_nap(void)
 	}
 	csr_set(sstatus, sstatus & SSTATUS_SIE);
 }
-
-/* QEMU divides the time to the next deadline among the harts. */
-static bool divides;
 
 /* The probe and its partner: how long a try lasts, in timer counts (0: it's
  * over), how often the partner has looked at that, and if its patience has

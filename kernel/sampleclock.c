@@ -38,7 +38,7 @@
 
 struct profclock profclock = {.hz = HZ, .seed = 1, .series = 1};
 
-static uint64_t interrupt_cost; /* of one that does nothing, in counts */
+uint64_t interrupt_cost;
 
 struct rate
 rate_of(unsigned int hz)

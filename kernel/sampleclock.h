@@ -58,6 +58,7 @@ struct profclock {
 };
 
 extern struct profclock profclock;
+extern uint64_t interrupt_cost; /* of one that does nothing, in counts */
 
 /* All harts' clocks start anew with the settings as they are now; on return all
  * have. Level 0. */

@@ -31,6 +31,16 @@ def test_free_harts_account_for_all(images: Images, name: str) -> None:
     assert_checks(Guest(images, MACHINES[name])("overload account 1000 20000"))
 
 
+@pytest.mark.parametrize("harts, makers, busy", [(8, 4, 4), (16, 6, 9), (16, 2, 14)])
+def test_no_hart_keeps_a_locks_holder_from_its_turn(
+    images: Images, harts: int, makers: int, busy: int
+) -> None:
+    """Where instructions are few, those who wait for a lock once set timers so
+    near that its holder executed nothing for seconds."""
+    machine = dataclasses.replace(MACHINES["4"], harts=harts, icount=7)
+    assert_checks(Guest(images, machine)(f"forks {makers} {busy}"))
+
+
 @pytest.mark.parametrize("harts", [3, 4])
 def test_a_pipeline_ends(images: Images, harts: int) -> None:
     """At the highest rate; the kernel's stack once overflowed here."""

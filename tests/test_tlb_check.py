@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 TLB = ROOT / "scripts" / "tlb"
 sys.path.append(str(TLB))
 
-from mutants import MutantError, read_mutants  # noqa: E402
+from wrong import MutantError, read_mutants  # noqa: E402
 
 NEW = plugin.qemu_version(find_qemu()) >= plugin.REGISTERS_SINCE
 newer = pytest.mark.skipif(not NEW, reason="needs QEMU 9 or later")

@@ -31,7 +31,7 @@ import plugin  # noqa: E402
 from convert.elf import Image as Executable  # noqa: E402
 from harness.guest import MACHINES  # noqa: E402
 from machine import Boot, Machine, SetupError, find_qemu, memory_bytes  # noqa: E402
-from mutants import Mutant, MutantError, read_mutants  # noqa: E402
+from wrong import Mutant, MutantError, read_mutants  # noqa: E402
 from test_guest import FOLDER, PROGRAMS, TABLE  # noqa: E402
 
 BUILD = image.BUILD / "tlb"
