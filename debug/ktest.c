@@ -2,14 +2,15 @@
  * /dev/ktest: makes the kernel do what it never should, or what a profile is
  * to show. For tests and courses; written one line at a time:
  *
- *   spin LEVEL MICROSECONDS  run at level 0, 1 or 5 for that long, in the
- *                            function ktest_spin_levelN
- *   panic [WORD..]           panic with these words
- *   fault                    read from an address that isn't mapped
- *   overflow                 recurse until the kernel stack is full
- *   deadlock                 take a spinlock that this hart holds
- *   failalloc N              have the Nth allocation from now on fail that the
- *                            writing thread's system calls make; 0: none
+ *   spin LEVEL MICROSECONDS [ROUNDS]
+ *                   run at level 0, 1 or 5 for that long, but not for more
+ *                   rounds of a loop, in the function ktest_spin_levelN
+ *   panic [WORD..]  panic with these words
+ *   fault           read from an address that isn't mapped
+ *   overflow        recurse until the kernel stack is full
+ *   deadlock        take a spinlock that this hart holds
+ *   failalloc N     have the Nth allocation from now on fail that the writing
+ *                   thread's system calls make; 0: none
  *
  * Read, it says how many blocks of memory are in use, and how many allocations
  * are still to come before one fails.
@@ -34,34 +35,34 @@
 /* One function for each level, that a profile can tell them apart: the loop
  * is inside, and the compiler must not merge or rename them. */
 static inline __attribute__((always_inline)) void
-spin(unsigned long mask, uint64_t end)
+spin(unsigned long mask, uint64_t end, uint64_t rounds)
 {
 	unsigned long sie = level_raise(mask);
 
-	while (rdtime() < end)
+	while (rounds-- > 0 && rdtime() < end)
 		;
 	level_lower(sie);
 }
 
 static __attribute__((noipa)) void
-ktest_spin_level0(uint64_t end)
+ktest_spin_level0(uint64_t end, uint64_t rounds)
 {
-	spin(0, end);
+	spin(0, end, rounds);
 }
 
 static __attribute__((noipa)) void
-ktest_spin_level1(uint64_t end)
+ktest_spin_level1(uint64_t end, uint64_t rounds)
 {
-	spin(LEVEL1_MASK, end);
+	spin(LEVEL1_MASK, end, rounds);
 }
 
 static __attribute__((noipa)) void
-ktest_spin_level5(uint64_t end)
+ktest_spin_level5(uint64_t end, uint64_t rounds)
 {
-	spin(LEVEL5_MASK, end);
+	spin(LEVEL5_MASK, end, rounds);
 }
 
-static void (*const spins[])(uint64_t end) = {
+static void (*const spins[])(uint64_t end, uint64_t rounds) = {
     [0] = ktest_spin_level0,
     [1] = ktest_spin_level1,
     [5] = ktest_spin_level5,
@@ -70,12 +71,13 @@ static void (*const spins[])(uint64_t end) = {
 static int
 run_spin(char **argv)
 {
-	uint64_t level, us;
+	uint64_t level, us, rounds = UINT64_MAX;
 
 	if (ctl_number(argv[1], 5, &level) != 0 || !spins[level] ||
-	    ctl_number(argv[2], SPIN_MAX, &us) != 0)
+	    ctl_number(argv[2], SPIN_MAX, &us) != 0 ||
+	    (argv[3] && ctl_number(argv[3], UINT64_MAX, &rounds) != 0))
 		return -EINVAL;
-	spins[level](rdtime() + us * machine.timebase / 1000000);
+	spins[level](rdtime() + us * machine.timebase / 1000000, rounds);
 	return 0;
 }
 
@@ -164,7 +166,7 @@ count_blocks(void)
 }
 
 static const struct ctlword words[] = {
-    {.name = "spin", .run = run_spin, .min = 2, .max = 2},
+    {.name = "spin", .run = run_spin, .min = 2, .max = 3},
     {.name = "panic", .run = run_panic, .max = CTL_ARGS},
     {.name = "fault", .run = run_fault},
     {.name = "overflow", .run = run_overflow},

@@ -258,8 +258,16 @@ static void
 test_ktest(void)
 {
 	static const char *const bad_words[] = {
-	    "",         "dance",           "spin",       "spin 0", "spin 2 1",
-	    "spin 6 1", "spin 0 99999999", "spin 0 1 2", NULL,
+	    "",
+	    "dance",
+	    "spin",
+	    "spin 0",
+	    "spin 2 1",
+	    "spin 6 1",
+	    "spin 0 99999999",
+	    "spin 0 1 x",
+	    "spin 0 1 2 3",
+	    NULL,
 	};
 
 	CHECK(read_file("/dev/ktest", 64) > 0 && strstr(buf, "blocks "),
