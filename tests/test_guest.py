@@ -88,7 +88,7 @@ TABLE = {
     # What another hart does meanwhile.
     "alarms": ("2", "4", "free"),
     "halts": ("2", "4", "8", "free"),
-    "kstacks": ("32M", "free-32M"),
+    "kstacks": ("32M",),
     "pcs_lists": ("2", "4", "8", "free"),
     "pcs_pingpong": ("1", "2", "4", "free"),
     "races": ("2", "4", "8", "free"),
