@@ -88,7 +88,6 @@ TABLE = {
     # What another hart does meanwhile.
     "alarms": ("2", "4", "free"),
     "halts": ("2", "4", "8", "free"),
-    "kstacks": ("32M",),
     "pcs_lists": ("2", "4", "8", "free"),
     "pcs_pingpong": ("1", "2", "4", "free"),
     "races": ("2", "4", "8", "free"),
@@ -99,6 +98,7 @@ TABLE = {
     "jitter": ("1",),
     # The less memory there is, the sooner it is used up.
     "exhaust": ("32M",),
+    "kstacks": ("32M",),
     "prf_memory": ("32M",),
     "profil_memory": ("32M",),
     "reclaim": ("32M",),
