@@ -23,3 +23,16 @@ def test_who_gives_way_is_said(guest: Guest) -> None:
     each = [re.match(form, line) for line in said]
     assert len(each) == 2 and all(each), said
     assert all(one[1] != one[2] for one in each if one)
+
+
+FILL = """mkdir /tmp/d; i=0
+while true >/tmp/d/$i; do i=$((i + 1)); done 2>/dev/null
+[ $i -gt 10000 ] && rm -r /tmp/d; echo $?; ls /tmp/d"""
+
+
+@pytest.mark.machines("32M")
+def test_a_full_folder_can_be_removed(guest: Guest) -> None:
+    """Though there is no memory left for a list of its names."""
+    result = guest(FILL)
+    assert result.out == "0\n"
+    assert result.err == "ls: /tmp/d: No such file or directory\n"

@@ -11,6 +11,8 @@
 
 #include "cmd.h"
 
+#define AT_ONCE 256 /* names of a directory that is removed */
+
 /* The copy that is being made: how deep we are in it, and its outermost
  * directory, which must not be copied in turn when it lies inside the
  * original. */
@@ -23,8 +25,23 @@ is_same(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-char **
-tree_names(const char *path, size_t *count)
+/* The next entry that is neither . nor ..; NULL: none, or with errno. */
+static struct dirent *
+next_entry(DIR *dir)
+{
+	struct dirent *entry;
+
+	do {
+		errno = 0;
+		entry = readdir(dir);
+	} while (entry && (strcmp(entry->d_name, ".") == 0 ||
+			   strcmp(entry->d_name, "..") == 0));
+	return entry;
+}
+
+/* As tree_names, but without the first ones, and no more than so many. */
+static char **
+some_names(const char *path, size_t first, size_t most, size_t *count)
 {
 	DIR *dir = opendir(path);
 	char **names = NULL;
@@ -35,10 +52,11 @@ tree_names(const char *path, size_t *count)
 		return NULL;
 	do {
 		errno = 0;
-		entry = readdir(dir);
-		if (entry && (strcmp(entry->d_name, ".") == 0 ||
-			      strcmp(entry->d_name, "..") == 0))
+		entry = n < most ? next_entry(dir) : NULL;
+		if (entry && first > 0) {
+			first--;
 			continue;
+		}
 		if (n == room)
 			names = cmd_grow(names, &room, sizeof(*names));
 		names[n++] = entry ? cmd_join("", entry->d_name) : NULL;
@@ -53,6 +71,12 @@ tree_names(const char *path, size_t *count)
 	}
 	closedir(dir);
 	return names;
+}
+
+char **
+tree_names(const char *path, size_t *count)
+{
+	return some_names(path, 0, SIZE_MAX, count);
 }
 
 void
@@ -78,24 +102,30 @@ confirmed(const char *path)
 	return first == 'y' || first == 'Y';
 }
 
+/* Some names at a time: a directory may have so many that memory is short, and
+ * removing them be the cure. Those that stay come first in the next part. */
 static bool
 remove_contents(const char *path, unsigned int flags)
 {
-	size_t count;
-	char **names = tree_names(path, &count);
+	size_t count, stay = 0;
 	bool fine = true;
 
-	if (!names) {
-		cmd_warn("%s", path);
-		return false;
-	}
-	for (char **name = names; *name; name++) {
-		char *inner = cmd_join(path, *name);
+	do {
+		char **names = some_names(path, stay, AT_ONCE, &count);
 
-		fine = tree_remove(inner, flags) && fine;
-		free(inner);
-	}
-	tree_free(names);
+		if (!names) {
+			cmd_warn("%s", path);
+			return false;
+		}
+		for (char **name = names; *name; name++) {
+			char *inner = cmd_join(path, *name);
+
+			fine = tree_remove(inner, flags) && fine;
+			stay += access(inner, F_OK) == 0;
+			free(inner);
+		}
+		tree_free(names);
+	} while (count == AT_ONCE);
 	return fine;
 }
 
