@@ -97,8 +97,8 @@ TABLE = {
     # Where only one's own interrupts take time away.
     "jitter": ("1",),
     # The less memory there is, the sooner it is used up.
-    "exhaust": ("32M",),
-    "kstacks": ("32M",),
+    "exhaust": ("32M", "free-32M"),
+    "kstacks": ("32M", "free-32M"),
     "prf_memory": ("32M",),
     "profil_memory": ("32M",),
     "reclaim": ("32M",),

@@ -20,8 +20,8 @@
 #include "../print.h"
 #include "../thread.h"
 
-#define CACHE_MAX   22 /* pages a hart keeps to itself */
-#define CACHE_BATCH 11 /* that move between it and the free list at once */
+#define CACHE_MAX 22  /* pages a hart keeps to itself */
+#define SHORT     512 /* pages: fewer, and it keeps one. More than any reserve */
 
 struct page *page_array;
 size_t page_array_length;
@@ -32,6 +32,11 @@ static struct spinlock page_lock = SPINLOCK1("page");
 /* Under page_lock: */
 static struct list free_pages = LIST_INIT(free_pages); /* taken at its end */
 size_t page_nfree;                                     /* pages in it */
+
+/* What a cache holds at most; half of it moves at once. Atomic, and written under
+ * page_lock. Where memory is short, what was left to others must not get stuck
+ * with harts that don't need it. */
+static size_t cache_limit = CACHE_MAX;
 
 static size_t total; /* atomic: pages ever handed over */
 
@@ -58,6 +63,15 @@ free_take(struct page *p)
 	list_remove(&p->link);
 }
 
+/* There are more pages in the list, or fewer. page_lock held. */
+static void
+nfree_change(long by)
+{
+	page_nfree += by;
+	__atomic_store_n(&cache_limit, page_nfree < SHORT ? 1 : CACHE_MAX,
+			 __ATOMIC_RELAXED);
+}
+
 /*
  * Fill an empty cache, and take a page of it; NULL: no memory. Level raised.
  * Out of line, as the other slow halves are: they would have every allocation
@@ -67,14 +81,14 @@ static __attribute__((noinline)) void *
 cache_refill(struct cache *c)
 {
 	spin_lock(&page_lock);
-	while (c->n < CACHE_BATCH && !list_empty(&free_pages)) {
+	while (c->n < (cache_limit + 1) / 2 && !list_empty(&free_pages)) {
 		struct page *p = container_of(free_pages.prev, struct page,
 					      link);
 
 		free_take(p);
 		c->page[c->n++] = page_address(p);
 	}
-	page_nfree -= c->n;
+	nfree_change(-(long)c->n);
 	spin_unlock(&page_lock);
 	return c->n > 0 ? c->page[--c->n] : NULL;
 }
@@ -83,10 +97,12 @@ cache_refill(struct cache *c)
 static __attribute__((noinline)) void
 cache_drain(struct cache *c)
 {
+	size_t before = c->n;
+
 	spin_lock(&page_lock);
-	while (c->n > CACHE_MAX - CACHE_BATCH)
+	while (c->n > cache_limit / 2)
 		free_put(page_of(c->page[--c->n]));
-	page_nfree += CACHE_BATCH;
+	nfree_change(before - c->n);
 	spin_unlock(&page_lock);
 }
 
@@ -145,7 +161,7 @@ page_release(void *page)
 	struct cache *c = this_cache();
 
 	check_pages_freed(page, 1);
-	if (c->n == CACHE_MAX)
+	if (c->n >= __atomic_load_n(&cache_limit, __ATOMIC_RELAXED))
 		cache_drain(c);
 	c->page[c->n++] = page;
 	level_lower(sie);
@@ -179,7 +195,7 @@ run_put(struct page *p, size_t n)
 	}
 	next->prev = &free_pages;
 	free_pages.next = next;
-	page_nfree += n;
+	nfree_change(n);
 	spin_unlock(&page_lock);
 }
 
@@ -198,7 +214,7 @@ run_take(size_t n)
 	if (found == n) {
 		for (size_t i = 0; i < n; i++)
 			free_take(&p[i]);
-		page_nfree -= n;
+		nfree_change(-(long)n);
 		check_pages_allocated(page_address(p), n);
 	}
 	spin_unlock(&page_lock);

@@ -12,10 +12,13 @@
 
 #include "observe.h"
 
-#define SLEEPERS 16
+#define SLEEPERS 64
 #define ROUNDS   2
-#define LEFT     48 /* pages: fewer than stacks have that nobody uses */
-#define SPARE    (2 * SLEEPERS * 4 + 128) /* that the hog gives back */
+
+/* In pages. LEFT is less than those stacks have that nobody uses, and more than
+ * what harts may keep to themselves: all memory is used, and nobody killed. */
+#define LEFT  220
+#define SPARE (2 * SLEEPERS * 4 + 128) /* that the hog gives back */
 
 int futex_wait(const void *word, int value, const struct timespec *until);
 
