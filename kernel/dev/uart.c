@@ -94,7 +94,7 @@ drain(void)
 void
 uart_print(const char *text)
 {
-	if (!__atomic_load_n(&broken_in, __ATOMIC_ACQUIRE))
+	if (!__atomic_load_n(&broken_in, __ATOMIC_RELAXED))
 		spin_lock(&uart_lock);
 	drain();
 	for (; *text != '\0'; text++) {
@@ -102,14 +102,14 @@ uart_print(const char *text)
 			send_polled('\r');
 		send_polled(*text);
 	}
-	if (!__atomic_load_n(&broken_in, __ATOMIC_ACQUIRE))
+	if (!__atomic_load_n(&broken_in, __ATOMIC_RELAXED))
 		spin_unlock(&uart_lock);
 }
 
 void
 uart_break_in(void)
 {
-	__atomic_store_n(&broken_in, true, __ATOMIC_RELEASE);
+	__atomic_store_n(&broken_in, true, __ATOMIC_RELAXED);
 }
 
 void
