@@ -1,0 +1,256 @@
+"""The kernel's protocols in the RISC-V memory model, by litmus tests.
+
+docs/locks.md has them. That they mean something is seen when an order is
+dropped: the explorer (harness/rvwmo.py) finds how it goes wrong. That they are
+the kernel's is seen in the source, and in what the compiler makes of it.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Iterator, Optional
+
+import pytest
+
+import image
+from harness import rvwmo
+from harness.rvwmo import Hart, Instruction, Litmus
+
+FILE = image.ROOT / "docs/locks.md"
+KNOWN = (Path(__file__).parent / "litmus/known.txt").read_text().split("\n\n")[1:]
+
+BLOCKS = re.findall(r"^```litmus\n(.*?)^```$", FILE.read_text(), re.M | re.S)
+TESTS = [rvwmo.parse(block) for block in BLOCKS]
+
+each = pytest.mark.parametrize("test", TESTS, ids=[test.name for test in TESTS])
+
+#: What orders anything, in C and in assembly.
+ORDER = re.compile(
+    r"__ATOMIC_(ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)"
+    r"|\bfence\((?!before)|\bfence (?=\w+, \w)"
+)
+SOURCES = sorted((image.ROOT / "kernel").rglob("*.[chS]"))
+
+
+@pytest.mark.parametrize("text", KNOWN, ids=lambda text: text.split()[1].strip(":"))
+def test_what_is_known(text: str) -> None:
+    """The explorer's answers are the specification's."""
+    answer, _, test = text.partition(" ")
+    order = rvwmo.find(rvwmo.parse(test))
+    assert (order is None) == (answer == "forbidden"), order
+
+
+# --- The protocols -----------------------------------------------------------
+
+
+def orders(test: Litmus) -> Iterator[tuple[int, int, Instruction]]:
+    for h, hart in enumerate(test.harts):
+        for n, i in enumerate(hart.program):
+            if i.orders:
+                yield h, n, i
+
+
+def without_spare(test: Litmus) -> Litmus:
+    for h, n, i in orders(test):
+        if i.spare:
+            test = test.replace(h, n, i.without_order())
+    return test
+
+
+@each
+def test_it_never_goes_wrong(test: Litmus) -> None:
+    """Nor without all that stands in parentheses."""
+    assert rvwmo.find(test) is None
+    assert rvwmo.find(without_spare(test)) is None
+
+
+@each
+def test_each_order_is_needed(test: Litmus) -> None:
+    """All that isn't in parentheses is."""
+    least = without_spare(test)
+    idle = [
+        f"{test.harts[h].name}, line {n + 1}: {i.text}"
+        for h, n, i in orders(least)
+        if rvwmo.find(least.replace(h, n, i.without_order())) is None
+    ]
+    assert not idle
+
+
+# --- The source --------------------------------------------------------------
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def functions(file: Path) -> dict[str, str]:
+    """By name, what a file has of functions, each as one line."""
+    text = file.read_text()
+    if file.suffix == ".S":
+        parts = re.split(r"^FUNCTION (\w+)$", text, flags=re.M)[1:]
+        return {name: flat(body) for name, body in zip(parts[::2], parts[1::2])}
+    inner = r"(?:[^;{}()]|\([^;{}()]*\))*"
+    form = rf"^(?:\w.*[ *])?(\w+)\({inner}\)\n(\{{\n.*?^\}})"
+    found = re.findall(form, text, re.M | re.S)
+    return {name: flat(body) for name, body in found}
+
+
+def place(note: str, files: list[str]) -> tuple[str, str, int, int]:
+    """Where words are, `FUNCTION: WORDS`, of a function of one of the files."""
+    name, _, words = note.partition(": ")
+    found = [(f, functions(image.ROOT / f).get(name)) for f in files]
+    found = [(file, body) for file, body in found if body is not None]
+    assert len(found) == 1, f"{name}: in {len(found)} of {files}"
+    file, body = found[0]
+    assert body.count(words) == 1, f"{file}: {name} has {body.count(words)} of: {words}"
+    return file, name, body.index(words), body.index(words) + len(words)
+
+
+def files_of(hart: Hart) -> list[str]:
+    return re.findall(r"kernel/[\w/]+\.[chS]", hart.name)
+
+
+def places(test: Litmus) -> Iterator[tuple[str, str, int, int]]:
+    for hart in test.harts:
+        for i in hart.program:
+            if i.note and files_of(hart):
+                yield place(i.note, files_of(hart))
+    for line in test.also:
+        file, _, note = line.partition(" ")
+        yield place(note, [file])
+
+
+def asked(i: Optional[Instruction]) -> str:
+    """The order that a line's words ask for."""
+    match = re.search(r"__ATOMIC_(\w+)", i.note) if i else None
+    return match[1] if match else ""
+
+
+def is_fence(i: Optional[Instruction], *kinds: str) -> bool:
+    return i is not None and f"{i.before},{i.after}" in kinds
+
+
+def has_its_order(program: tuple[Instruction, ...], n: int) -> bool:
+    """Has a line, with the fences around it, what its words ask for?"""
+    i, order = program[n], asked(program[n])
+    before = program[n - 1] if n > 0 else None
+    after = program[n + 1] if n + 1 < len(program) else None
+    acquires = order in ("ACQUIRE", "ACQ_REL", "SEQ_CST")
+    releases = order in ("RELEASE", "ACQ_REL", "SEQ_CST")
+    if i.op == "fence":
+        kinds = {"ACQUIRE": "r,rw", "RELEASE": "rw,w", "SEQ_CST": "rw,rw"}
+        return not order or is_fence(i, kinds[order])
+    if i.op:  # an amo, or a pair
+        good = (i.order == ".aq") == acquires
+        return good and (not releases or is_fence(before, "rw,w"))
+    if i.loads:
+        good = order != "SEQ_CST" or is_fence(before, "rw,rw")
+        return good and (not acquires or is_fence(after, "r,rw"))
+    return not releases or is_fence(before, "rw,w")
+
+
+def is_anyones(program: tuple[Instruction, ...], n: int) -> bool:
+    """Do the words beside a fence, or a line beside it, ask for it? Or is it the
+    spinlock's?"""
+    if program[n].note:
+        return True
+    before, after = program[n - 1] if n else None, program[n + 1]
+    return (
+        (asked(before) in ("ACQUIRE", "SEQ_CST") and before.loads)
+        or (asked(after) == "SEQ_CST" and after.loads)
+        or (asked(after) in ("RELEASE", "ACQ_REL", "SEQ_CST") and after.stores)
+        or after.at == "held"
+    )
+
+
+@each
+def test_it_is_the_kernels(test: Litmus) -> None:
+    """Its words are in the source, once, and ask for the orders that it has."""
+    assert list(places(test))
+    for hart in test.harts:
+        for n, i in enumerate(hart.program):
+            where = f"{test.name}: {hart.name}: {i.text}"
+            assert has_its_order(hart.program, n) or i.at == "held", where
+            if i.op == "fence" and files_of(hart):
+                assert is_anyones(hart.program, n), f"{where}: of no source"
+
+
+def test_all_orders_are_there() -> None:
+    """Each one of the kernel's stands beside a line."""
+    known = {p for test in TESTS for p in places(test)}
+    missing = []
+    for source in SOURCES:
+        file = str(source.relative_to(image.ROOT))
+        for name, body in functions(source).items():
+            spans = [(a, b) for f, n, a, b in known if (f, n) == (file, name)]
+            for match in ORDER.finditer(body):
+                if body[: match.start()].endswith("signal_fence("):
+                    continue  # for the compiler, on one hart
+                if not any(a <= match.start() < b for a, b in spans):
+                    missing.append(f"{file}: {name}: {body[match.start():][:40]}")
+    assert not missing
+
+
+# --- The compiler ------------------------------------------------------------
+
+#: What is used, and what GCC 14 or GCC 12 make of it.
+MADE = {
+    "__atomic_load_n(p, __ATOMIC_ACQUIRE)": "lw; fence r,rw | lw; fence",
+    "__atomic_load_n(p, __ATOMIC_SEQ_CST)":
+        "fence rw,rw; lw; fence r,rw | fence; lw; fence",
+    "__atomic_store_n(p, x, __ATOMIC_RELEASE)": "fence rw,w; sw | fence iorw,ow; amoswap",
+    "__atomic_store_n(p, x, __ATOMIC_SEQ_CST)":
+        "fence rw,w; sw; fence rw,rw | fence iorw,ow; amoswap.aq",
+    "__atomic_fetch_add(p, x, __ATOMIC_ACQUIRE)": "amoadd.aq",
+    "__atomic_fetch_add(p, x, __ATOMIC_RELEASE)": "amoadd.rl | fence iorw,ow; amoadd",
+    "__atomic_fetch_add(p, x, __ATOMIC_ACQ_REL)":
+        "amoadd.aqrl | fence iorw,ow; amoadd.aq",
+    "__atomic_fetch_add(p, x, __ATOMIC_SEQ_CST)":
+        "amoadd.aqrl | fence iorw,ow; amoadd.aq",
+    "__atomic_compare_exchange_n(p, &x, 2, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)":
+        "lr.aq; sc | lr; sc.aq",
+    "__atomic_compare_exchange_n(p, &x, 2, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)":
+        "lr.aq; sc | lr.aq; sc.aq",
+    "__atomic_thread_fence(__ATOMIC_ACQUIRE)": "fence r,rw | fence",
+    "__atomic_thread_fence(__ATOMIC_RELEASE)": "fence rw,w | fence",
+    "__atomic_thread_fence(__ATOMIC_SEQ_CST)": "fence rw,rw | fence",
+}  # fmt: skip
+
+INSTRUCTION = re.compile(
+    r"\b(fence|lw|sw|amo\w+|lr|sc)(?:\.[wd])?((?:\.aq|\.rl|\.aqrl)?)\s+([iorw]+,[iorw]+)?"
+)
+
+
+def test_the_compiler_makes_them() -> None:
+    """The instructions that the litmus tests have, or stronger ones."""
+    command = ["make", "-s", "print-CC"]
+    done = subprocess.run(command, cwd=image.ROOT, capture_output=True, text=True)
+    command = [done.stdout.strip(), *"-O2 -S -xc - -o -".split()]
+    wrong = []
+    for words, makes in MADE.items():
+        source = f"void f(int *p, int *q, int x) {{ {words}; }}"
+        if "load" in words:
+            source = f"int f(int *p) {{ return {words}; }}"
+        done = subprocess.run(command, input=source, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        code = done.stdout.replace("fence\n", "fence \n")
+        made = "; ".join(
+            f"fence {kinds}".removesuffix(" iorw,iorw") if op == "fence" else op + order
+            for op, order, kinds in INSTRUCTION.findall(code)
+        )
+        if "compare" in words:  # x is in memory
+            made = made.replace("sw; ", "").replace("lw; ", "").removesuffix("; sw")
+        if made not in makes.split(" | "):
+            wrong.append(f"{words}: {made}")
+    assert not wrong
+
+
+def test_no_exchange_is_to_release() -> None:
+    """GCC 12 takes a compare-and-swap's order before it from that of the case
+    that it fails, and so makes none: a fence goes before it instead."""
+    for source in SOURCES:
+        for call in source.read_text().split("compare_exchange_n(")[1:]:
+            orders = call[: call.index("))")].partition(";")[0]
+            assert not re.search("ACQ_REL|RELEASE|SEQ_CST", orders), f"{source}: {orders}"
