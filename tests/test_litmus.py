@@ -7,9 +7,12 @@ the kernel's is seen in the source, and in what the compiler makes of it.
 
 from __future__ import annotations
 
+import functools
+import itertools
 import re
 import subprocess
 from pathlib import Path
+from random import Random
 from typing import Iterator, Optional
 
 import pytest
@@ -40,6 +43,136 @@ def test_what_is_known(text: str) -> None:
     answer, _, test = text.partition(" ")
     order = rvwmo.find(rvwmo.parse(test))
     assert (order is None) == (answer == "forbidden"), order
+
+
+# --- The explorer, by the specification's words -------------------------------
+
+
+def by_axioms(harts: list[list[Instruction]]) -> Iterator[dict[str, int]]:
+    """All outcomes, from the axioms alone: each order of all operations is tried,
+    and each rule asked of each pair, in the specification's words."""
+    ops = [(h, n) for h, p in enumerate(harts) for n, i in enumerate(p) if i.at]
+
+    def of(op: tuple[int, int]) -> Instruction:
+        return harts[op[0]][op[1]]
+
+    def between(a: tuple[int, int], b: tuple[int, int]) -> list[tuple[int, int]]:
+        return [(a[0], n) for n in range(a[1] + 1, b[1])]
+
+    def uses(op: tuple[int, int], text: str) -> bool:
+        return bool(of(op).to) and of(op).to in re.findall(r"\w+", text)
+
+    def rule(a: tuple[int, int], b: tuple[int, int], source: dict) -> int:
+        """By which rule a is kept before b, which its hart has later; 0: none."""
+        i, j, mid = of(a), of(b), between(a, b)
+        same = i.at == j.at
+        if same and j.stores:
+            return 1
+        if same and i.loads and j.loads and source[a] != source[b]:
+            if not any(of(m).stores and of(m).at == i.at for m in mid):
+                return 2
+        if i.op in (*rvwmo.AMOS, "sc") and j.loads and source[b] == a:
+            return 3
+        for f in map(of, mid):
+            if set(i.kinds) & set(f.before) and set(j.kinds) & set(f.after):
+                return 4
+        if i.order in (".aq", ".aqrl"):
+            return 5
+        if j.order in (".rl", ".aqrl"):
+            return 6
+        if i.order and j.order:
+            return 7
+        if uses(a, j.address):
+            return 9
+        if uses(a, j.value):
+            return 10
+        if j.stores and any(of(m).op == "if" and uses(a, of(m).value) for m in mid):
+            return 11
+        if j.loads and source[b] in mid:
+            m = of(source[b])
+            if uses(a, m.address) or uses(a, m.value):
+                return 12
+        if j.stores and any(uses(a, of(m).address) for m in mid):
+            return 13
+        return 0
+
+    pairs = [(a, b) for a in ops for b in ops if a[0] == b[0] and a[1] < b[1]]
+    for order in itertools.permutations(ops):
+        at = {op: n for n, op in enumerate(order)}
+        source = {}
+        for op in ops:
+            if of(op).loads:  # the load value axiom
+                stores = [s for s in ops if of(s).stores and of(s).at == of(op).at]
+                before = [s for s in stores if at[s] < at[op] or (s[0] == op[0] and s < op)]
+                source[op] = max(before, key=at.get, default=None)
+        if any(at[a] > at[b] and rule(a, b, source) for a, b in pairs):
+            continue
+        known: dict[str, int] = {}
+        stored: dict[Optional[tuple[int, int]], int] = {None: 0}
+
+        def value(op: Optional[tuple[int, int]]) -> int:
+            """What a store stores. What it needs has been kept before it."""
+            if op not in stored:
+                i = of(op)
+                for d in ops:
+                    if d[0] == op[0] and d[1] < op[1] and uses(d, i.value):
+                        known[of(d).to] = value(source[d])
+                new = eval(i.value, {}, known)
+                old = rvwmo.AMOS[i.op](value(source[op]), new) if i.op else new
+                stored[op] = old
+            return stored[op]
+
+        for op in ops:
+            if of(op).to:
+                known[of(op).to] = value(source[op])
+        for place in {of(op).at for op in ops}:
+            last = [s for s in order if of(s).stores and of(s).at == place]
+            known[place] = value(last[-1]) if last else 0
+        yield known
+
+
+def at_random(random: Random) -> list[list[Instruction]]:
+    """Two or three harts, with six operations at most."""
+    harts: list[list[Instruction]] = []
+    registers = iter("abcdef")
+    for size in random.choice(((3, 3), (2, 3), (4, 2), (2, 2, 1), (3, 1, 1))):
+        lines: list[str] = []
+        own: list[str] = []
+        for _ in range(size):
+            if random.random() < 0.3:
+                kinds = [random.choice(("r", "w", "rw")) for _ in range(2)]
+                lines.append(f"fence {kinds[0]},{kinds[1]}")
+            if own and random.random() < 0.2:
+                lines.append(f"if {random.choice(own)} >= 0")
+            place = random.choice("xyz" if size > 2 else "xy")
+            if own and random.random() < 0.4:
+                place += f" @ {random.choice(own)}"
+            value = random.choice([*own, "1", "2"])
+            kind = random.choice(("load", "load", "store", "store", "amo"))
+            order = random.choice(("", "", ".aq", ".rl", ".aqrl"))
+            if kind == "store":
+                lines.append(f"[{place}] = {value}")
+                continue
+            register = next(registers)
+            if kind == "load":
+                lines.append(f"{register} = [{place}]")
+            else:
+                lines.append(f"{register} = add{order} [{place}], {value}")
+            own.append(register)
+        harts.append([rvwmo.instruction(line) for line in lines])
+    return harts
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_explorer_keeps_to_the_axioms(seed: int) -> None:
+    """It has the same outcomes as all orders that the axioms allow."""
+    random = Random(seed)
+    for _ in range(40):
+        harts = at_random(random)
+        run = rvwmo.Execution(tuple(harts), {})
+        found = {frozenset(run.outcome(end).items()) for end, _ in run.ends()}
+        true = {frozenset(outcome.items()) for outcome in by_axioms(harts)}
+        assert found == true, [[i.text for i in hart] for hart in harts]
 
 
 # --- The protocols -----------------------------------------------------------
@@ -85,6 +218,7 @@ def flat(text: str) -> str:
     return " ".join(text.split())
 
 
+@functools.lru_cache(None)
 def functions(file: Path) -> dict[str, str]:
     """By name, what a file has of functions, each as one line."""
     text = file.read_text()

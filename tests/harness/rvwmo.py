@@ -23,11 +23,11 @@ test's last line says. A test is text:
 
 A name in brackets is memory, which is 0 if no line `at first x == 1` says more;
 any other is a register of one hart's. `[data @ w]`: the address comes from w.
-<x> is a device's register or a hart's own control register: only fences with i
-and o order it among memory. `old = add.aq [x], 1` is an amo (swap, add, and,
-or); `old = lr [x]` and `sc [x], 1` are a pair. A hart goes on behind `if w == 1`
-only if that holds: a loop that waits is its last round, and an sc is the one
-that succeeds.
+<x> is a device's register or a hart's own control register: a hart's accesses
+to these keep their order, but only fences with i and o order them among memory.
+`old = add.aq [x], 1` is an amo (swap, add, and, or); `old = lr [x]` and
+`sc [x], 1` are a pair. A hart goes on behind `if w == 1` only if that holds: a
+loop that waits is its last round, and an sc is the one that succeeds.
 
 What stands in parentheses, as `(fence w,w)` or `add(.aq) [x], 1`, isn't needed
 for this test. What two blanks part from an instruction, and lines that begin
@@ -224,9 +224,9 @@ class Execution:
     """Harts that each go one way through their program."""
 
     def __init__(
-        self, programs: tuple[list[Instruction], ...], first: dict[str, int], never: str
+        self, programs: tuple[list[Instruction], ...], first: dict[str, int]
     ) -> None:
-        self.first, self.never = first, never
+        self.first = first
         self.ops: list[Instruction] = []
         self.hart: list[int] = []
         self.before: list[int] = []  # what each waits for, as bits
@@ -321,21 +321,20 @@ class Execution:
                     return None
         return after
 
-    def is_bad(self, state: State) -> bool:
-        known = self.registers(state)
-        for op in self.ops:
-            known[op.at] = self.newest(state, op.at)[0]
-        return bool(eval(self.never, {}, known))
+    def outcome(self, state: State) -> dict[str, int]:
+        """Registers, and memory."""
+        memory = {op.at: self.newest(state, op.at)[0] for op in self.ops}
+        return {**self.registers(state), **memory}
 
-    def find(self) -> Optional[list[int]]:
-        """An order that ends in the bad outcome."""
+    def ends(self) -> Iterator[tuple[State, list[int]]]:
+        """All that it can end in, and an order for each."""
         seen = set()
         todo: list[tuple[State, list[int]]] = []
         todo.append((State(0, (None,) * len(self.ops), ()), []))
         while todo:
             state, order = todo.pop()
-            if state.done == self.all and self.is_bad(state):
-                return order
+            if state.done == self.all:
+                yield state, order
             for n, before in enumerate(self.before):
                 if state.done >> n & 1 or before & ~state.done:
                     continue
@@ -343,7 +342,6 @@ class Execution:
                 if after is not None and after not in seen:
                     seen.add(after)
                     todo.append((after, order + [n]))
-        return None
 
 
 def ways(program: tuple[Instruction, ...]) -> Iterator[list[Instruction]]:
@@ -363,9 +361,9 @@ def find(test: Litmus) -> Optional[list[str]]:
     registers = names(test.never) - places
     for programs in itertools.product(*map(ways, programs)):
         if registers <= {i.to for program in programs for i in program}:
-            execution = Execution(programs, test.first, test.never)
-            order = execution.find()
-            if order is not None:
-                hart = [test.harts[h].name for h in execution.hart]
-                return [f"{hart[n]}: {execution.ops[n].text}" for n in order]
+            run = Execution(programs, test.first)
+            for end, order in run.ends():
+                if eval(test.never, {}, run.outcome(end)):
+                    hart = [test.harts[h].name for h in run.hart]
+                    return [f"{hart[n]}: {run.ops[n].text}" for n in order]
     return None
