@@ -60,10 +60,6 @@ _FORMS = (
 _SPARE = re.compile(r"\((fence [^)]*|\.\w+)\)")
 
 
-class LitmusError(Exception):
-    """A line that is none of a litmus test's."""
-
-
 @dataclasses.dataclass(frozen=True)
 class Instruction:
     """One line of a hart's."""
@@ -99,20 +95,13 @@ class Instruction:
     def orders(self) -> bool:
         return bool(self.before or self.order)
 
-    def without_order(self) -> Instruction:
-        """A fence that orders nothing, or an amo without .aq and .rl."""
-        return dataclasses.replace(self, order="", before="", after="")
-
 
 def instruction(line: str) -> Instruction:
     words, _, note = line.strip().partition("  ")
     bare = _SPARE.sub(r"\1", words)
-    for form in _FORMS:
-        match = re.fullmatch(form, bare)
-        if match:
-            break
-    else:
-        raise LitmusError(f"no instruction: {words}")
+    match = next(filter(None, (re.fullmatch(form, bare) for form in _FORMS)), None)
+    if match is None:
+        raise ValueError(f"no instruction: {words}")
     field = {key: value for key, value in match.groupdict().items() if value}
     device = field.pop("place", "[") == "<"
     return Instruction(words, note.strip(), bare != words, device=device, **field)
@@ -129,27 +118,23 @@ class Litmus:
     """A test. `never` is the outcome that it forbids."""
 
     name: str
-    about: str
     first: dict[str, int]
     harts: tuple[Hart, ...]
-    also: tuple[str, ...]
     never: str
 
-    def replace(self, hart: int, index: int, new: Instruction) -> Litmus:
-        """The test with one line another."""
-        program = list(self.harts[hart].program)
-        program[index] = new
-        harts = list(self.harts)
+    def without_order(self, hart: int, index: int) -> Litmus:
+        """The test, but one line orders nothing."""
+        program, harts = list(self.harts[hart].program), list(self.harts)
+        plain = dataclasses.replace(program[index], order="", before="", after="")
+        program[index] = plain
         harts[hart] = Hart(harts[hart].name, tuple(program))
         return dataclasses.replace(self, harts=tuple(harts))
 
 
 def parse(text: str) -> Litmus:
-    head, *lines = [line.rstrip() for line in text.strip().splitlines() if line.strip()]
-    name, _, about = head.partition(": ")
+    head, *lines = text.strip().splitlines()
     first: dict[str, int] = {}
     harts: list[tuple[str, list[Instruction]]] = []
-    also: list[str] = []
     never = ""
     for line in lines:
         if line.startswith("never "):
@@ -157,17 +142,18 @@ def parse(text: str) -> Litmus:
         elif line.startswith("at first "):
             pairs = re.findall(r"(\w+) == (\d+)", line)
             first.update((at, int(value)) for at, value in pairs)
-        elif line.startswith("also "):
-            also.append(line.removeprefix("also "))
-        elif not line.startswith(" "):
-            harts.append((line, []))
-        elif harts:
+        elif line.startswith(" "):
             harts[-1][1].append(instruction(line))
+        elif not line.startswith("also "):
+            harts.append((line, []))
     registers = [i.to for _, program in harts for i in program if i.to]
-    if not never or len(set(registers)) < len(registers):
-        raise LitmusError(f"{name}: no outcome, or a register is set twice")
+    places = {i.at for _, program in harts for i in program}
+    if len(set(registers)) < len(registers):
+        raise ValueError(f"{head}: a register is set twice")
+    if not never or not names(never) <= places.union(registers):
+        raise ValueError(f"{head}: no outcome, or one of other names")
     made = tuple(Hart(title, tuple(program)) for title, program in harts)
-    return Litmus(name, about, first, made, tuple(also), never)
+    return Litmus(head.partition(":")[0], first, made, never)
 
 
 # --- The rules ---------------------------------------------------------------
@@ -356,14 +342,13 @@ def ways(program: tuple[Instruction, ...]) -> Iterator[list[Instruction]]:
 def find(test: Litmus) -> Optional[list[str]]:
     """How the outcome comes about, in the global order; None: it can't. It's of
     harts that come as far as the registers in it."""
-    programs = [hart.program for hart in test.harts]
-    places = {i.at for program in programs for i in program}
-    registers = names(test.never) - places
-    for programs in itertools.product(*map(ways, programs)):
+    memory = {i.at: test.first.get(i.at, 0) for hart in test.harts for i in hart.program}
+    registers = names(test.never) - memory.keys()
+    for programs in itertools.product(*(ways(hart.program) for hart in test.harts)):
         if registers <= {i.to for program in programs for i in program}:
             run = Execution(programs, test.first)
             for end, order in run.ends():
-                if eval(test.never, {}, run.outcome(end)):
+                if eval(test.never, {}, {**memory, **run.outcome(end)}):
                     hart = [test.harts[h].name for h in run.hart]
                     return [f"{hart[n]}: {run.ops[n].text}" for n in order]
     return None
