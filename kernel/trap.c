@@ -228,8 +228,8 @@ serve_others(const struct hart *h)
 }
 
 /* Another hart wants this one to look. Nothing says what for: there may be a
- * thread to run, too, for which the way back looks. All that looks does so after
- * the request is cleared: who comes too late for it makes another. */
+ * thread to run, too, for which the way back looks. All that looks does so
+ * after the request is cleared: who comes too late for it makes another. */
 static void
 software_interrupt(const struct hart *h)
 {
