@@ -172,7 +172,7 @@ static bool
 mutex_swap(struct mutex *m, unsigned long from, unsigned long to)
 {
 	return __atomic_compare_exchange_n(&m->owner, &from, to, false,
-					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
 static bool
@@ -207,6 +207,9 @@ mutex_unlock(struct mutex *m)
 	unsigned long owner;
 
 	check_mutex_unlock(m);
+	/* A release. It can't be asked of the swap: GCC 12 takes a
+	 * compare-and-swap's order before it from the case that it fails. */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
 	if (mutex_swap(m, (unsigned long)current, 0))
 		return;
 	assert(mutex_held(m));
@@ -216,7 +219,7 @@ mutex_unlock(struct mutex *m)
 	owner = (unsigned long)first;
 	if (!list_empty(&m->waiters.waiters))
 		owner |= MUTEX_WANTED;
-	__atomic_store_n(&m->owner, owner, __ATOMIC_RELEASE);
+	__atomic_store_n(&m->owner, owner, __ATOMIC_RELAXED);
 	thread_wake(first, false);
 	spin_unlock(&m->lock);
 }

@@ -76,7 +76,7 @@ begin_end(char channel)
 
 	csr_clear(sstatus, SSTATUS_SIE);
 	if (!__atomic_compare_exchange_n(&ending, &holder, this_hart(), false,
-					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+					 __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
 		if (holder != this_hart())
 			stop();
 		return false;

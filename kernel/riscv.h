@@ -121,5 +121,14 @@ icache_flush(void)
 	asm volatile("fence.i" ::: "memory");
 }
 
+/*
+ * Order among memory (r, w) what is outside it: devices' registers, interrupts
+ * of other harts, and control registers, which are input (i) and output (o) to
+ * a fence. Nothing else does that, no lock either. Those of `before` stay
+ * before those of `after`.
+ */
+#define fence(before, after) \
+	asm volatile("fence " #before "," #after ::: "memory")
+
 #endif
 #endif

@@ -9,6 +9,7 @@
 #include "dev/uart.h"
 #include "layout.h"
 #include "machine.h"
+#include "riscv.h"
 
 /* Extensions, and the function of each that is used here. */
 #define SBI_CONSOLE_PUTCHAR 1          /* the old console: no function number */
@@ -53,18 +54,22 @@ sbi_set_timer(uint64_t when)
 }
 
 /* A set of harts is a mask and the hart id of the mask's first bit: so any
- * one hart is mask 1, whatever its id. */
+ * one hart is mask 1, whatever its id. What the other hart is to find is stored
+ * before it's interrupted; SBI doesn't say that the firmware sees to that. */
 void
 sbi_send_ipi(unsigned int hartid)
 {
+	fence(w, o);
 	sbi_call(SBI_IPI, IPI_SEND, 1, hartid);
 }
 
 /* The hart begins at physical address entry, without an MMU, its id in a0 and
- * in a1 what nobody looks at. 0, or SBI's error. */
+ * in a1 what nobody looks at. It finds all that was stored before. 0, or SBI's
+ * error. */
 int
 sbi_hart_start(unsigned int hartid, uint64_t entry)
 {
+	fence(w, o);
 	return sbi_call(SBI_HSM, HSM_HART_START, hartid, entry);
 }
 

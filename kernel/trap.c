@@ -228,11 +228,13 @@ serve_others(const struct hart *h)
 }
 
 /* Another hart wants this one to look. Nothing says what for: there may be a
- * thread to run, too, for which the way back looks. */
+ * thread to run, too, for which the way back looks. All that looks does so
+ * after the request is cleared: who comes too late for it makes another. */
 static void
 software_interrupt(const struct hart *h)
 {
 	csr_clear(sip, SIE_SOFT);
+	fence(o, r);
 	if (h->sampleclock.generation != profclock.generation)
 		clock_set_timer(0); /* it strikes, and follows the settings */
 }

@@ -45,6 +45,22 @@ static uint8_t received = IER_RECEIVED; /* 0: don't listen */
 
 static bool broken_in; /* set by a panic: the lock counts no more */
 
+/* A lock orders memory only, and the port's registers are none: one hart's
+ * accesses to them end before the next one's begin by these fences. */
+static void
+port_lock(void)
+{
+	spin_lock(&uart_lock);
+	fence(r, io);
+}
+
+static void
+port_unlock(void)
+{
+	fence(io, w);
+	spin_unlock(&uart_lock);
+}
+
 static volatile uint8_t *
 reg(unsigned int r)
 {
@@ -94,22 +110,22 @@ drain(void)
 void
 uart_print(const char *text)
 {
-	if (!__atomic_load_n(&broken_in, __ATOMIC_ACQUIRE))
-		spin_lock(&uart_lock);
+	if (!__atomic_load_n(&broken_in, __ATOMIC_RELAXED))
+		port_lock();
 	drain();
 	for (; *text != '\0'; text++) {
 		if (*text == '\n')
 			send_polled('\r');
 		send_polled(*text);
 	}
-	if (!__atomic_load_n(&broken_in, __ATOMIC_ACQUIRE))
-		spin_unlock(&uart_lock);
+	if (!__atomic_load_n(&broken_in, __ATOMIC_RELAXED))
+		port_unlock();
 }
 
 void
 uart_break_in(void)
 {
-	__atomic_store_n(&broken_in, true, __ATOMIC_RELEASE);
+	__atomic_store_n(&broken_in, true, __ATOMIC_RELAXED);
 }
 
 void
@@ -138,7 +154,7 @@ uart_put(const char *buf, size_t n)
 	size_t in;
 	bool fits;
 
-	spin_lock(&uart_lock);
+	port_lock();
 	in = ring_in;
 	fits = n <= UART_RING - (in - ring_out);
 	if (fits) {
@@ -148,17 +164,17 @@ uart_put(const char *buf, size_t n)
 		ring_in = in;
 		pump();
 	}
-	spin_unlock(&uart_lock);
+	port_unlock();
 	return fits;
 }
 
 void
 uart_listen(bool on)
 {
-	spin_lock(&uart_lock);
+	port_lock();
 	received = on ? IER_RECEIVED : 0;
 	enable(received | (enabled & IER_SENDABLE));
-	spin_unlock(&uart_lock);
+	port_unlock();
 }
 
 /* Nobody else reads this register. */
@@ -176,11 +192,11 @@ uart_interrupt(void)
 {
 	bool sending;
 
-	spin_lock(&uart_lock);
+	port_lock();
 	(void)*reg(IIR);
 	sending = enabled & IER_SENDABLE;
 	pump();
-	spin_unlock(&uart_lock);
+	port_unlock();
 	if (sending)
 		console_writable();
 	console_readable();

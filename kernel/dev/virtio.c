@@ -94,6 +94,9 @@ static void
 virtio_interrupt(void)
 {
 	*reg(INTERRUPT_ACK) = *reg(INTERRUPT_STATUS);
+	/* Who is woken may be on another hart: it finds the answer, and if it
+	 * asks again this doesn't take that one's interrupt. */
+	fence(io, w);
 	request_done();
 }
 
@@ -155,7 +158,7 @@ virtio_submit(const struct virtio_piece *piece, unsigned int n)
 	__atomic_store_n(&queue.avail.idx, queue.avail.idx + 1,
 			 __ATOMIC_RELEASE);
 	/* And it is notified only when it can see all of this. */
-	asm volatile("fence iorw, iorw" ::: "memory");
+	fence(w, o);
 	*reg(QUEUE_NOTIFY) = 0;
 }
 

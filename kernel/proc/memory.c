@@ -31,8 +31,10 @@ kept_get(void)
 		if (new == NULL)
 			return NULL;
 		new->refs = 1;
+		/* As in mutex_unlock: not left to the exchange. */
+		__atomic_thread_fence(__ATOMIC_RELEASE);
 		if (__atomic_compare_exchange_n(&p->kept, &k, new, false,
-						__ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE,
 						__ATOMIC_ACQUIRE))
 			k = new;
 		else /* another thread was first */

@@ -201,8 +201,8 @@ signal_pending(void)
 
 	return p != NULL &&
 	       (thread_must_leave() ||
-		((__atomic_load_n(&p->sigpending, __ATOMIC_SEQ_CST) |
-		  __atomic_load_n(&current->sigpending, __ATOMIC_SEQ_CST)) &
+		((__atomic_load_n(&p->sigpending, __ATOMIC_RELAXED) |
+		  __atomic_load_n(&current->sigpending, __ATOMIC_RELAXED)) &
 		 ~current->sigmask) != 0);
 }
 

@@ -65,7 +65,7 @@ make_pending(struct proc *p, int sig)
 		p->sigpending &= ~sigmask(SIGCONT);
 	if (sig == SIGCONT || !ignored(p, sig)) {
 		__atomic_or_fetch(&p->sigpending, sigmask(sig),
-				  __ATOMIC_SEQ_CST);
+				  __ATOMIC_RELAXED);
 		signal_tell(p, sig);
 	}
 	spin_unlock(&p->lock);
@@ -118,7 +118,7 @@ signal_fault(int sig)
 		p->action[sig].sa_handler = SIG_DFL;
 		current->sigmask &= ~sigmask(sig);
 	}
-	__atomic_or_fetch(&current->sigpending, sigmask(sig), __ATOMIC_SEQ_CST);
+	__atomic_or_fetch(&current->sigpending, sigmask(sig), __ATOMIC_RELAXED);
 	spin_unlock(&p->lock);
 	thread_notify(current, WORK_SIGNAL);
 }

@@ -6,7 +6,9 @@
  * whose entry (trap.S) hasn't saved it yet.
  *
  * The sampler may interrupt any of these instructions; it finds the hart by
- * way of tp, so next must know its hart before tp points at it.
+ * way of tp, so next must know its hart before tp points at it. And who gives
+ * next work looks then where to send the interrupt: either it finds this hart,
+ * or next finds the work when it goes to user mode (thread_notify).
  */
 #include "offsets.h"
 #include "riscv.h"
@@ -21,6 +23,7 @@ FUNCTION context_switch
 	sd	gp, T_CTX+CTX_GP(a0)
 	ld	t0, T_HART(a0)
 	sd	t0, T_HART(a1)
+	fence	w, r
 	mv	tp, a1
 	.globl	switch_loads
 switch_loads:
