@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from contextlib import contextmanager
 from pathlib import Path
@@ -92,7 +93,15 @@ class Console:
         return self.tty.exitstatus
 
     def close(self) -> None:
-        self.tty.close(force=True)
+        """End scripts/run, and QEMU with it. Pexpect itself would wait for only
+        a tenth of a second."""
+        if not self.tty.closed and self.tty.isalive():
+            self.tty.kill(signal.SIGTERM)
+            late = threading.Timer(DEADLINE, self.tty.kill, [signal.SIGKILL])
+            late.start()
+            self.tty.wait()
+            late.cancel()
+        self.tty.close()
 
 
 def _text(data: bytes) -> str:
