@@ -172,6 +172,33 @@ test_undisturbed(void)
 	CHECK(exited(pid, 0), "nor does being stopped and continued");
 }
 
+/* Stopped and continued, it goes on waiting, and knows what to go back to. */
+static int
+suspend(void)
+{
+	sigset_t none = 0;
+
+	catch_signal(SIGUSR1, 0, 0);
+	set_mask(sigmask(SIGUSR1));
+	sigsuspend(&none);
+	return hits == 1 && get_mask() == sigmask(SIGUSR1) ? 0 : 1;
+}
+
+static void
+test_stopped_suspended(void)
+{
+	pid_t pid = child_start(suspend);
+
+	AWAIT(state_of(pid) == 'S');
+	kill(pid, SIGSTOP);
+	stopped(pid, SIGSTOP);
+	kill(pid, SIGCONT);
+	AWAIT(state_of(pid) == 'S');
+	kill(pid, SIGUSR1);
+	CHECK(exited(pid, 0),
+	      "sigsuspend: with the old mask, though stopped meanwhile");
+}
+
 static void
 test_sigsuspend(void)
 {
@@ -213,5 +240,6 @@ main(void)
 	test_restarted();
 	test_undisturbed();
 	test_sigsuspend();
+	test_stopped_suspended();
 	return check_done();
 }

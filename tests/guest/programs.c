@@ -325,11 +325,15 @@ static void
 test_text_busy(void)
 {
 	pid_t pid;
-	int fd;
+	int early, fd;
 
 	copy_program("/bin/sleep", "busy");
+	early = open("busy", O_RDWR);
 	pid = child_start(run_busy);
 	CHECK(AWAIT(strcmp(info_of(pid).name, "busy") == 0), "it runs");
+	CHECK_ERRNO(ftruncate(early, 0), ETXTBSY,
+		    "it can't be cut, though it was opened before");
+	close(early);
 	CHECK_ERRNO(open("busy", O_WRONLY), ETXTBSY, "it can't be written");
 	CHECK_ERRNO(open("busy", O_RDWR), ETXTBSY, "nor opened for both");
 	CHECK_ERRNO(open("busy", O_WRONLY | O_CREAT | O_TRUNC, 0755), ETXTBSY,

@@ -176,6 +176,8 @@ test_pending(void)
 	raise(SIGUSR1);
 	signal(SIGUSR1, SIG_IGN);
 	CHECK(get_pending() == 0, "to ignore a signal forgets a pending one");
+	raise(SIGUSR1);
+	CHECK(get_pending() == 0, "nor does one wait that is ignored");
 	set_mask(0);
 	CHECK_FAULTS_OUT("sigpending", sigpending(bad));
 }

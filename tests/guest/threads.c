@@ -109,6 +109,28 @@ set_errno(void *arg)
 	return good ? arg : (void *)-1;
 }
 
+static void *
+ask_mask(void *arg)
+{
+	sigset_t mask;
+
+	sigprocmask(SIG_BLOCK, NULL, &mask);
+	return sigismember(&mask, SIGUSR1) == 1 ? arg : (void *)-1;
+}
+
+static void
+test_mask(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	CHECK(run_threads(1, ask_mask),
+	      "a thread begins with the mask of who makes it");
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
 static void
 test_sharing(void)
 {
@@ -402,6 +424,7 @@ main(void)
 	alarm(100);
 	scratch_enter("threads");
 	test_sharing();
+	test_mask();
 	test_stdio();
 	test_keys();
 	test_mutexes();
