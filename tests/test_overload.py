@@ -31,6 +31,13 @@ def test_free_harts_account_for_all(images: Images, name: str) -> None:
     assert_checks(Guest(images, MACHINES[name])("overload account 1000 20000"))
 
 
+@pytest.mark.parametrize("harts", [1, 4])
+def test_a_rate_that_does_not_divide_the_timers(images: Images, harts: int) -> None:
+    """509.97 counts: what is over adds up, and none too many falls due."""
+    machine = dataclasses.replace(MACHINES["4"], harts=harts, icount=6)
+    assert_checks(Guest(images, machine)("overload account 19609"))
+
+
 @pytest.mark.parametrize("harts, makers, busy", [(8, 4, 4), (16, 6, 9), (16, 2, 14)])
 def test_no_hart_keeps_a_locks_holder_from_its_turn(
     images: Images, harts: int, makers: int, busy: int
