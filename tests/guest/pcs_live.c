@@ -212,6 +212,35 @@ check_stream(void)
 	finish();
 }
 
+/* The clock's samples of one group, beside a process of another one. */
+static void
+check_group(void)
+{
+	pid_t ours = burner_start(), other = burner_start();
+	unsigned int right = 0, wrong = 0;
+	struct LOGBUF b;
+
+	setpgid(other, other);
+	begin(FAST);
+	ioctl(fd, PROF_GROUP, (long)getpgrp());
+	ctl(PROFCLOCK, "go");
+	for (int n = 0; n < BUFFERS; n++) {
+		read(fd, &b, BSIZE);
+		for (size_t i = 0; i < NUMSAMPS; i++) {
+			const struct PSAMPLE *p = &b.lb_data[i];
+
+			if (merged_type(p->type))
+				continue;
+			right += p->pid == ours;
+			wrong += p->pid != ours && p->pid != getpid();
+		}
+	}
+	child_end(ours);
+	child_end(other);
+	CHECK(right > 0 && wrong == 0, "PCS-12: a group's, by the clock");
+	finish();
+}
+
 static void
 check_levels(void)
 {
@@ -372,6 +401,7 @@ main(void)
 	info = system_now();
 	check_clock();
 	check_stream();
+	check_group();
 	check_levels();
 	check_list();
 	check_handlers();
