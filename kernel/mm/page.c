@@ -21,7 +21,7 @@
 #include "../thread.h"
 
 #define CACHE_MAX 22  /* pages a hart keeps to itself */
-#define SHORT     512 /* pages: fewer, and it keeps one. More than any reserve */
+#define SHORT     512 /* are few, and it keeps one: more than any reserve */
 
 struct page *page_array;
 size_t page_array_length;
@@ -33,9 +33,9 @@ static struct spinlock page_lock = SPINLOCK1("page");
 static struct list free_pages = LIST_INIT(free_pages); /* taken at its end */
 size_t page_nfree;                                     /* pages in it */
 
-/* What a cache holds at most; half of it moves at once. Atomic, and written under
- * page_lock. Where memory is short, what was left to others must not get stuck
- * with harts that don't need it. */
+/* What a cache holds at most; half of it moves at once. Atomic, and written
+ * under page_lock. Where memory is short, what was left to others must not get
+ * stuck with harts that don't need it. */
 static size_t cache_limit = CACHE_MAX;
 
 static size_t total; /* atomic: pages ever handed over */
