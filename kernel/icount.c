@@ -83,7 +83,7 @@ nap_length(void)
 	return divides && all > nap ? all : nap;
 }
 
-/* Let the other harts run for NAP_US or more, for a wait that only they can end;
+/* Let the other harts run for NAP_US or more, for a wait that they alone end;
  * a turn is lent to them. SIE=0, so that the timer can't be taken before the
  * wfi, and is still pending after; then its real deadline is set again, which
  * takes back the interrupt. */
