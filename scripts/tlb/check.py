@@ -39,6 +39,7 @@ MUTANTS = HERE / "mutants.txt"
 FOUR_HARTS = ("4", "32M")  # machines of test_guest.py's
 # Functions where the plugin looks; what it calls them.
 PLACES = {"unlock": "mutex_unlock", "release": "page_release", "switch": "switch_loads"}
+MUTANT_LIMIT = 20.0  # virtual seconds: a wrong kernel may not come to an end
 SHOWN = 5  # reports of one kind and cause
 
 # What each kind says of a hart at a place, and what another did at its own.
@@ -264,9 +265,12 @@ def check_mutants(
     survivors = []
 
     def one(mutant: Mutant) -> tuple[Kernel, Result]:
+        run = programs[mutant.program]
+        machine = dataclasses.replace(run.machine, limit=MUTANT_LIMIT)
         with tempfile.TemporaryDirectory(dir=BUILD) as name:
             kernel = Kernel(mutant.build(Path(name)))
-            return kernel, check(images, kernel, programs[mutant.program])
+            run = dataclasses.replace(run, machine=machine)
+            return kernel, check(images, kernel, run)
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for mutant, (kernel, result) in zip(mutants, pool.map(one, mutants)):
