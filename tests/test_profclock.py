@@ -118,3 +118,16 @@ def test_what_is_wrong_is_on_the_console(guest: Guest) -> None:
     boot = guest("echo frequency 1 >/dev/profclock; echo hz >/dev/profclock").boot
     assert b"frequency: unknown control word\r\n" in boot
     assert b"hz: wrong number of arguments\r\n" in boot
+
+
+def test_kprof_counts_skips_till_it_is_stopped(guest: Guest) -> None:
+    """Not those that come later; and there are some."""
+    work = "seq 2000 | sort | wc -l"
+    shown = guest(
+        "echo hz 20000 >/dev/profclock; echo startclr >/dev/kpctl;"
+        f" {work}; echo stop >/dev/kpctl; cat /dev/kpctl; grep ^skipped /dev/profclock;"
+        f" {work}; cat /dev/kpctl; grep ^skipped /dev/profclock"
+    ).out.splitlines()
+    counted, before, later, after = (shown[i] for i in (1, 2, 4, 5))
+    assert counted == later != "skipped 0"
+    assert before != after

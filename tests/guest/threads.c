@@ -242,6 +242,37 @@ test_futex(void)
 	      "futex_wake: nobody sleeps");
 }
 
+static int doze;
+
+static void *
+sleep_once(void *arg)
+{
+	return sleep_on((long)&doze, 0, NULL) == 0 ? arg : (void *)-1;
+}
+
+/* Each wake is for so many as it says, however many sleep. */
+static void
+test_wakes(void)
+{
+	struct timespec nap = {.tv_nsec = 20 * NS_PER_MS};
+	long most = 0, sum = 0;
+	pthread_t t[3];
+
+	for (int i = 0; i < 3; i++)
+		pthread_create(&t[i], NULL, sleep_once, NULL);
+	nanosleep(&nap, NULL); /* most probably all sleep by then */
+	while (sum < 3) {
+		long n = call(SYS_futex_wake, (long)&doze, 1);
+
+		most = n > most ? n : most;
+		sum += n;
+		sched_yield();
+	}
+	CHECK(most == 1, "futex_wake: one at a time");
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], NULL);
+}
+
 static void *
 sleep_on_hold(void *arg)
 {
@@ -429,6 +460,7 @@ main(void)
 	test_keys();
 	test_mutexes();
 	test_futex();
+	test_wakes();
 	test_ends();
 	test_spoiled_sleep();
 	test_many();
