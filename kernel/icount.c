@@ -75,12 +75,16 @@ static bool divides;
  * and the hart that all of them wait for execute nothing.
  */
 static uint64_t
-nap_length(void)
+nap_end(uint64_t now)
 {
 	uint64_t nap = NAP_US * machine.timebase / 1000000;
 	uint64_t all = nharts * NAP_PART * interrupt_cost;
 
-	return divides && all > nap ? all : nap;
+	if (!divides)
+		return now + nap;
+	if (nap < all)
+		nap = all;
+	return now - now % nap + nap;
 }
 
 /* Let the other harts run for NAP_US or more, for a wait that they alone end;
@@ -90,15 +94,13 @@ nap_length(void)
 void
 clock_nap(void)
 {
-	uint64_t nap = nap_length(), now;
 	unsigned long sstatus = csr_read_clear(sstatus, SSTATUS_SIE);
 	struct hart *h = this_hart();
 	uint64_t begun = turn.begun, until = turn.until;
 	bool mine = turn.owner == h;
 
 	icount_pass(h);
-	now = rdtime();
-	clock_set_timer(now - (divides ? now % nap : 0) + nap);
+	clock_set_timer(nap_end(rdtime()));
 	asm volatile("wfi" ::: "memory");
 	clock_set_timer(clock_next_due(h));
 	if (mine && turn.until == until) {

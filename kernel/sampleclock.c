@@ -132,23 +132,19 @@ static struct {
 	uint64_t number; /* and which stroke that is */
 } common;
 
-/* With SIE=0: the clock's interrupt takes it. A spinlock's own unlock would do
- * what is owed, and this is no place for it. Returns what to unlock with. */
-static unsigned long
+/* SIE=0, as the clock's interrupt takes it. A spinlock's own unlock would do
+ * what is owed, and this is no place for it. */
+static void
 common_lock(void)
 {
-	unsigned long sstatus = csr_read_clear(sstatus, SSTATUS_SIE);
-
 	while (__atomic_exchange_n(&common.held, 1, __ATOMIC_ACQUIRE))
 		clock_nap();
-	return sstatus;
 }
 
 static void
-common_unlock(unsigned long sstatus)
+common_unlock(void)
 {
 	__atomic_store_n(&common.held, 0, __ATOMIC_RELEASE);
-	csr_set(sstatus, sstatus & SSTATUS_SIE);
 }
 
 /* Nothing but what harts execute takes time here. One that was much longer has
@@ -156,9 +152,10 @@ common_unlock(unsigned long sstatus)
 void
 sampleclock_met(uint64_t now, unsigned int leaving)
 {
-	unsigned long sstatus = common_lock();
+	unsigned long sstatus = csr_read_clear(sstatus, SSTATUS_SIE);
 	uint64_t took;
 
+	common_lock();
 	if (common.due != 0) {
 		took = now - common.due + leaving * LEAVING * interrupt_cost;
 		common.due = 0;
@@ -169,7 +166,8 @@ sampleclock_met(uint64_t now, unsigned int leaving)
 		else
 			common.cost += common.cost / 8;
 	}
-	common_unlock(sstatus);
+	common_unlock();
+	csr_set(sstatus, sstatus & SSTATUS_SIE);
 }
 
 /* A meeting isn't over, and the next deadline has come: it takes longer than
@@ -189,10 +187,11 @@ met_too_late(void)
 static void
 advance_in_common(struct strokes *s, uint64_t end)
 {
-	unsigned long sstatus = common_lock();
-	uint64_t cost = common.cost / 8 + OUTSIDE * interrupt_cost;
-	uint64_t more = cost * nharts / UNEVEN;
+	uint64_t cost, more;
 
+	common_lock();
+	cost = common.cost / 8 + OUTSIDE * interrupt_cost;
+	more = cost * nharts / UNEVEN;
 	if (common.strokes.number == s->number) {
 		if (common.due != 0)
 			met_too_late();
@@ -205,7 +204,7 @@ advance_in_common(struct strokes *s, uint64_t end)
 	if (common.strokes.next <= end)
 		strokes_pass(&common.strokes, end);
 	*s = common.strokes;
-	common_unlock(sstatus);
+	common_unlock();
 }
 
 void
@@ -291,15 +290,14 @@ sampleclock_follow(struct hart *h)
 	} else if (!machine.icount) {
 		strokes_start(&c->strokes, p->seed + h->id, now);
 	} else {
-		unsigned long sstatus = common_lock();
-
+		common_lock();
 		if (common.generation != generation) {
 			strokes_start(&common.strokes, p->seed, now);
 			common.due = 0;
 			common.generation = generation;
 		}
 		c->strokes = common.strokes;
-		common_unlock(sstatus);
+		common_unlock();
 		if (c->strokes.next > now) /* the others may be further */
 			c->ahead = strokes_before_next(&c->strokes, now);
 		c->skipped += c->ahead;

@@ -35,6 +35,7 @@ CLEARS = {
     "sampleclock_init": "boot",
     "kernel_return_checked": "the last 10 instructions of a trap",
     "icount_wait": "for another hart's turn, under icount: samples are taken after",
+    "sampleclock_met": "harts have met, under icount: a few additions",
     "clock_nap": "a wait for a lock's holder, who runs meanwhile",
     "samples_make": "the sampler, for made-up samples",
 }
