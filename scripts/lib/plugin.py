@@ -10,7 +10,7 @@ from pathlib import Path
 from machine import SetupError
 
 HERE = Path(__file__).resolve().parent
-INTERFACE = HERE.parent / "plugin"  # qemu.h
+COMMON = HERE.parent / "plugin"  # QEMU's interface, and what all plugins have
 REGISTERS_SINCE = 9  # the QEMU whose plugins read registers
 
 
@@ -20,13 +20,15 @@ def qemu_version(qemu: str) -> int:
 
 
 def build(sources: Path, version: int, folder: Path) -> Path:
-    """A plugin of all C files of a folder, for a QEMU of that version."""
+    """A plugin of all C files of a folder, and the common ones, for a QEMU of that
+    version."""
     if not shutil.which("cc"):
         raise SetupError("no cc: scripts/setup installs it")
     folder.mkdir(exist_ok=True)
     api = 2 if version >= REGISTERS_SINCE else 1
     plugin = folder / f"{sources.name}-{api}.so"
     command = ["cc", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra"]
-    command += [f"-DAPI={api}", f"-I{INTERFACE}", "-o", str(plugin)]
-    subprocess.run([*command, *sorted(sources.glob("*.c"))], check=True)
+    command += [f"-DAPI={api}", f"-I{COMMON}", "-o", str(plugin)]
+    files = [*sorted(COMMON.glob("*.c")), *sorted(sources.glob("*.c"))]
+    subprocess.run([*command, *files], check=True)
     return plugin

@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "plugin.h"
+
 #define HARTS      16
 #define PAGE_SIZE  4096
 #define RAM_START  0x80000000UL
@@ -28,8 +30,6 @@ enum access { READ = 2, WRITE = 4, EXECUTE = 8 }; /* as entries have them */
 extern unsigned int nharts;
 extern size_t npages;      /* of RAM */
 extern unsigned char *ram; /* where QEMU has it; NULL: not known yet */
-
-void die(const char *what);
 
 /* The 8 bytes at a physical address of RAM. */
 static inline uint64_t

@@ -7,11 +7,8 @@
 #include <string.h>
 
 #include "model.h"
-#include "qemu.h"
 
-#define EXPORTED __attribute__((visibility("default")))
-
-EXPORTED int qemu_plugin_version = API;
+const char plugin_name[] = "model";
 
 #define KERNEL_START (RAM_START + 0x200000)
 #define MB           (1UL << 20)
@@ -23,12 +20,10 @@ unsigned int nharts;
 size_t npages;
 unsigned char *ram;
 
-static const char *result_file = "/dev/null";
 static uint64_t watched; /* accesses */
 static unsigned int now; /* the hart that executes */
 static uint64_t thread[HARTS];
 static struct qemu_plugin_register *registers[REGISTERS], *mhartid;
-static GByteArray *value;
 
 /* An instruction that does more than to load or store. */
 struct site {
@@ -41,13 +36,6 @@ struct site {
 enum place { UNLOCK, RELEASE, SWITCH, PLACES };
 static const char *const place_names[PLACES] = {"unlock", "release", "switch"};
 static uint64_t places[PLACES];
-
-void
-die(const char *what)
-{
-	fprintf(stderr, "model: %s\n", what);
-	exit(1);
-}
 
 /* --- Registers --- */
 
@@ -63,22 +51,7 @@ vcpu_ready(qemu_plugin_id_t id, unsigned int vcpu)
 		die("QEMU's registers aren't in the order that is known");
 	for (unsigned int i = 0; i < REGISTERS; i++)
 		registers[i] = d[i].handle;
-	for (unsigned int i = REGISTERS; i < all->len; i++)
-		if (strcmp(d[i].name, "mhartid") == 0)
-			mhartid = d[i].handle;
-}
-
-/* Of the hart that executes; its callback must say READS_REGISTERS. */
-static uint64_t
-read_register(struct qemu_plugin_register *r)
-{
-	uint64_t v;
-
-	g_byte_array_set_size(value, 0);
-	if (r == NULL || qemu_plugin_read_register(r, value) != sizeof(v))
-		die("a register can't be read");
-	memcpy(&v, value->data, sizeof(v));
-	return v;
+	mhartid = register_find("mhartid");
 }
 
 /* QEMU gives a callback the index of the hart that translated the block, which
@@ -88,7 +61,7 @@ block_executed(unsigned int vcpu, void *udata)
 {
 	(void)vcpu;
 	(void)udata;
-	now = read_register(mhartid);
+	now = register_read(mhartid);
 	if (now >= nharts)
 		die("there are more harts than the map says");
 }
@@ -189,7 +162,7 @@ sfence_vma(unsigned int vcpu, void *udata)
 
 	(void)vcpu;
 
-	tables_flush(now, va == 0, read_register(registers[va]), asid == 0);
+	tables_flush(now, va == 0, register_read(registers[va]), asid == 0);
 }
 
 static void
@@ -198,7 +171,7 @@ write_satp(unsigned int vcpu, void *udata)
 	const struct site *s = udata;
 
 	(void)vcpu;
-	tables_switch(now, read_register(registers[s->flags]), s->pc);
+	tables_switch(now, register_read(registers[s->flags]), s->pc);
 }
 
 /* The kernel has come to one of the places. */
@@ -211,9 +184,9 @@ at_place(unsigned int vcpu, void *udata)
 	if (s->flags == UNLOCK)
 		tables_complete(now, thread[now], s->pc);
 	else if (s->flags == RELEASE)
-		tables_freed(now, direct(read_register(registers[A0])), s->pc);
+		tables_freed(now, direct(register_read(registers[A0])), s->pc);
 	else
-		thread[now] = read_register(registers[TP]);
+		thread[now] = register_read(registers[TP]);
 }
 
 /* --- Translation --- */
@@ -392,51 +365,34 @@ write_result(qemu_plugin_id_t id, void *udata)
 	report_write(result_file, watched);
 }
 
-/* Lines: harts N; memory MEGABYTES; result FILE; and the places, NAME ADDRESS.
- * Numbers are in hexadecimal. */
-static void
-read_map(const char *name)
+/* Lines: harts N; memory MEGABYTES; and the places, NAME ADDRESS. Numbers are in
+ * hexadecimal. */
+void
+plugin_line(const char *line)
 {
-	FILE *f = fopen(name, "r");
-	char line[1024], word[512];
 	unsigned long n;
+	char word[512];
 
-	if (f == NULL)
-		die("the map can't be read");
-	while (fgets(line, sizeof(line), f) != NULL) {
-		if (sscanf(line, "result %511s", word) == 1) {
-			result_file = strdup(word);
-			continue;
-		}
-		if (sscanf(line, "%511s %lx", word, &n) != 2)
-			die("a line of the map makes no sense");
-		if (strcmp(word, "harts") == 0)
-			nharts = n;
-		else if (strcmp(word, "memory") == 0)
-			npages = n * MB / PAGE_SIZE;
-		for (unsigned int i = 0; i < PLACES; i++)
-			if (strcmp(word, place_names[i]) == 0)
-				places[i] = n;
-	}
-	fclose(f);
-	if (nharts == 0 || nharts > HARTS || npages == 0)
-		die("the map lacks something");
+	if (sscanf(line, "%511s %lx", word, &n) != 2)
+		die("a line of the map makes no sense");
+	if (strcmp(word, "harts") == 0)
+		nharts = n;
+	else if (strcmp(word, "memory") == 0)
+		npages = n * MB / PAGE_SIZE;
+	for (unsigned int i = 0; i < PLACES; i++)
+		if (strcmp(word, place_names[i]) == 0)
+			places[i] = n;
 }
 
-EXPORTED int
-qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
-		    char **argv)
+void
+plugin_start(qemu_plugin_id_t id)
 {
-	(void)info;
-	if (argc != 1 || strncmp(argv[0], "map=", 4) != 0)
-		die("map=FILE is the one argument");
-	read_map(argv[0] + 4);
+	if (nharts == 0 || nharts > HARTS || npages == 0)
+		die("the map lacks something");
 	order_init();
 	tables_init();
 	pages_init();
-	value = g_byte_array_new();
 	qemu_plugin_register_vcpu_init_cb(id, vcpu_ready);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, block_translated);
 	qemu_plugin_register_atexit_cb(id, write_result, NULL);
-	return 0;
 }

@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "plugin.h"
+
 #define HARTS    16
 #define PROGRAMS 8
 
@@ -60,8 +62,6 @@ struct mark {
 
 extern struct window windows[WINDOWS];
 extern struct site elsewhere; /* user code that is in no program */
-
-void die(const char *what);
 
 /* The landmark of this name; NULL: there is none. */
 const struct landmark *landmark_find(const char *name);

@@ -7,11 +7,8 @@
 #include <string.h>
 
 #include "counter.h"
-#include "qemu.h"
 
-#define EXPORTED __attribute__((visibility("default")))
-
-EXPORTED int qemu_plugin_version = API;
+const char plugin_name[] = "counter";
 
 #define MARKS        256
 #define FIRMWARE     0x80000000
@@ -21,15 +18,7 @@ static struct mark marks[MARKS];
 static unsigned int nmarks;
 static struct program programs[PROGRAMS];
 static unsigned int nprograms;
-static const char *result_file = "/dev/null";
 static bool stacks; /* are what is followed, and nothing counted */
-
-void
-die(const char *what)
-{
-	fprintf(stderr, "counter: %s\n", what);
-	exit(1);
-}
 
 /* --- Translation --- */
 
@@ -140,22 +129,13 @@ watch_stacks(struct qemu_plugin_insn *insn, bool in_kernel)
 
 #if API > 1
 static struct qemu_plugin_register *mhartid;
-static GByteArray *value;
 
 static void
 vcpu_ready(qemu_plugin_id_t id, unsigned int vcpu)
 {
-	GArray *all = qemu_plugin_get_registers();
-
 	(void)id;
 	(void)vcpu;
-	for (unsigned int i = 0; i < all->len; i++) {
-		struct register_descriptor *d =
-		    (struct register_descriptor *)all->data + i;
-
-		if (strcmp(d->name, "mhartid") == 0)
-			mhartid = d->handle;
-	}
+	mhartid = register_find("mhartid");
 }
 
 static void
@@ -163,13 +143,10 @@ block_executed(unsigned int vcpu, void *udata)
 {
 	(void)vcpu;
 	(void)udata;
-	g_byte_array_set_size(value, 0);
-	if (mhartid == NULL || qemu_plugin_read_register(mhartid, value) <= 0)
-		die("mhartid can't be read");
 	if (stacks)
-		stacks_hart(value->data[0]);
+		stacks_hart(register_read(mhartid));
 	else
-		follow_hart(value->data[0]);
+		follow_hart(register_read(mhartid));
 }
 #endif
 
@@ -277,47 +254,31 @@ add_mark(const char *name, uint64_t address, uint64_t offset)
 	marks[nmarks++] = m;
 }
 
-/* Lines: program START END FILE; result FILE, or stacks FILE; and then
+/* Lines: program START END FILE; stacks FILE, which is the result then; and
  * landmarks, NAME ADDRESS OFFSET. Numbers are in hexadecimal. */
-static void
-read_map(const char *name)
+void
+plugin_line(const char *line)
 {
-	FILE *f = fopen(name, "r");
-	char line[1024], word[256], file[512];
 	unsigned long start, end = 0;
+	char word[256], file[512];
 
-	if (f == NULL)
-		die("the map can't be read");
-	while (fgets(line, sizeof(line), f) != NULL) {
-		if (sscanf(line, "program %lx %lx %511s", &start, &end, file) ==
-		    3)
-			add_program(start, end, file);
-		else if (sscanf(line, "result %511s", file) == 1)
-			result_file = strdup(file);
-		else if (sscanf(line, "stacks %511s", file) == 1)
-			stacks = true, stacks_init(file);
-		else if (sscanf(line, "%255s %lx %lx", word, &start, &end) >= 2)
-			add_mark(word, start, end), end = 0;
-		else
-			die("a line of the map makes no sense");
-	}
-	fclose(f);
+	if (sscanf(line, "program %lx %lx %511s", &start, &end, file) == 3)
+		add_program(start, end, file);
+	else if (sscanf(line, "stacks %511s", file) == 1)
+		stacks = true, stacks_init(file);
+	else if (sscanf(line, "%255s %lx %lx", word, &start, &end) >= 2)
+		add_mark(word, start, end);
+	else
+		die("a line of the map makes no sense");
 }
 
-EXPORTED int
-qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
-		    char **argv)
+void
+plugin_start(qemu_plugin_id_t id)
 {
-	(void)info;
-	if (argc != 1 || strncmp(argv[0], "map=", 4) != 0)
-		die("map=FILE is the one argument");
-	read_map(argv[0] + 4);
 	follow_init();
 #if API > 1
-	value = g_byte_array_new();
 	qemu_plugin_register_vcpu_init_cb(id, vcpu_ready);
 #endif
 	qemu_plugin_register_vcpu_tb_trans_cb(id, block_translated);
 	qemu_plugin_register_atexit_cb(id, write_result, NULL);
-	return 0;
 }

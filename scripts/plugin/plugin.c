@@ -1,0 +1,77 @@
+/* What the plugins here have in common: see plugin.h. */
+#include "plugin.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORTED __attribute__((visibility("default")))
+
+EXPORTED int qemu_plugin_version = API;
+
+const char *result_file = "/dev/null";
+
+void
+die(const char *what)
+{
+	fprintf(stderr, "%s: %s\n", plugin_name, what);
+	exit(1);
+}
+
+#if API > 1
+struct qemu_plugin_register *
+register_find(const char *name)
+{
+	GArray *all = qemu_plugin_get_registers();
+	struct register_descriptor *d = (struct register_descriptor *)all->data;
+
+	for (unsigned int i = 0; i < all->len; i++)
+		if (strcmp(d[i].name, name) == 0)
+			return d[i].handle;
+	return NULL;
+}
+
+uint64_t
+register_read(struct qemu_plugin_register *r)
+{
+	static GByteArray *value;
+	uint64_t v;
+
+	if (value == NULL)
+		value = g_byte_array_new();
+	g_byte_array_set_size(value, 0);
+	if (r == NULL || qemu_plugin_read_register(r, value) != sizeof(v))
+		die("a register can't be read");
+	memcpy(&v, value->data, sizeof(v));
+	return v;
+}
+#endif
+
+static void
+read_map(const char *name)
+{
+	FILE *f = fopen(name, "r");
+	char line[1024], file[512];
+
+	if (f == NULL)
+		die("the map can't be read");
+	while (fgets(line, sizeof(line), f) != NULL) {
+		if (sscanf(line, "result %511s", file) == 1)
+			result_file = strdup(file);
+		else
+			plugin_line(line);
+	}
+	fclose(f);
+}
+
+EXPORTED int
+qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
+		    char **argv)
+{
+	(void)info;
+	if (argc != 1 || strncmp(argv[0], "map=", 4) != 0)
+		die("map=FILE is the one argument");
+	read_map(argv[0] + 4);
+	plugin_start(id);
+	return 0;
+}

@@ -1,0 +1,28 @@
+/*
+ * What the plugins here have in common: how QEMU loads one with the map that it
+ * reads, how it gives up, and how it asks for registers.
+ */
+#ifndef PLUGIN_H
+#define PLUGIN_H
+
+#include "qemu.h"
+
+/* Each plugin has these: what it is called, what it does with a line of the map,
+ * and when it has seen them all. */
+extern const char plugin_name[];
+void plugin_line(const char *line);
+void plugin_start(qemu_plugin_id_t id);
+
+extern const char *result_file; /* of the map's line `result FILE' */
+
+/* Say what is wrong, and end QEMU. */
+void die(const char *what);
+
+#if API > 1
+/* For a callback of a new hart; NULL: there is none. */
+struct qemu_plugin_register *register_find(const char *name);
+/* Of the hart that executes; its callback must say READS_REGISTERS. */
+uint64_t register_read(struct qemu_plugin_register *r);
+#endif
+
+#endif
