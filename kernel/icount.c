@@ -62,7 +62,8 @@ static struct {
 	uint64_t begun, until;
 	int64_t left[HART_MAX]; /* of each one's share, in timer counts */
 	volatile bool taken;    /* its owner has gone on */
-	bool raised[HART_MAX];  /* who meets, interrupted at a raised level */
+	bool meets[HART_MAX];   /* who is at the meeting.. */
+	bool raised[HART_MAX];  /* ..interrupted at a raised level */
 } turn;
 
 /* QEMU divides the time to the next deadline among the harts. */
@@ -237,6 +238,17 @@ all_met(void)
 	return true;
 }
 
+/* Has every hart but h gone from the meeting? Those at a raised level wait there
+ * for the owner to go on. */
+static bool
+all_left(const struct hart *h)
+{
+	for (unsigned int i = 0; i < nharts; i++)
+		if (turn.meets[i] && !turn.raised[i] && i != h->id)
+			return false;
+	return true;
+}
+
 /* Sleep, at most so many times and till the next deadline, until done. */
 #define SLEEP_UNTIL(done, rounds)                                    \
 	for (int n_ = rounds; n_ && rdtime() < due && !(done); n_--) \
@@ -247,6 +259,10 @@ all_met(void)
  * hart meanwhile is lost: it asks for no more than what the handler of this
  * interrupt looks for. Where one executes at a time, the time that all this
  * takes is none that the thread here has had.
+ *
+ * QEMU 7.2's owner goes last: another may have come only to leave again, to
+ * flush or to run who was woken, and would come no further if this one went on
+ * until the next deadline.
  *
  * Who can't wait in icount_wait waits here for the owner to go on, but not for
  * ever: that may have gone idle, or be in the firmware. It goes on itself when
@@ -259,6 +275,7 @@ icount_meet(struct hart *h, uint64_t met, bool raised)
 	unsigned long sie = csr_read(sie);
 
 	turn.raised[h->id] = raised;
+	turn.meets[h->id] = true;
 	if (turn.until <= now)
 		turn_over(h, now);
 	csr_set(sip, SIE_SOFT);
@@ -266,13 +283,15 @@ icount_meet(struct hart *h, uint64_t met, bool raised)
 	SLEEP_UNTIL(all_met(), ROUNDS);
 	if (turn.owner == h && divides)
 		SLEEP_UNTIL(false, FLUSH);
+	else if (turn.owner == h)
+		SLEEP_UNTIL(all_left(h), ROUNDS);
 	if (turn.owner == h && (divides || raised))
 		go_on(h);
 	else if (!turn.owner)
 		sampleclock_met(rdtime(), nharts);
 	else if (divides || raised)
 		SLEEP_UNTIL(turn.taken, ROUNDS);
-	turn.raised[h->id] = false;
+	turn.raised[h->id] = turn.meets[h->id] = false;
 	csr_clear(sip, SIE_SOFT);
 	csr_write(sie, sie);
 	if (h->sampleclock.generation != profclock.generation)

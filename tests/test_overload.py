@@ -8,8 +8,6 @@ checked, and that it goes on at all.
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
 from harness.checks import assert_checks
@@ -21,9 +19,9 @@ SHARED = [(1, 0), (1, 7), (2, 5), (3, 6), (4, 3), (4, 7), (8, 6), (16, 7)]
 
 @pytest.mark.parametrize("harts, icount", SHARED)
 def test_other_work_has_its_half(images: Images, harts: int, icount: int) -> None:
-    machine = dataclasses.replace(MACHINES["4"], harts=harts, icount=icount)
     rates = "20000" if icount < 3 else "1000 20000"
-    assert_checks(Guest(images, machine)(f"overload shares {rates}"))
+    guest = Guest(images, MACHINES["4"])
+    assert_checks(guest(f"overload shares {rates}", harts=harts, icount=icount))
 
 
 @pytest.mark.parametrize("name", ["free-1", "free", "free-8"])
@@ -34,8 +32,8 @@ def test_free_harts_account_for_all(images: Images, name: str) -> None:
 @pytest.mark.parametrize("harts", [1, 4])
 def test_a_rate_that_does_not_divide_the_timers(images: Images, harts: int) -> None:
     """509.97 counts: what is over adds up, and none too many falls due."""
-    machine = dataclasses.replace(MACHINES["4"], harts=harts, icount=6)
-    assert_checks(Guest(images, machine)("overload account 19609"))
+    guest = Guest(images, MACHINES["4"])
+    assert_checks(guest("overload account 19609", harts=harts, icount=6))
 
 
 @pytest.mark.parametrize("harts, makers, busy", [(8, 4, 4), (16, 6, 9), (16, 2, 14)])
@@ -44,15 +42,20 @@ def test_no_hart_keeps_a_locks_holder_from_its_turn(
 ) -> None:
     """Where instructions are few, those who wait for a lock once set timers so
     near that its holder executed nothing for seconds."""
-    machine = dataclasses.replace(MACHINES["4"], harts=harts, icount=7)
-    assert_checks(Guest(images, machine)(f"forks {makers} {busy}"))
+    guest = Guest(images, MACHINES["4"])
+    assert_checks(guest(f"forks {makers} {busy}", harts=harts, icount=7))
+
+
+@pytest.mark.parametrize("harts, icount", [(6, 7), (8, 6), (16, 6)])
+def test_each_hart_leaves_a_meeting(images: Images, harts: int, icount: int) -> None:
+    """Whose turn it was once slept again, and the hart that spins went on, before
+    the idle ones came so far as to flush: for ever, if the ticks fell so."""
+    assert_checks(Guest(images, MACHINES["4"])("growth", harts=harts, icount=icount))
 
 
 @pytest.mark.parametrize("harts", [3, 4])
 def test_a_pipeline_ends(images: Images, harts: int) -> None:
     """At the highest rate; the kernel's stack once overflowed here."""
-    machine = dataclasses.replace(MACHINES["4"], harts=harts)
-    result = Guest(images, machine)(
-        "echo hz 20000 >/dev/profclock; seq 3000 | sort | wc -l"
-    )
+    command = "echo hz 20000 >/dev/profclock; seq 3000 | sort | wc -l"
+    result = Guest(images, MACHINES["4"])(command, harts=harts)
     assert (result.out.strip(), result.status) == ("3000", 0)

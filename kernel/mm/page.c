@@ -20,8 +20,11 @@
 #include "../print.h"
 #include "../thread.h"
 
-#define CACHE_MAX 22  /* pages a hart keeps to itself */
-#define SHORT     512 /* are few, and it keeps one: more than any reserve */
+#define CACHE_MAX 22 /* pages that a hart keeps to itself */
+
+/* With fewer free pages than this, a hart keeps one. It is more than any reserve,
+ * so that all pages but these few can be had before a reserve is touched. */
+#define SHORT 512
 
 struct page *page_array;
 size_t page_array_length;

@@ -28,8 +28,7 @@ make(uint64_t start)
 	unsigned int made[WINDOWS] = {0};
 	uint64_t now;
 
-	while (now_us() < start)
-		;
+	burn_us(start - now_us());
 	while ((now = now_us() - start) < SPAN) {
 		pid_t pid = fork();
 

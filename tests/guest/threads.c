@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "observe.h"
+#include "catch.h"
 
 #define MANY   6
 #define ROUNDS 5000
@@ -112,23 +112,21 @@ set_errno(void *arg)
 static void *
 ask_mask(void *arg)
 {
-	sigset_t mask;
+	sigset_t mask = get_mask();
 
-	sigprocmask(SIG_BLOCK, NULL, &mask);
 	return sigismember(&mask, SIGUSR1) == 1 ? arg : (void *)-1;
 }
 
 static void
 test_mask(void)
 {
-	sigset_t set;
+	sigset_t before = get_mask(), mask = before;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR1);
-	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigaddset(&mask, SIGUSR1);
+	set_mask(mask);
 	CHECK(run_threads(1, ask_mask),
 	      "a thread begins with the mask of who makes it");
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	set_mask(before);
 }
 
 static void
