@@ -5,7 +5,7 @@
 #include <sys/sysinfo.h>
 #include <termios.h>
 
-#include "helpers.h"
+#include "catch.h"
 
 static char buf[64 * 1024];
 
@@ -276,6 +276,26 @@ test_ktest(void)
 	CHECK(send_to("/dev/ktest", "spin 0 100") > 0, "it can spin");
 }
 
+/* It is told to the foreground group. */
+static void
+test_new_size(int fd, struct winsize size)
+{
+	pid_t before, pgrp = getpgrp();
+
+	ioctl(fd, TIOCGPGRP, &before);
+	ioctl(fd, TIOCSPGRP, &pgrp);
+	catch_signal(SIGWINCH, 0, 0);
+	size.ws_row++;
+	CHECK(ioctl(fd, TIOCSWINSZ, &size) == 0 && hits == 1,
+	      "a new size is told by SIGWINCH");
+	CHECK(ioctl(fd, TIOCSWINSZ, &size) == 0 && hits == 1,
+	      "but not if it's the same");
+	size.ws_row--;
+	ioctl(fd, TIOCSWINSZ, &size);
+	ioctl(fd, TIOCSPGRP, &before);
+	signal(SIGWINCH, SIG_DFL);
+}
+
 static void
 test_console(void)
 {
@@ -307,6 +327,7 @@ test_console(void)
 	CHECK_FAULTS_OUT("FIONREAD", ioctl(fd, FIONREAD, bad));
 	CHECK_FAULTS_IN("TCSETS", ioctl(fd, TCSETS, bad));
 	CHECK_FAULTS_IN("TIOCSWINSZ", ioctl(fd, TIOCSWINSZ, bad));
+	test_new_size(fd, size);
 	CHECK_FAULTS_IN("TIOCSPGRP", ioctl(fd, TIOCSPGRP, bad));
 	pgrp = -1;
 	CHECK_ERRNO(ioctl(fd, TIOCSPGRP, &pgrp), EINVAL, "a negative group");

@@ -353,6 +353,37 @@ test_all_comes_back(void)
 	      before > 4 ? before : 0);
 }
 
+/* Every stride-th file of MANY, from the first on: made, or removed. */
+static void
+change_files(bool make, int first, int stride)
+{
+	char name[16];
+
+	for (int i = first; i < MANY; i += stride) {
+		sprintf(name, "%d", i);
+		if (make)
+			file_make(name, "");
+		else
+			unlink(name);
+	}
+}
+
+/* The kernel's blocks of many files fill pages. Each second one is removed, and
+ * as many are made. */
+static void
+test_blocks(void)
+{
+	long full;
+
+	change_files(true, 0, 1);
+	full = pages_free();
+	change_files(false, 0, 2);
+	change_files(true, 0, 2);
+	CHECK(pages_free() >= full - 2,
+	      "blocks are taken where others were given back");
+	change_files(false, 0, 1);
+}
+
 /* --- Sharing between programs --- */
 
 static const char constants[MANY][PAGE] = {[0 ... MANY - 1] = {'c'}};
@@ -423,6 +454,7 @@ main(int argc, char **argv)
 	test_brk();
 	test_clean();
 	test_all_comes_back();
+	test_blocks();
 	test_text();
 	return check_done();
 }

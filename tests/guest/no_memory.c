@@ -18,6 +18,8 @@
 
 #define FAILURES_MAX 200 /* of an operation */
 #define LARGE        (16 * PAGE)
+#define STACKS       1024 /* of all threads */
+#define FEW          64   /* that have their pages already */
 
 /* How a child that tries an operation ends: an errno, and */
 #define FAILED    128 /* there was a failure */
@@ -443,6 +445,28 @@ test_others(void)
 	test("pcsample", do_pcsample, ENOMEM, ENOMEM);
 }
 
+/* Threads are made of which each lacks a page of its kernel stack. */
+static int
+lack_stacks(void)
+{
+	int lacking = 0;
+
+	for (int i = 0; i < STACKS + FEW; i++) {
+		fail_at(3); /* after the thread itself, and its first page */
+		lacking += call(SYS_thread_create, (long)thread_stay,
+				(long)(large + LARGE)) < 0;
+		fail_at(0);
+	}
+	return lacking >= STACKS && do_thread() == 0 ? 0 : 1;
+}
+
+static void
+test_stacks(void)
+{
+	CHECK(child_run(lack_stacks) == 0,
+	      "a thread for whose stack there was no memory takes no stack");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -456,6 +480,7 @@ main(int argc, char **argv)
 		scratch_enter("no_memory.d");
 		test_files();
 		test_others();
+		test_stacks();
 		scratch_leave("no_memory.d");
 	}
 	return check_done();

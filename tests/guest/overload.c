@@ -131,7 +131,7 @@ see_account(const char *what, unsigned int hz, const uint64_t *start,
 static void
 try(unsigned int hz, bool jitter, bool shares)
 {
-	uint64_t start[2], stop[2];
+	uint64_t start[2], stop[2], skipped;
 	struct account before;
 	char what[64];
 	int pcs;
@@ -141,6 +141,7 @@ try(unsigned int hz, bool jitter, bool shares)
 	ctl(PROFCLOCK, "hz %u", hz);
 	ctl(PROFCLOCK, "jitter %s", jitter ? "on" : "off");
 	before = account_now();
+	skipped = skipped_now();
 	pcs = arm();
 	pipe(reported);
 	held_start = rdtime() + SETUP;
@@ -160,6 +161,8 @@ try(unsigned int hz, bool jitter, bool shares)
 	stop[1] = rdtime();
 	see_shares(what, shares);
 	see_account(what, hz, start, stop, before, jitter ? 2 : 0);
+	CHECK(account_of(pcs).skipped == skipped_now() - skipped,
+	      "%s: pcs says what was skipped since it was opened", what);
 	ctl(KPCTL, "stop");
 	prf_switch_all(minor, harts, text, N, 0);
 	close(pcs);
