@@ -48,8 +48,7 @@ segment_good(const Elf64_Phdr *s, uint64_t file_size)
 	       s->p_memsz <= HEAP_TOP - s->p_vaddr &&
 	       s->p_filesz <= s->p_memsz && s->p_offset <= file_size &&
 	       s->p_filesz <= file_size - s->p_offset &&
-	       (s->p_vaddr ^ s->p_offset) % PAGE_SIZE == 0 &&
-	       (s->p_flags & (PF_W | PF_X)) != (PF_W | PF_X);
+	       (s->p_vaddr ^ s->p_offset) % PAGE_SIZE == 0;
 }
 
 static int
@@ -88,7 +87,8 @@ segment_map(struct aspace *as, struct vnode *v, const Elf64_Phdr *s)
 		r.filled = s->p_vaddr - start + s->p_filesz;
 	}
 	error = aspace_map(as, &r);
-	if (error == -EINVAL)
+	if (error ==
+	    -EINVAL) /* it overlaps, or is to be written and executed */
 		return -ENOEXEC;
 	if (error == 0 && as->brk < end)
 		aspace_start_heap(as, end);

@@ -7,8 +7,8 @@
 
 #include "qemu.h"
 
-/* Each plugin has these: what it is called, what it does with a line of the map,
- * and when it has seen them all. */
+/* Each plugin has these: what it is called, what it does with a line of the
+ * map, and when it has seen them all. */
 extern const char plugin_name[];
 void plugin_line(const char *line);
 void plugin_start(qemu_plugin_id_t id);

@@ -14,6 +14,7 @@
 #define NAPS    20
 #define PER     2 /* that compute, for each hart */
 #define RIVALS  3 /* that sleep now and then */
+#define AT_ONCE 16
 
 static int harts;
 
@@ -69,17 +70,24 @@ work(uint64_t start, uint64_t end, int out)
 	_exit(0);
 }
 
+static void
+nap_us(uint64_t us)
+{
+	struct timespec nap = {.tv_nsec = us * 1000};
+
+	nanosleep(&nap, NULL);
+}
+
 /* How late one wakes who sleeps for so long: the most of some times. */
 static uint64_t
 worst_nap(unsigned int us)
 {
-	struct timespec nap = {.tv_nsec = us * 1000};
 	uint64_t worst = 0;
 
 	for (int i = 0; i < NAPS; i++) {
 		uint64_t start = now_us(), late;
 
-		nanosleep(&nap, NULL);
+		nap_us(us);
 		late = now_us() - start - us;
 		worst = late > worst ? late : worst;
 	}
@@ -105,6 +113,43 @@ check_sleeper(void)
 	}
 	for (int i = 0; i < PER * harts; i++)
 		child_end(rivals[i]);
+}
+
+/* Many that sleep until the same moment: from the first that wakes, the last one
+ * takes so long. */
+static uint64_t
+spread_of_wakes(void)
+{
+	uint64_t until = now_us() + 20 * TICK_US, woke, first = -1UL, last = 0;
+	int fds[2];
+
+	pipe(fds);
+	for (int i = 0; i < AT_ONCE; i++)
+		if (fork() == 0) {
+			nap_us(until - now_us());
+			woke = now_us();
+			write(fds[1], &woke, sizeof(woke));
+			_exit(0);
+		}
+	for (int i = 0; i < AT_ONCE; i++) {
+		read(fds[0], &woke, sizeof(woke));
+		wait(NULL);
+		first = woke < first ? woke : first;
+		last = woke > last ? woke : last;
+	}
+	close(fds[0]);
+	close(fds[1]);
+	return last - first;
+}
+
+static void
+check_all_wake(void)
+{
+	uint64_t spread = spread_of_wakes();
+
+	CHECK(spread <= 4 * TICK_US,
+	      "those who sleep until one moment wake together (%lu us)",
+	      (unsigned long)spread);
 }
 
 /* What one for each hart can compute in a while, all together, beside so many
@@ -152,6 +197,7 @@ main(void)
 {
 	harts = system_now().harts;
 	check_sleeper();
+	check_all_wake();
 	check_shares();
 	return check_done();
 }

@@ -365,8 +365,8 @@ write_result(qemu_plugin_id_t id, void *udata)
 	report_write(result_file, watched);
 }
 
-/* Lines: harts N; memory MEGABYTES; and the places, NAME ADDRESS. Numbers are in
- * hexadecimal. */
+/* Lines: harts N; memory MEGABYTES; and the places, NAME ADDRESS. Numbers are
+ * in hexadecimal. */
 void
 plugin_line(const char *line)
 {
