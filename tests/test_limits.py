@@ -6,14 +6,21 @@ from __future__ import annotations
 
 import copy
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
+import frames
 import image
+import machine
 from harness.guest import MACHINES, Guest, Images
 
+PROGRAMS = Path(__file__).parent / "console"
+
 FLOOD = 3_000_000  # bytes
+LINES = 20_000
+DEADLINE = 60.0  # seconds that the guest has to fill its port
 
 
 def around(images: Images, folder: Path, script: str) -> Guest:
@@ -95,6 +102,28 @@ def test_flood(images: Images, name: str) -> None:
     result = Guest(images, MACHINES[name])(f"{writers}{writers}wait")
     assert len(result.stdout) == len(result.stderr) == 2 * each
     assert set(result.stdout) == set(b"y\n")
+
+
+@pytest.mark.parametrize("name", ["4", "free"])
+def test_flood_that_nobody_hears(
+    images: Images, share: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Nothing is read until the guest says, by a file, that its port is full:
+    EAGAIN. Then who writes waits, and no line is lost."""
+    full = share / "full"
+
+    def hears(channel: str) -> None:
+        end = time.monotonic() + DEADLINE
+        while channel == frames.STDOUT and not full.exists():
+            assert time.monotonic() < end, "it never said so"
+            time.sleep(0.01)
+
+    monkeypatch.setattr(machine, "PIPE_SIZE", 4096)
+    guest = Guest(images, MACHINES[name], hears)
+    command = f"flood /host/full {LINES}"
+    result = guest(command, extra=PROGRAMS, share=str(share))
+    assert (result.err, result.status) == ("", 0)
+    assert result.out.splitlines() == [f"{i:07}" for i in range(LINES)]
 
 
 def test_no_input() -> None:

@@ -101,7 +101,7 @@ static const struct damage {
     {"text not as the page is", FIELD(text.p_vaddr), TEXT + 8},
     {"text at null", FIELD(text.p_vaddr), 0},
     {"text in the kernel", FIELD(text.p_vaddr), 0xffffffff80200000},
-    {"data below all programs", FIELD(data.p_vaddr), TEXT - PAGE},
+    {"data below all programs", FIELD(data.p_vaddr), TEXT - 4 * PAGE},
     {"text in the stack", FIELD(data.p_vaddr), 0x7ffff000},
     {"text longer than its file", FIELD(text.p_filesz), 2 * PAGE},
     {"text with a huge part of it", FIELD(text.p_filesz), -1UL},

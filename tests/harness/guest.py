@@ -13,7 +13,7 @@ import os
 import re
 import shlex
 from pathlib import Path
-from typing import Iterable, Optional
+from typing import Callable, Iterable, Optional
 
 import frames
 import image
@@ -144,9 +144,17 @@ class Images:
 class Guest:
     """Boots commands on one machine."""
 
-    def __init__(self, images: Images, machine: Machine) -> None:
+    def __init__(
+        self,
+        images: Images,
+        machine: Machine,
+        hears: Callable[[str], None] = lambda channel: None,
+    ) -> None:
+        """hears(channel) is called when something comes; until it returns no
+        more is read."""
         self.images = images
         self.machine = machine
+        self.hears = hears
 
     def __call__(
         self,
@@ -193,9 +201,14 @@ class Guest:
 
     def _boot(self, command: str, machine: Machine, initrd: bytes) -> BootResult:
         heard = {name: bytearray() for name in _CHANNELS}
+
+        def hear(channel: str, data: bytes) -> None:
+            self.hears(channel)
+            heard[channel].extend(data)
+
         with image.held(initrd, "initrd") as fd:
             boot = Boot(machine, self.images.qemu, self.images.kernel, fd)
-            outcome = boot.run(lambda channel, data: heard[channel].extend(data))
+            outcome = boot.run(hear)
         return BootResult(
             command=command,
             stdout=bytes(heard[frames.STDOUT]),
