@@ -86,6 +86,7 @@ TABLE = {
     "isolation": (*EVERYWHERE, "no-sstc", "vector"),
     "limits": ("4", "free"),
     "costs": ("1",),
+    "pids": ("1",),
     # What another hart does meanwhile.
     "alarms": ("2", "4", "free"),
     "halts": ("2", "4", "8", "free"),
