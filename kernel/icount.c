@@ -238,8 +238,8 @@ all_met(void)
 	return true;
 }
 
-/* Has every hart but h gone from the meeting? Those at a raised level wait there
- * for the owner to go on. */
+/* Has every hart but h gone from the meeting? Those at a raised level wait
+ * there for the owner to go on. */
 static bool
 all_left(const struct hart *h)
 {

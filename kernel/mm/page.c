@@ -22,8 +22,8 @@
 
 #define CACHE_MAX 22 /* pages that a hart keeps to itself */
 
-/* With fewer free pages than this, a hart keeps one. It is more than any reserve,
- * so that all pages but these few can be had before a reserve is touched. */
+/* With fewer free pages than this, a hart keeps one. It is more than any
+ * reserve: all pages but these few can be had before a reserve is touched. */
 #define SHORT 512
 
 struct page *page_array;

@@ -115,8 +115,8 @@ check_sleeper(void)
 		child_end(rivals[i]);
 }
 
-/* Many that sleep until the same moment: from the first that wakes, the last one
- * takes so long. */
+/* Many that sleep until the same moment: so long after the first one the last
+ * wakes. */
 static uint64_t
 spread_of_wakes(void)
 {
