@@ -14,7 +14,8 @@
 
 /* --- Images --- */
 
-#define DATA 0x20000
+#define DATA      0x20000
+#define STACK_LOW 0x7f800000 /* no stack goes below */
 
 /* A whole program: it exits with ANSWER. */
 struct image {
@@ -359,6 +360,44 @@ test_own_data(void)
 	unlink("image");
 }
 
+/* Does brk(end), in a program whose heap begins a page below the stack's
+ * lowest, give what ends in that byte? It's the program's exit status. */
+static bool
+brk_gives(uintptr_t end, int byte)
+{
+	struct {
+		struct image image;
+		uint32_t code[5];
+	} grower = {
+	    .image = good,
+	    .code =
+		{
+		    end | 0x537, /* lui a0, end */
+		    0x00900893,  /* li a7, 9: brk */
+		    0x00000073,  /* ecall */
+		    0x00100893,  /* li a7, 1: exit */
+		    0x00000073,  /* ecall */
+		},
+	};
+
+	grower.image.header.e_entry = TEXT + sizeof(struct image);
+	grower.image.text.p_filesz = grower.image.text.p_memsz = sizeof(grower);
+	grower.image.data.p_vaddr = STACK_LOW - 2 * PAGE;
+	grower.image.data.p_memsz = PAGE;
+	image_write("image", &grower, sizeof(grower));
+	return image_gives(byte);
+}
+
+/* There is memory for it, but the addresses are the stack's. */
+static void
+test_heap_below_stack(void)
+{
+	CHECK(brk_gives(STACK_LOW, 0), "the heap may reach the stack");
+	CHECK(brk_gives(STACK_LOW + PAGE, -ENOMEM & 0xff),
+	      "ENOMEM: but not grow into it");
+	unlink("image");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -372,6 +411,7 @@ main(int argc, char **argv)
 	test_wrong_bytes();
 	test_hole();
 	test_own_data();
+	test_heap_below_stack();
 	test_scripts();
 	test_bad_scripts();
 	test_path_errors();

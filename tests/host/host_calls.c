@@ -7,7 +7,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "../guest/helpers.h"
+#include "../guest/image.h"
+#include "../guest/observe.h"
 
 #define OPEN    50
 #define MANY    700 /* names: more than one request lists */
@@ -15,6 +16,8 @@
 #define WRITES  200
 #define LARGE   (3 * 1024 * 1024 + 17)
 #define DEPTH   700
+#define CUTS    100 /* programs that are cut short while they run */
+#define DATA    0x20000
 
 static void
 check_errors(void)
@@ -250,6 +253,81 @@ check_depth(void)
 	chdir("/host"); /* the last step led out of it */
 }
 
+/* A program that empties its own file, and then reads what was in there. */
+struct image {
+	Elf64_Ehdr header;
+	Elf64_Phdr text, data;
+	uint32_t code[9];
+	char name[8];
+};
+
+static const struct image cut_short = {
+    .header = IMAGE_HEADER(2),
+    .text =
+	{
+	    .p_type = PT_LOAD,
+	    .p_flags = PF_R | PF_X,
+	    .p_vaddr = TEXT,
+	    .p_filesz = sizeof(struct image),
+	    .p_memsz = sizeof(struct image),
+	},
+    .data =
+	{
+	    .p_type = PT_LOAD,
+	    .p_flags = PF_R | PF_W,
+	    .p_offset = PAGE,
+	    .p_vaddr = DATA,
+	    .p_filesz = PAGE,
+	    .p_memsz = PAGE,
+	},
+    .code =
+	{
+	    TEXT | 0x537,                                 /* lui a0, TEXT */
+	    offsetof(struct image, name) << 20 | 0x50513, /* addi a0, a0, .. */
+	    (O_WRONLY | O_TRUNC) << 20 | 0x593, /* li a1, O_WRONLY | O_TRUNC */
+	    SYS_open << 20 | 0x893,             /* li a7, SYS_open */
+	    0x00000073,                         /* ecall */
+	    DATA | 0x5b7,                       /* lui a1, DATA */
+	    0x0005a503,                         /* lw a0, (a1) */
+	    SYS_exit << 20 | 0x893,             /* li a7, SYS_exit */
+	    0x00000073,                         /* ecall */
+	},
+    .name = "program",
+};
+
+/* It faults for good, as the page that it reads is nowhere. */
+static bool
+cut_short_faults(void)
+{
+	static char file[2 * PAGE];
+	pid_t pid;
+
+	memcpy(file, &cut_short, sizeof(cut_short));
+	image_write("program", file, sizeof(file));
+	pid = fork();
+	if (pid == 0) {
+		execl("./program", "program", NULL);
+		_exit(1);
+	}
+	return killed(pid, SIGSEGV);
+}
+
+/* The kernel has a page to read to, before it knows that nothing comes. */
+static void
+check_cut_programs(void)
+{
+	long before;
+	int faults = 0;
+
+	CHECK(cut_short_faults(), "a program whose file was cut short faults");
+	before = pages_free();
+	for (int i = 0; i < CUTS; i++)
+		faults += cut_short_faults();
+	CHECK(faults == CUTS, "each time");
+	CHECK(AWAIT(pages_free() > before - CUTS / 2), "and no page is lost");
+	unlink("program");
+}
+
 int
 main(void)
 {
@@ -264,5 +342,6 @@ main(void)
 	check_open_files();
 	check_listing();
 	check_together();
+	check_cut_programs();
 	return check_done();
 }

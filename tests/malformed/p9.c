@@ -15,6 +15,7 @@
 
 #define CANARY    0xa5 /* what memory holds before; the server never says it */
 #define CALLS_MAX 500  /* exchanges of one system call: then comes a signal */
+#define ENTRY     24   /* bytes of a directory's entry before the name */
 
 struct thread *current;
 static struct thread thread;
@@ -164,6 +165,40 @@ static const char *const names[] = {
     "file", ".", "..", "", "a/b", "/", "nul\0in it", "another",
 };
 
+/* An entry, with n bytes of a name that is said to be so long. */
+static uint8_t *
+put_entry(uint8_t *at, const char *name, size_t n, size_t said)
+{
+	at = put_qid(at, random_below(2) ? QTDIR : 0);
+	at = put(at, random_number(), 'q');
+	at = put(at, 4, 'b');
+	at = put(at, said, 'w');
+	memcpy(at, name, n);
+	return at + n;
+}
+
+/*
+ * Long names, all good but for the last, of which the reply has only a part.
+ * The rest would be what was in the page before; or, as most often the reply
+ * fills it, what is after the page.
+ */
+static uint8_t *
+put_cut_entries(uint8_t *at, size_t size)
+{
+	char name[NAME_MAX_LEN];
+	size_t left = random_below(4) ? size : random_below(size + 1);
+
+	memset(name, 'n', sizeof(name));
+	while (left >= ENTRY) {
+		size_t said = 1 + random_below(NAME_MAX_LEN);
+		size_t n = said < left - ENTRY ? said : left - ENTRY;
+
+		at = put_entry(at, name, n, said);
+		left -= ENTRY + n;
+	}
+	return at;
+}
+
 /* Entries of a directory, at most size bytes, that never end. */
 static uint8_t *
 put_entries(uint8_t *at, size_t size)
@@ -175,14 +210,9 @@ put_entries(uint8_t *at, size_t size)
 		unsigned int i = honest ? 0 : endless ? 1 : random_below(8);
 		size_t n = i == 6 ? 9 : strlen(names[i]);
 
-		if ((size_t)(at - start) + 24 + n > size)
+		if ((size_t)(at - start) + ENTRY + n > size)
 			break;
-		at = put_qid(at, random_below(2) ? QTDIR : 0);
-		at = put(at, random_number(), 'q');
-		at = put(at, 4, 'b');
-		at = put(at, n, 'w');
-		memcpy(at, names[i], n);
-		at += n;
+		at = put_entry(at, names[i], n, n);
 	}
 	return at;
 }
@@ -221,7 +251,9 @@ put_body(uint8_t *at, const uint8_t *asked, unsigned int type, size_t room)
 				 'q');
 		return at;
 	case P9_READDIR:
-		at = put_entries(at + 4, room);
+		at = honest || endless || random_below(4)
+			 ? put_entries(at + 4, room)
+			 : put_cut_entries(at + 4, room);
 		put(count, at - count - 4, 'd');
 		return at;
 	case P9_READ:
