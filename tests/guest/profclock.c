@@ -72,6 +72,24 @@ check_at_once(void)
 	ctl(PROFCLOCK, "go");
 }
 
+/* Without a hold around it. */
+static void
+check_while_going(void)
+{
+	uint64_t due = -skipped_now();
+
+	ctl(KPCTL, "startclr");
+	ctl(PROFCLOCK, "hz 1000");
+	burn_us(20000);
+	ctl(PROFCLOCK, "hold");
+	due += kpdata(TOTAL) + skipped_now();
+	CHECK(due >= 20 * system_now().harts,
+	      "a rate is followed at once, without a hold");
+	ctl(KPCTL, "stop");
+	ctl(PROFCLOCK, "hz 100");
+	ctl(PROFCLOCK, "go");
+}
+
 static void
 check_rates(void)
 {
@@ -138,6 +156,7 @@ main(void)
 		check_fractions();
 	check_jitter();
 	check_at_once();
+	check_while_going();
 	check_hold();
 	return check_done();
 }
