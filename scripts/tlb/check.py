@@ -39,6 +39,7 @@ MUTANTS = HERE / "mutants.txt"
 FOUR_HARTS = ("4", "32M")  # machines of test_guest.py's
 # Functions where the plugin looks; what it calls them.
 PLACES = {"unlock": "mutex_unlock", "release": "page_release", "switch": "switch_loads"}
+TIMEOUT = 3600.0  # seconds of the host's, however busy that is
 MUTANT_LIMIT = 20.0  # virtual seconds: a wrong kernel may not come to an end
 SHOWN = 5  # reports of one kind and cause
 
@@ -160,7 +161,7 @@ def check(images: Images, kernel: Kernel, run: Run) -> Result:
         folder = Path(name)
         share = folder / "share"
         share.mkdir()
-        machine = run.machine
+        machine = dataclasses.replace(run.machine, timeout=TIMEOUT)
         if run.shared:
             machine = dataclasses.replace(machine, share=str(share))
         (folder / "map").write_text("".join(

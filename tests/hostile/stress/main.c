@@ -1,6 +1,6 @@
 /*
  * stress [-s] SECONDS SEED: all kinds of work at once, for so long, with all
- * four profilers on at 10 kHz. Processes are forked, executed, signalled,
+ * four profilers on at 20 kHz. Processes are forked, executed, signalled,
  * stopped and killed; threads share them; pipes, files and memory are used.
  * Each part checks what it does; in the end no memory and no process is lost.
  *
@@ -12,7 +12,7 @@
 #include "profiling.h"
 #include "stress.h"
 
-#define HZ       10000 /* of the sampling clock */
+#define HZ       20000 /* of the sampling clock */
 #define WARM_UP  2     /* seconds, before what is in use is counted */
 #define GRACE    40    /* seconds that a round may take after the end */
 #define SLACK    8     /* pages that may be in use by chance */

@@ -1,7 +1,7 @@
 /*
  * workload NAME HZ JITTER SEED SAMPLES [stacks]: let all profilers count while
- * a workload runs, until there are so many samples, then print all that they
- * have, a line each:
+ * a workload runs, until there are so many samples of busy harts, then print all
+ * that they have, a line each:
  *
  *   kprof TOTAL KERNEL, kbucket ADDRESS COUNT
  *   prf ADDRESS COUNT, prfuser COUNT, prfidle COUNT
@@ -35,7 +35,8 @@
 #define SETTLE_MS     30 /* ticks till all harts know of a new rate */
 #define PROGRAMS      4096
 #define HELPERS       64
-#define COLLECT_READY 3 /* its descriptor */
+#define IDLE_MAX      64 /* bytes in kpdata */
+#define COLLECT_READY 3  /* its descriptor */
 
 /* Where text starts; a counter for each two bytes. */
 extern char _start[];
@@ -105,17 +106,51 @@ word(const unsigned char *w)
 	return (uint32_t)w[0] << 24 | w[1] << 16 | w[2] << 8 | w[3];
 }
 
-/* The samples that kprof has seen. */
-static uint32_t
-total(void)
-{
-	unsigned char w[4];
-	int fd = open(KPDATA, O_RDONLY);
+/* Where the idle thread sleeps, in kpdata: its first byte, and how many. */
+static off_t idle_at;
+static size_t idle_size;
 
-	if (fd < 0 || read(fd, w, sizeof(w)) != sizeof(w))
+static void
+find_idle(unsigned long text)
+{
+	FILE *f = fopen("/boot/symbols", "r");
+	unsigned long address, start = 0;
+	char line[128], name[100];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx %99s", &address, name) != 2)
+			die("/boot/symbols");
+		if (start)
+			break;
+		if (strcmp(name, "idle_wait") == 0)
+			start = address;
+	}
+	if (!start || address < start)
+		die("no idle_wait in /boot/symbols");
+	fclose(f);
+	idle_at = 8 + (start - text) / 8 * 4;
+	idle_size = ((address - 1) / 8 - start / 8 + 1) * 4;
+	if (idle_size > IDLE_MAX)
+		die("idle_wait is long");
+}
+
+/* The samples that kprof has seen of harts with something to do. How many are
+ * of others is the host's affair, where a workload waits for it. */
+static uint32_t
+busy(void)
+{
+	unsigned char w[4], idle[IDLE_MAX];
+	int fd = open(KPDATA, O_RDONLY);
+	uint32_t n;
+
+	if (fd < 0 || read(fd, w, sizeof(w)) != sizeof(w) ||
+	    pread(fd, idle, idle_size, idle_at) != (ssize_t)idle_size)
 		die(KPDATA);
 	close(fd);
-	return word(w);
+	n = word(w);
+	for (size_t i = 0; i < idle_size; i += 4)
+		n -= word(idle + i);
+	return n;
 }
 
 static void
@@ -241,9 +276,10 @@ main(int argc, char **argv)
 	w = find(argv[1]);
 	samples = atoi(argv[5]);
 	sysinfo(&info, sizeof(info));
+	find_idle(info.text_start);
 	prepare(w, argv, info.harts);
 	control(PROFCLOCK, "go");
-	while (total() < samples)
+	while (busy() < samples)
 		w->work();
 	control(PROFCLOCK, "hold");
 	profil(histogram, 0, 0, 0);
