@@ -92,6 +92,7 @@ TABLE = {
     "halts": ("2", "4", "8", "free"),
     "pcs_lists": ("2", "4", "8", "free"),
     "pcs_pingpong": ("1", "2", "4", "free"),
+    "moments": ("2", "4", "8"),
     "races": ("2", "4", "8", "free"),
     # Where the host's load doesn't matter.
     "fairness": ("1", "2", "4", "8"),

@@ -7,7 +7,7 @@
 #include <sys/times.h>
 #include <sys/wait.h>
 
-#include "profiling.h"
+#include "strokes.h"
 
 #define TICK_US 10000
 
@@ -64,6 +64,17 @@ check_timers(void)
 	}
 }
 
+/* One who spins at level 0 gives the rival its turns meanwhile. */
+static void
+check_turns_below(pid_t rival)
+{
+	uint64_t before = info_of(rival).utime, had;
+
+	spin(0, 20 * TICK_US);
+	had = info_of(rival).utime - before;
+	CHECK(had >= 5, "level 0: another has its turns, %d ticks", (int)had);
+}
+
 /* With another waiting for the only hart, one who spins for longer than its
  * turn is off it before it gets back to user mode; at level 0 even before. */
 static void
@@ -80,8 +91,66 @@ check_turns(void)
 		CHECK(now_us() - start >= 22 * TICK_US,
 		      "level %d: a turn that is over ends", levels[i]);
 	}
-	kill(rival, SIGKILL);
-	waitpid(rival, NULL, 0);
+	check_turns_below(rival);
+	child_end(rival);
+}
+
+/* How far the ticks that were counted are behind the clock, a while after one
+ * of them; from boot on by the same. */
+static uint64_t
+ticks_behind(uint64_t tick)
+{
+	spin_till(tick + TICK / 4);
+	return rdtime() / TICK - system_now().ticks[0];
+}
+
+/*
+ * The level goes down, a tick that came before is counted, and then another
+ * one comes: nothing else will look for it before the program goes on. Each
+ * distance of a tick from the call is tried.
+ */
+static void
+check_tick_at_end(void)
+{
+	static const char word[] = "spin 5 15000";
+	int fd = open(KTEST, O_WRONLY), wrong = 0;
+	uint64_t behind = ticks_behind((rdtime() / TICK + 1) * TICK);
+
+	for (unsigned int more = US(30); more < US(110); more += US(1)) {
+		uint64_t tick = (rdtime() / TICK + 3) * TICK;
+
+		spin_till(tick - US(15000) - more);
+		write(fd, word, strlen(word));
+		wrong += ticks_behind(tick) != behind;
+	}
+	close(fd);
+	CHECK(wrong == 0, "no tick waits when a level has ended: %d do", wrong);
+}
+
+/*
+ * A tick that comes when the hart, which had nothing to do, still is at the
+ * clock's last stroke is seen to before it waits for the next. In a second each
+ * distance comes once.
+ */
+static void
+check_tick_in_handler(void)
+{
+	uint64_t worst = 0;
+
+	strike(4001);
+	for (int i = 0; i < 100; i++) {
+		uint64_t tick = (rdtime() / TICK + 1) * TICK, late;
+		struct timespec nap = {
+		    .tv_nsec = (tick - US(200) - rdtime()) * 1000 / US(1),
+		};
+
+		nanosleep(&nap, NULL);
+		late = rdtime() - tick;
+		worst = late > worst ? late : worst;
+	}
+	ctl(PROFCLOCK, "hz 100");
+	CHECK(worst < stroke, "a tick that interrupts a handler follows it: %d",
+	      (int)worst);
 }
 
 int
@@ -89,7 +158,10 @@ main(void)
 {
 	check_charged();
 	check_timers();
-	if (system_now().harts == 1)
+	if (system_now().harts == 1) {
 		check_turns();
+		check_tick_at_end();
+		check_tick_in_handler();
+	}
 	return check_done();
 }

@@ -3,50 +3,16 @@
  * and make threads, end and stop, leave one after the other.
  *
  * Each is done over and over, a little earlier or later from one round to the
- * next. Under icount a hart runs until the sampling clock strikes, then another
- * does (clock.c); so whoever does something so long before a stroke is stopped
- * in the middle of it, and each of its moments has its round.
+ * next (strokes.h).
  */
 #include <pthread.h>
 #include <sys/time.h>
 
-#include "observe.h"
-#include "profiling.h"
-
-#define COUNTS_PER_US 10 /* of rdtime */
-#define US(n)         ((n)*COUNTS_PER_US)
+#include "strokes.h"
 
 /* How children end. */
 #define EXIT_CODE 7
 #define OVERDUE   99
-
-static uint64_t stroke; /* counts between two of them */
-static uint64_t when;   /* one that all wait for */
-
-static void
-spin_till(uint64_t t)
-{
-	while (rdtime() < t)
-		;
-}
-
-/* All harts follow a new rate from their next tick on. */
-static void
-strike(unsigned int hz)
-{
-	struct timespec nap = {.tv_nsec = 30 * NS_PER_MS};
-
-	ctl(PROFCLOCK, "hz %u", hz);
-	stroke = US(1000000) / hz;
-	nanosleep(&nap, NULL);
-}
-
-/* Agree on the nth stroke from now. */
-static void
-appoint(unsigned int n)
-{
-	when = (rdtime() / stroke + n) * stroke;
-}
 
 static pthread_t
 start(void *(*body)(void *), void *arg)
@@ -214,7 +180,6 @@ test_stop(void)
  * about to load the leaver's address space. Meanwhile the process's last thread
  * execs: the address space is freed, and its pages are used for other things.
  */
-#define TICK        US(10000)
 #define SLICE_TICKS 4
 
 static uint64_t turn_end, choice; /* the two strokes */

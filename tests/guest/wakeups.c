@@ -6,15 +6,16 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "observe.h"
-#include "profiling.h"
+#include "strokes.h"
 
-#define TICK_US 10000
-#define RUN_US  1000000
-#define NAPS    20
-#define PER     2 /* that compute, for each hart */
-#define RIVALS  3 /* that sleep now and then */
-#define AT_ONCE 16
+#define TICK_US  10000
+#define RUN_US   1000000
+#define NAPS     20
+#define PER      2 /* that compute, for each hart */
+#define RIVALS   3 /* that sleep now and then */
+#define AT_ONCE  16
+#define NEAREST  250 /* counts before a tick, at which one falls asleep */
+#define FARTHEST 550
 
 static int harts;
 
@@ -152,6 +153,34 @@ check_all_wake(void)
 	      (unsigned long)spread);
 }
 
+/* Sleep until a tick, from so many counts before: is one awake soon after? */
+static bool
+wakes_at_tick(unsigned int before)
+{
+	uint64_t tick = (rdtime() / TICK + 1) * TICK;
+	struct timespec nap = {.tv_nsec = (before - 100) * 1000 / US(1)};
+
+	spin_till(tick - before);
+	nanosleep(&nap, NULL);
+	return rdtime() < tick + TICK / 2;
+}
+
+/*
+ * A hart that has nothing to do looks for the last time, and waits. The tick
+ * that comes between these two instructions wakes somebody, and then it must
+ * not wait. When one has to fall asleep for that to happen is tried out.
+ */
+static void
+check_last_look(void)
+{
+	int n = 0, good = 0;
+
+	for (unsigned int i = NEAREST; i < FARTHEST; i++, n += 2)
+		good += wakes_at_tick(i) + wakes_at_tick(i);
+	CHECK(good == n, "who sleeps until a tick wakes then, %d of %d", good,
+	      n);
+}
+
 /* What one for each hart can compute in a while, all together, beside so many
  * rivals for each hart. */
 static uint64_t
@@ -198,6 +227,8 @@ main(void)
 	harts = system_now().harts;
 	check_sleeper();
 	check_all_wake();
+	if (harts == 1)
+		check_last_look();
 	check_shares();
 	return check_done();
 }
