@@ -75,7 +75,7 @@ test_pending(void)
 {
 	int wrong;
 
-	catch_signal(SIGUSR1, 0, 0);
+	catch_signal(SIGUSR1, SA_RESTART, 0);
 	wrong = disturbed(nothing_pends, CALL, send_parent);
 	CHECK(wrong == 0 && hits > 0,
 	      "sigpending has only blocked ones, whatever comes: %d wrong",
@@ -124,7 +124,7 @@ test_fault(void)
 	};
 	int wrong;
 
-	catch_signal(SIGUSR1, 0, 0);
+	catch_signal(SIGUSR1, SA_RESTART, 0);
 	sigaction(SIGTRAP, &act, NULL);
 	wrong = disturbed(fault, CALL, send_parent);
 	CHECK(wrong == 0 && hits > 0,

@@ -1,7 +1,7 @@
 /*
  * workload NAME HZ JITTER SEED SAMPLES [stacks]: let all profilers count while
- * a workload runs, until there are so many samples of busy harts, then print all
- * that they have, a line each:
+ * a workload runs, until there are so many samples of busy harts, then print
+ * all that they have, a line each:
  *
  *   kprof TOTAL KERNEL, kbucket ADDRESS COUNT
  *   prf ADDRESS COUNT, prfuser COUNT, prfidle COUNT
