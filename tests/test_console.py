@@ -590,10 +590,14 @@ def test_end_of_file(console: Console) -> None:
 
 
 def test_end_of_file_in_a_line(console: Console) -> None:
-    """The first ^D hands over what was typed, the second is the end."""
-    console.send("wc -c\r")
-    console.send("ab" + control("DD"))
-    assert console.wait().endswith("2")
+    """After text ^D hands that over, and no more; the next one is the end."""
+    start_cat(console)
+    console.send("ab" + control("D"))
+    console.expect("abab")
+    console.send("cd\r")
+    console.expect(r"cd\s+cd\s")
+    console.control("d")
+    console.wait()
 
 
 def test_kernel_edits_lines_too(console: Console) -> None:
