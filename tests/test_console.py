@@ -591,6 +591,9 @@ def test_end_of_file(console: Console) -> None:
 
 def test_end_of_file_in_a_line(console: Console) -> None:
     """After text ^D hands that over, and no more; the next one is the end."""
+    console.send("wc -c\r")
+    console.send("ab" + control("DD"))
+    assert console.wait().endswith("2")
     start_cat(console)
     console.send("ab" + control("D"))
     console.expect("abab")

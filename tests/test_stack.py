@@ -25,7 +25,7 @@ BOUND = 12 * KIB  # of the 16 that a stack has
 # What ends the machine may take the rest. level_pending runs at level 0 only,
 # and is added for itself. ktest_recurse overflows on purpose.
 CUT = {"panic", "panic_trap", "limit_reached", "level_pending", "ktest_recurse"}
-# It refuses all but regular files, whose operations these are.
+# vnode_read refuses all but regular files, whose operations these are.
 REGULAR = {"ramfile_read", "hostfile_read"}
 # A wake-up wakes those who poll, and a signal's end of a child signals its
 # parent: neither goes any further.

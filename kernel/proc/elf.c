@@ -86,9 +86,9 @@ segment_map(struct aspace *as, struct vnode *v, const Elf64_Phdr *s)
 		r.offset = page_round_down(s->p_offset);
 		r.filled = s->p_vaddr - start + s->p_filesz;
 	}
+	/* EINVAL: it overlaps another, or is to be written and executed. */
 	error = aspace_map(as, &r);
-	if (error ==
-	    -EINVAL) /* it overlaps, or is to be written and executed */
+	if (error == -EINVAL)
 		return -ENOEXEC;
 	if (error == 0 && as->brk < end)
 		aspace_start_heap(as, end);

@@ -48,16 +48,15 @@ IDLE = "idle_wait"
 BUCKET = 8  # bytes of text for which kprof has a counter
 USER_RECORD = 2  # pcs's
 EXAMPLES = 10  # of wrong stacks, that are shown
+SAMPLES = 12_000  # of busy harts; then a workload ends
 STACKS_FEWER = 8  # samples with their stacks, as these take more of pcs's room
 
 
 class Workload(NamedTuple):
-    """How one is run: until there are so many samples, without idle ones; at
-    shift N an instruction takes 2^N ns."""
+    """How one is run; at shift N an instruction takes 2^N ns."""
 
     hz: int = 2_000
     shift: int = 5
-    samples: int = 12_000
     alone: bool = True  # profil sees all of its program, on one hart
     threads: bool = False  # and on several, too
     waits: bool = False  # harts for each other: see docs/truth.md
@@ -178,7 +177,7 @@ def run(
     w = WORKLOADS[name]
     fewer = STACKS_FEWER if stacks else 1
     words = f"{name} {w.hz // fewer} {'on' if jitter else 'off'} {SEED}"
-    words += f" {w.samples // fewer}"
+    words += f" {SAMPLES // fewer}"
     if stacks:
         words += " stacks"
     command = f"prfld && workload {words}"

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define TEXT   0x10000
+#define DATA   0x20000
 #define ANSWER 42 /* the exit status of IMAGE_CODE */
 
 /* Of an image with so many program headers. */
@@ -23,6 +24,14 @@
 		.e_phoff = offsetof(struct image, text),         \
 		.e_ehsize = sizeof(Elf64_Ehdr),                  \
 		.e_phentsize = sizeof(Elf64_Phdr), .e_phnum = n, \
+	}
+
+/* All of it, as text. */
+#define IMAGE_TEXT                                                          \
+	{                                                                   \
+		.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = TEXT, \
+		.p_filesz = sizeof(struct image),                           \
+		.p_memsz = sizeof(struct image),                            \
 	}
 
 #define IMAGE_CODE                                             \

@@ -14,7 +14,6 @@
 
 /* --- Images --- */
 
-#define DATA      0x20000
 #define STACK_LOW 0x7f800000 /* no stack goes below */
 
 /* A whole program: it exits with ANSWER. */
@@ -26,14 +25,7 @@ struct image {
 
 static const struct image good = {
     .header = IMAGE_HEADER(2),
-    .text =
-	{
-	    .p_type = PT_LOAD,
-	    .p_flags = PF_R | PF_X,
-	    .p_vaddr = TEXT,
-	    .p_filesz = sizeof(struct image),
-	    .p_memsz = sizeof(struct image),
-	},
+    .text = IMAGE_TEXT,
     .data =
 	{
 	    .p_type = PT_LOAD,
@@ -300,6 +292,14 @@ run_mode(const char *mode, int argc, char **argv)
 	return mode_bare_script(argc, argv);
 }
 
+/* The program is of so many bytes: those after the image are its code. */
+static void
+image_extend(struct image *image, size_t size)
+{
+	image->header.e_entry = TEXT + sizeof(*image);
+	image->text.p_filesz = image->text.p_memsz = size;
+}
+
 /* A file with a hole, from which the program takes what it adds to ANSWER. */
 static void
 test_hole(void)
@@ -319,8 +319,7 @@ test_hole(void)
 		},
 	};
 
-	holed.image.header.e_entry = TEXT + sizeof(struct image);
-	holed.image.text.p_filesz = holed.image.text.p_memsz = sizeof(holed);
+	image_extend(&holed.image, sizeof(holed));
 	holed.image.data.p_offset = holed.image.data.p_filesz = PAGE;
 	image_write("image", &holed, sizeof(holed));
 	truncate("image", 2 * PAGE);
@@ -349,8 +348,7 @@ test_own_data(void)
 		},
 	};
 
-	adder.image.header.e_entry = TEXT + sizeof(struct image);
-	adder.image.text.p_filesz = adder.image.text.p_memsz = sizeof(adder);
+	image_extend(&adder.image, sizeof(adder));
 	adder.image.data.p_offset = adder.image.data.p_filesz = PAGE;
 	memcpy(file, &adder, sizeof(adder));
 	file[PAGE] = ANSWER;
@@ -380,8 +378,7 @@ brk_gives(uintptr_t end, int byte)
 		},
 	};
 
-	grower.image.header.e_entry = TEXT + sizeof(struct image);
-	grower.image.text.p_filesz = grower.image.text.p_memsz = sizeof(grower);
+	image_extend(&grower.image, sizeof(grower));
 	grower.image.data.p_vaddr = STACK_LOW - 2 * PAGE;
 	grower.image.data.p_memsz = PAGE;
 	image_write("image", &grower, sizeof(grower));

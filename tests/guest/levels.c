@@ -114,10 +114,10 @@ check_tick_at_end(void)
 {
 	static const char word[] = "spin 5 15000";
 	int fd = open(KTEST, O_WRONLY), wrong = 0;
-	uint64_t behind = ticks_behind((rdtime() / TICK + 1) * TICK);
+	uint64_t behind = ticks_behind(nth_tick(1));
 
 	for (unsigned int more = US(30); more < US(110); more += US(1)) {
-		uint64_t tick = (rdtime() / TICK + 3) * TICK;
+		uint64_t tick = nth_tick(3);
 
 		spin_till(tick - US(15000) - more);
 		write(fd, word, strlen(word));
@@ -139,7 +139,7 @@ check_tick_in_handler(void)
 
 	strike(4001);
 	for (int i = 0; i < 100; i++) {
-		uint64_t tick = (rdtime() / TICK + 1) * TICK, late;
+		uint64_t tick = nth_tick(1), late;
 		struct timespec nap = {
 		    .tv_nsec = (tick - US(200) - rdtime()) * 1000 / US(1),
 		};

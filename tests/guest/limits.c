@@ -210,14 +210,7 @@ static struct image {
 	uint32_t code[3];
 } image = {
     .header = IMAGE_HEADER(1),
-    .text =
-	{
-	    .p_type = PT_LOAD,
-	    .p_flags = PF_R | PF_X,
-	    .p_vaddr = TEXT,
-	    .p_filesz = sizeof(struct image),
-	    .p_memsz = sizeof(struct image),
-	},
+    .text = IMAGE_TEXT,
     .code = IMAGE_CODE,
 };
 

@@ -294,7 +294,7 @@ test_late_sleep(void)
 	sigaction(SIGALRM, &act, NULL);
 	for (; n < SLEEPS; n++) {
 		setitimer(ITIMER_REAL, &soon, NULL);
-		spin_till((rdtime() / TICK + 1) * TICK - n % SLEEP_COUNTS);
+		spin_till(nth_tick(1) - n % SLEEP_COUNTS);
 		good += nanosleep(&shortest, NULL) == 0;
 	}
 	signal(SIGALRM, SIG_DFL);

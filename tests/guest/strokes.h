@@ -35,6 +35,13 @@ strike(unsigned int hz)
 	nanosleep(&nap, NULL);
 }
 
+/* The nth tick from now. */
+static inline uint64_t
+nth_tick(unsigned int n)
+{
+	return (rdtime() / TICK + n) * TICK;
+}
+
 /* Agree on the nth stroke from now. */
 static inline void
 appoint(unsigned int n)

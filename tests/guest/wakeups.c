@@ -157,7 +157,7 @@ check_all_wake(void)
 static bool
 wakes_at_tick(unsigned int before)
 {
-	uint64_t tick = (rdtime() / TICK + 1) * TICK;
+	uint64_t tick = nth_tick(1);
 	struct timespec nap = {.tv_nsec = (before - 100) * 1000 / US(1)};
 
 	spin_till(tick - before);

@@ -17,7 +17,6 @@
 #define LARGE   (3 * 1024 * 1024 + 17)
 #define DEPTH   700
 #define CUTS    100 /* programs that are cut short while they run */
-#define DATA    0x20000
 
 static void
 check_errors(void)
@@ -263,14 +262,7 @@ struct image {
 
 static const struct image cut_short = {
     .header = IMAGE_HEADER(2),
-    .text =
-	{
-	    .p_type = PT_LOAD,
-	    .p_flags = PF_R | PF_X,
-	    .p_vaddr = TEXT,
-	    .p_filesz = sizeof(struct image),
-	    .p_memsz = sizeof(struct image),
-	},
+    .text = IMAGE_TEXT,
     .data =
 	{
 	    .p_type = PT_LOAD,
