@@ -51,7 +51,8 @@ be_various(void)
 /*
  * PRF-2, 16: a hart gets a sample with each tick. sysinfo shows a tick when
  * its work is done, just after the sample, so those are the least that there
- * may be; the most is what fits into the time.
+ * may be; the most is what fits into the time, and one that was due before and
+ * came late.
  */
 static void
 check_ticks(const struct sysinfo *begun, const struct sysinfo *ending,
@@ -65,7 +66,7 @@ check_ticks(const struct sysinfo *begun, const struct sysinfo *ending,
 		prf_get(minor[i], N);
 		CHECK(prf_sum(N) + 1 >= least,
 		      "PRF-2, 16: every sample of hart %u is counted", i);
-		CHECK(prf_sum(N) <= elapsed / period + 1,
+		CHECK(prf_sum(N) <= elapsed / period + 2,
 		      "PRF-2: and nothing else");
 	}
 }
