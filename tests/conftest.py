@@ -14,7 +14,7 @@ import pytest
 from harness import checks
 from harness.console import Console
 from harness.converter import Converter
-from harness.guest import MACHINES, Guest, Images
+from harness.guest import MACHINES, Guest, Images, last_boots
 from machine import Machine
 
 GUEST_PROGRAMS = Path(__file__).parent / "guest"
@@ -47,13 +47,22 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         checks.outcomes.setdefault(name, set()).add(report.outcome)
 
 
+def pytest_runtest_setup() -> None:
+    last_boots.clear()
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo
 ) -> Iterator[None]:
-    """A fixture that failed for many tests is shown once."""
+    """A test that failed shows what its boots printed; a fixture that failed
+    for many tests is shown once."""
     outcome = yield
-    if call.excinfo is None or call.when != "setup":
+    if call.excinfo is None:
+        return
+    if call.when != "setup":
+        stories = [boot.story() for boot in last_boots]
+        outcome.get_result().sections += [("boot", story) for story in stories]
         return
     error = call.excinfo.value  # pytest raises the same one again
     first = _shown.setdefault(error, item.nodeid)

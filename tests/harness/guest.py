@@ -7,6 +7,7 @@ deadline that fails. Where a test wants one of these to go wrong it says so.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import hashlib
 import os
@@ -99,6 +100,10 @@ class BootResult(Result):
             text = getattr(self, name).decode(errors="replace").replace("\r", "")
             parts.append(f"--- {name}\n{text[-SHOWN:]}")
         return "\n".join(parts)
+
+
+#: What was booted last, for the report if the test fails.
+last_boots: collections.deque[BootResult] = collections.deque(maxlen=4)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -209,7 +214,7 @@ class Guest:
         with image.held(initrd, "initrd") as fd:
             boot = Boot(machine, self.images.qemu, self.images.kernel, fd)
             outcome = boot.run(hear)
-        return BootResult(
+        result = BootResult(
             command=command,
             stdout=bytes(heard[frames.STDOUT]),
             stderr=bytes(heard[frames.STDERR]),
@@ -220,6 +225,8 @@ class Guest:
             last_words=bytes(heard[frames.PANIC] + heard[frames.LIMIT]),
             qemu=bytes(heard[Boot.QEMU]),
         )
+        last_boots.append(result)
+        return result
 
 
 _CHANNELS = (
