@@ -147,8 +147,12 @@ common_unlock(void)
 	__atomic_store_n(&common.held, 0, __ATOMIC_RELEASE);
 }
 
-/* Nothing but what harts execute takes time here. One that was much longer has
- * been one in which another hart's work had its turn. */
+/*
+ * Nothing but what harts execute takes time here. One that was much longer has
+ * been one in which another hart's work had its turn. After `now`, and before
+ * this hart gets the lock, the next deadline may have come: then it's the next
+ * meeting that isn't over yet.
+ */
 void
 sampleclock_met(uint64_t now, unsigned int leaving)
 {
@@ -156,7 +160,7 @@ sampleclock_met(uint64_t now, unsigned int leaving)
 	uint64_t took;
 
 	common_lock();
-	if (common.due != 0) {
+	if (common.due != 0 && common.due <= now) {
 		took = now - common.due + leaving * LEAVING * interrupt_cost;
 		common.due = 0;
 		if (common.cost == 0)
