@@ -75,11 +75,14 @@ hart_main(void)
 	sched_idle();
 }
 
+/* The firmware drops an interrupt for a hart that it hasn't started yet. So
+ * this one interrupts itself, and finds what it was asked for meanwhile. */
 void
 secondary_main(void)
 {
 	trap_init_hart();
 	aspace_switch(NULL);
+	csr_set(sip, SIE_SOFT);
 	if (machine.icount)
 		icount_probe_partner();
 	hart_main();

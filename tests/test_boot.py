@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import re
 import subprocess
 from pathlib import Path
@@ -15,6 +16,8 @@ from harness.console import Console
 from harness.guest import MACHINES, Guest, Images
 from machine import Machine
 
+BENCH = Path(__file__).parent / "bench"
+TICK = 10_000_000  # ns
 PIPELINE = "sort /usr/share/words | uniq | tail -n 1"
 
 
@@ -37,6 +40,17 @@ def test_every_hart_runs(guest: Guest) -> None:
     result = guest("sleep 100", "limit", limit=10.0)
     harts = re.findall(rb"hart (\d+): 0x[0-9a-f]{5,}", result.last_words)
     assert harts == [b"%d" % i for i in range(guest.machine.harts)]
+
+
+def test_no_start_waits_for_a_tick(images: Images) -> None:
+    """The firmware drops what interrupts a hart that isn't up yet. It was asked
+    to flush, and the first program began when it had looked at its first tick."""
+    behind = []
+    for harts in (4, 8, 16):
+        machine = dataclasses.replace(MACHINES["4"], harts=harts, icount=0)
+        result = Guest(images, machine)("bench boot", extra=BENCH)
+        behind.append(int(re.search(r"boot (\d+)", result.out)[1]) % TICK)
+    assert max(behind) > TICK / 20, behind
 
 
 @pytest.mark.machines("1", "4")
