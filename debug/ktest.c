@@ -176,13 +176,13 @@ static const struct ctlword words[] = {
 };
 
 static ssize_t
-ktest_read(struct vnode *, struct file *, struct uio *u)
+ktest_read(struct vnode *, struct file *f, struct uio *u)
 {
 	char text[64];
 	int n = snprintf(text, sizeof(text), "blocks %lu\nfailalloc %lu\n",
 			 count_blocks(), until_failure);
 
-	return dev_read_buffer(u, text, n);
+	return dev_read_text(f, u, text, n);
 }
 
 static ssize_t

@@ -31,9 +31,13 @@ dev_init(void)
 }
 
 ssize_t
-dev_read_buffer(struct uio *u, const void *buf, size_t size)
+dev_read_text(struct file *f, struct uio *u, const char *text, size_t size)
 {
+	if (u->offset == 0)
+		f->private = (void *)size;
+	else if (f->private && size > (size_t)f->private)
+		size = (size_t)f->private;
 	if (u->offset < 0 || (size_t)u->offset >= size)
 		return 0;
-	return uio_to(u, (const char *)buf + u->offset, size - u->offset);
+	return uio_to(u, text + u->offset, size - u->offset);
 }

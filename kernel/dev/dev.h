@@ -33,8 +33,13 @@ unsigned int dev_id(const struct vnode *v);
 extern const struct device *const devices[]; /* the last is NULL */
 void dev_init(void);
 
-/* Read from a buffer that is the file's whole contents. */
-ssize_t dev_read_buffer(struct uio *u, const void *buf, size_t size);
+/*
+ * Read from a file that is this text now. It's another one at each read: so it
+ * ends where it ended when its start was read, or whoever reads to the end sees
+ * digits that the counts have had since.
+ */
+ssize_t dev_read_text(struct file *f, struct uio *u, const char *text,
+		      size_t size);
 
 /*
  * Control files: a write is one line of words, the first of which says what

@@ -117,7 +117,7 @@ kprof_size(unsigned int id)
 }
 
 static ssize_t
-kpctl_read(struct uio *u)
+kpctl_read(struct file *f, struct uio *u)
 {
 	char text[32];
 	int n;
@@ -125,19 +125,19 @@ kpctl_read(struct uio *u)
 	mutex_lock(&lock);
 	n = snprintf(text, sizeof(text), "skipped %lu\n", skips_count(&skips));
 	mutex_unlock(&lock);
-	return dev_read_buffer(u, text, n);
+	return dev_read_text(f, u, text, n);
 }
 
 /* Like an ordinary file: any offset, any length; word by word, big-endian. */
 static ssize_t
-kprof_read(struct vnode *v, struct file *, struct uio *u)
+kprof_read(struct vnode *v, struct file *f, struct uio *u)
 {
 	off_t size = kprof_size(dev_id(v));
 	ssize_t total = 0;
 	uint32_t chunk[128];
 
 	if (dev_id(v) == KPCTL)
-		return kpctl_read(u);
+		return kpctl_read(f, u);
 	while (u->left && u->offset < size) {
 		size_t first = u->offset / 4, skip = u->offset % 4;
 		size_t n = size / 4 - first;

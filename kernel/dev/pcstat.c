@@ -23,7 +23,7 @@ static const struct {
 };
 
 static ssize_t
-pcstat_read(struct vnode *, struct file *, struct uio *u)
+pcstat_read(struct vnode *, struct file *f, struct uio *u)
 {
 	struct log_state s = log_state();
 	const struct DEVPC *d = &s.devpc;
@@ -46,7 +46,7 @@ pcstat_read(struct vnode *, struct file *, struct uio *u)
 	    a->recorded, a->merged, a->pending);
 	say("lost %lu\nunread %lu\nthrown %lu\nskipped %lu\n", a->lost,
 	    a->unread, a->thrown, a->skipped);
-	return dev_read_buffer(u, text, n);
+	return dev_read_text(f, u, text, n);
 }
 
 static const struct devfile files[] = {

@@ -49,7 +49,7 @@ reached(void)
 #define say(...) (n += snprintf(text + n, sizeof(text) - n, __VA_ARGS__))
 
 static ssize_t
-profclock_read(struct vnode *, struct file *, struct uio *u)
+profclock_read(struct vnode *, struct file *f, struct uio *u)
 {
 	uint64_t taken[HART_MAX], skipped[HART_MAX];
 	uint64_t all_taken = 0, all_skipped = 0;
@@ -68,7 +68,7 @@ profclock_read(struct vnode *, struct file *, struct uio *u)
 	for (unsigned int i = 0; i < nharts; i++)
 		say("hart %u due %lu taken %lu skipped %lu\n", i,
 		    taken[i] + skipped[i], taken[i], skipped[i]);
-	return dev_read_buffer(u, text, n);
+	return dev_read_text(f, u, text, n);
 }
 
 static int

@@ -4,8 +4,9 @@
  */
 #include "profiling.h"
 
-#define SECOND  1000000 /* us */
-#define TICK_US 10000
+#define SECOND      1000000 /* us */
+#define DEADLINE_US 30000000
+#define TICK_US     10000
 
 static void
 nap_us(uint64_t us)
@@ -148,6 +149,34 @@ check_hold(void)
 	ctl(KPCTL, "stop");
 }
 
+/* Whoever reads on sees one text, though its counts have more digits by then. */
+static void
+check_end(void)
+{
+	char text[2048];
+	int fd = open(PROFCLOCK, O_RDONLY);
+	ssize_t whole = read(fd, text, sizeof(text)), now;
+	uint64_t end = now_us() + DEADLINE_US;
+
+	ctl(PROFCLOCK, "hz 20000");
+	do {
+		int other = open(PROFCLOCK, O_RDONLY);
+
+		now = read(other, text, sizeof(text));
+		close(other);
+	} while (now <= whole && now_us() < end);
+	CHECK(now > whole, "the text has grown");
+	CHECK(read(fd, text, sizeof(text)) == 0, "what was read has its end");
+	CHECK(pread(fd, text, sizeof(text), whole - 1) == 1, "and its rest");
+	CHECK(pread(fd, text, sizeof(text), 0) >= now, "a new one does");
+	close(fd);
+	fd = open(PROFCLOCK, O_RDONLY);
+	CHECK(pread(fd, text, sizeof(text), whole - 1) >= now - whole + 1,
+	      "whoever begins amid it gets all of the rest");
+	close(fd);
+	ctl(PROFCLOCK, "hz 100");
+}
+
 int
 main(void)
 {
@@ -158,5 +187,6 @@ main(void)
 	check_at_once();
 	check_while_going();
 	check_hold();
+	check_end();
 	return check_done();
 }
