@@ -149,7 +149,7 @@ check_hold(void)
 	ctl(KPCTL, "stop");
 }
 
-/* Whoever reads on sees one text, though its counts have more digits by then. */
+/* Whoever reads on sees one text, though counts have more digits by then. */
 static void
 check_end(void)
 {
