@@ -5,7 +5,8 @@ TLB and the instruction cache of a real hart may hold (docs/testing.md). Prints
 a line for each, and what could have gone wrong. Exits 1 if anything could.
 
 --mutants does so with wrong versions of the kernel, which must each be found:
-those of scripts/tlb/mutants.txt. Of those that are named it shows how.
+those of scripts/tlb/mutants.txt. Each runs until it's found; those that are
+named run to their end, and it shows how they were found.
 """
 
 from __future__ import annotations
@@ -86,6 +87,7 @@ class Run:
     command: str
     machine: Machine
     shared: bool = False  # with a folder of the host's
+    until: str = ""  # the kind of report that ends it
 
 
 def runs() -> dict[str, Run]:
@@ -169,6 +171,7 @@ def check(images: Images, kernel: Kernel, run: Run) -> Result:
                 ("harts", f"{machine.harts:x}"),
                 ("memory", f"{memory_bytes(machine.mem) >> 20:x}"),
                 ("result", folder / "result"),
+                *([("until", run.until)] if run.until else []),
                 *((word, f"{at:x}") for word, at in kernel.places()),
             )
         ))
@@ -270,7 +273,8 @@ def check_mutants(
         machine = dataclasses.replace(run.machine, limit=MUTANT_LIMIT)
         with tempfile.TemporaryDirectory(dir=BUILD) as name:
             kernel = Kernel(mutant.build(Path(name)))
-            run = dataclasses.replace(run, machine=machine)
+            until = "" if shown else mutant.kind
+            run = dataclasses.replace(run, machine=machine, until=until)
             return kernel, check(images, kernel, run)
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -127,4 +127,9 @@ void report(const char *kind, unsigned int hart, uint64_t pc, uint64_t va,
 	    unsigned int other, uint64_t cause);
 void report_write(const char *file, uint64_t watched);
 
+/* --- plugin.c --- */
+
+/* There is a report. Ends the run if it's the one that is enough. */
+void plugin_reported(const char *kind);
+
 #endif

@@ -34,6 +34,7 @@ report(const char *kind, unsigned int hart, uint64_t pc, uint64_t va,
 		nreports++;
 	}
 	r->times++;
+	plugin_reported(kind);
 }
 
 /* Lines: report KIND HART PC VA OTHER CAUSE TIMES; more TIMES; and at last
