@@ -31,7 +31,7 @@ WRONG: list[tuple[str, Optional[str], bytes, str]] = [
     ("text", None, b"hello, world\n" * 100, NO_PROFILE),
     ("short text", None, b"hi\n", NO_PROFILE),
     ("an executable", None, b"\x7fELF\2\1\1" + bytes(range(250)), NO_PROFILE),
-    ("gzip", None, gzip.compress(b"x" * 1000), NO_PROFILE),
+    ("gzip", None, gzip.compress(b"x" * 1000, mtime=1), NO_PROFILE),
     ("pcs cut", None, STREAM[:-100], "truncated: 412 bytes of buffer 2"),
     ("pcs cut early", None, STREAM[:99], "truncated: 99 bytes of buffer 1"),
     ("pcs, then text", None, STREAM + b"x" * 512,
