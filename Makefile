@@ -9,6 +9,8 @@
 #                     HARTS=4, ICOUNT=6 (ICOUNT= runs free), ROUND=, V=1
 #   make mutants      wrong kernels, and whether tests notice; ONLY=, SAMPLE=10,
 #                     SEED=, CHANGED=COMMIT, MINUTES=, LIST=1, CHECK=1
+#   make coverage     which lines of the kernel the tests reach; TESTS='FILE..',
+#                     or what else scripts/test takes; QEMU=
 #   make truth        profiles against what was executed; QEMU=
 #   make tlb-check    does the kernel flush what real harts remember? QEMU=,
 #                     PROGRAMS='NAME..', or MUTANT='NAME..' (or all)
@@ -17,8 +19,11 @@
 #   make test-viewers profiles opened in gprof, pprof, speedscope, a browser
 #   make DEBUG=1 GOAL a kernel that checks itself, in build-debug/
 #   make size         how long each part of the kernel is
+#   make compile_commands.json    how each source is compiled, for clangd
+#   make tags         where each name is defined, for editors
 #   make fmt          format the sources
 #   make check        look for mistakes in sources, scripts and manuals
+#   make locks        Clang's analysis of which locks are held, in the kernel
 #   make analyze      the compiler's own analysis, of kernel and library
 #   make hostile      what tests make up at random, ten times as much
 #   make overlay      EXTRA=DIR OVERLAY=FILE.tar: DIR's programs, to boot with
@@ -51,7 +56,8 @@ endif
 # --- What must be installed, for the goals that use it -----------------------
 
 goals := $(or $(MAKECMDGOALS),all)
-building := $(filter-out clean fmt check size help gdb hostile mutants,$(goals))
+building := $(filter-out clean fmt check size help gdb hostile mutants tags, \
+	$(goals))
 running := $(filter qemu qemu-gdb test test-viewers stress fuzz,$(goals))
 
 found = $(shell command -v $1 2>/dev/null)
@@ -111,6 +117,8 @@ else ifneq ($(building),)
   libc_link := $(libc_include) -nostartfiles
 endif
 
+version := $(strip $(file <VERSION))
+
 # Compilers made for hosted systems have habits to be broken of:
 # position-independent code, stack protectors, unwind tables. Of what is done
 # around a call they must not change the order: wherever the frame pointer is a
@@ -123,7 +131,8 @@ common := -std=gnu11 -O2 -g -Wall -Wextra -fno-common \
 # Libraries are picked by the architecture's plain name: compiling names the
 # parts that became extensions of their own since, linking must not.
 kernel_flags := $(common) -march=rv64imac_zicsr_zifencei -mabi=lp64 \
-	-ffreestanding -msmall-data-limit=0 -Ikernel -Idebug
+	-ffreestanding -msmall-data-limit=0 -I. -Ikernel -Idebug \
+	-DTALLY_VERSION='"$(version)"'
 kernel_link := -march=rv64imac -mabi=lp64 -nostdlib -static -T linker.ld
 
 user_flags := $(common) -march=rv64imafdc_zicsr_zifencei -mabi=lp64d \
@@ -167,6 +176,9 @@ $(BUILD)/boot/%.o $(BUILD)/kernel/%.o $(BUILD)/debug/%.o $(BUILD)/lib/%.o: \
 	flags = $(kernel_flags) -fcallgraph-info=su $(sanitize)
 $(BUILD)/debug/checks/%.o: flags = $(kernel_flags)
 $(BUILD)/debug/checks/words.c.o: flags = $(kernel_flags) $(sanitize)
+# One file says which version this is; these two tell it.
+versioned := kernel/main.c kernel/syscall/info.c
+$(versioned:%=$(BUILD)/%.o): VERSION
 $(BUILD)/boot/%.o: boot/% Makefile
 	$(compile)
 $(BUILD)/kernel/%.o: kernel/% Makefile
@@ -353,10 +365,13 @@ mutants:
 
 c_files = $(shell find boot debug kernel lib include user examples tests \
 	scripts -name '*.[ch]')
-shell_files = $(shell grep -slE '^\#! ?/bin/(ba)?sh' scripts/* \
-	scripts/*/* .ci/*)
+shell_files = $(shell for f in scripts/* scripts/*/* .ci/*; do \
+	sed -n '1s,^\#! */bin/sh,&,p;q' "$$f" 2>/dev/null | sed "s,.*,$$f,"; done)
 
-.PHONY: truth tlb-check bench bench-check print-CC size fmt check clean help
+.PHONY: coverage truth tlb-check bench bench-check print-CC size fmt check clean help
+coverage:
+	$(Q)scripts/coverage/run $(TESTS)
+
 truth:
 	$(Q)scripts/truth/run
 
@@ -376,6 +391,24 @@ print-CC:
 size:
 	$(Q)scripts/size
 
+# What make would do to build all of it; the debug build has some sources more.
+# Clang doesn't know all of GCC's flags: the script leaves those out.
+.PHONY: compile_commands.json tags
+compile_commands.json:
+	$(call say,JSON,$@){ $(MAKE) -Bn V=1 DEBUG= BUILD=build all && \
+		$(MAKE) -Bn V=1 DEBUG=1 BUILD=build-debug all; } | \
+		python3 scripts/lib/compile_commands.py >$@.$$$$ && \
+		mv $@.$$$$ $@ || { rm -f $@.$$$$; exit 1; }
+
+ifneq ($(filter tags,$(goals)),)
+  ifeq ($(findstring Ctags,$(shell ctags --version 2>/dev/null)),)
+    $(error no ctags that knows C and assembly: install universal-ctags)
+  endif
+endif
+tags:
+	$(Q)ctags -f $@.$$$$ $(c_files) $$(find boot kernel lib user -name '*.S') && \
+		mv $@.$$$$ $@
+
 fmt:
 	$(Q)clang-format -i $(c_files)
 
@@ -392,10 +425,11 @@ check:
 	$(Q)$(call optional,cppcheck)cppcheck -q --error-exitcode=1 \
 		--std=c11 --enable=warning,portability --inline-suppr \
 		$(cppcheck_off:%=--suppress=%) -U__ASSEMBLER__ \
-		-Iinclude -Ikernel -Idebug \
+		-Iinclude -I. -Ikernel -Idebug \
 		kernel debug lib user examples
 	$(Q)$(call optional,shellcheck)shellcheck -x $(shell_files)
 	$(Q)$(call optional,mandoc)mandoc -T lint -W warning $(manuals)
+	$(Q)$(call optional,clang)$(MAKE) locks
 	$(Q)case $$($(CC) -dumpversion) in 12*) $(MAKE) analyze ;; \
 	*) echo "no GCC 12: its analysis skipped" ;; esac
 
@@ -409,6 +443,18 @@ $(filter-out analyze/user/%,$(analyze)): flags = $(kernel_flags)
 $(filter analyze/user/%,$(analyze)): flags = $(user_flags)
 $(analyze): analyze/%: %
 	$(Q)$(CC) $(flags) -O0 -fanalyzer -Werror -S -o /dev/null $<
+
+# Clang's analysis of which locks are held (kernel/base/compiler.h). It gets
+# what GCC's preprocessor makes of the debug build, in which must_hold stands.
+locks := $(sort $(patsubst %,locks/%,$(filter %.c,$(kernel_src)) \
+	$(wildcard debug/checks/*.c)))
+.PHONY: locks $(locks)
+locks: $(locks)
+$(locks): locks/%: %
+	$(Q)$(CC) $(kernel_flags) -DCHECKS -DCHECK_LOCKS -E $< | \
+		clang --target=riscv64 -std=gnu11 -x cpp-output \
+		-Wthread-safety -Werror -Wno-unknown-attributes \
+		-Wno-c2x-extensions -fsyntax-only -
 
 HOSTILE ?= 10
 .PHONY: hostile

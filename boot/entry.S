@@ -1,20 +1,27 @@
 /*
- * From OpenSBI's jump to the first line of C, on every hart.
+ * From the firmware's jump to the first line of C, on every hart.
  *
- * OpenSBI jumps to the kernel's lowest address with the MMU off: on one hart,
- * any of them, of its own accord, on the others when sbi_hart_start asks for
- * them. The code is linked at its address in the direct map but runs at the
- * physical one until the MMU is on; `la` is relative to the pc, so it gives
- * whichever of the two is in force.
+ * OpenSBI jumps to the kernel's lowest address, _start, in S-mode and with the
+ * MMU off: on one hart, which may be any, of its own accord; on the others when
+ * sbi_hart_start asks for them. Read main.c next.
+ *
+ * The kernel is linked at its address in the direct map, 0xffffffff80200000,
+ * but it starts at the physical one, 0x80200000. `la` adds a distance to the
+ * pc, and so yields physical addresses until the MMU is on, and virtual ones
+ * after that.
  */
-#include "layout.h"
-#include "offsets.h"
-#include "riscv.h"
+#include "base/layout.h"
+#include "sched/offsets.h"
+#include "base/riscv.h"
 
 /*
- * Turn the MMU on with a page table and go on at label, in the direct map.
- * Where the pc is, nothing is mapped then: fetching the next instruction
- * faults, and the trap goes to label, which stvec wants aligned. Uses t0, t1.
+ * Turn the MMU on with the page table root, and continue at label in the direct
+ * map. Uses t0 and t1.
+ *
+ * The page tables map nothing at physical addresses, where the pc still is. So
+ * fetching the instruction after the write to satp causes a page fault. A trap
+ * goes to the address in stvec, here the virtual one of label: the fault is the
+ * jump. stvec wants a multiple of 4, so label must follow the macro's .balign.
  */
 .macro ENABLE_MMU root, label
 	la	t0, \label
@@ -31,20 +38,23 @@
 .endm
 
 /*
- * a0: hart id; on the hart that comes first a1: physical address of the device
- * tree.
+ * The entry of all harts. a0 is the hart's id; on the first hart a1 is the
+ * physical address of the device tree.
  *
- * On the others a1 and the address are no use: OpenSBI (1.1 at least) tells a
- * hart to start before it has written where and with what, so one that is awake
- * just then starts as if it were the first. Hence one entry for all, a word
- * that says who is first, and nothing asked of the rest but their id.
+ * The others have no entry of their own, and make no use of a1: OpenSBI (1.1 at
+ * least) tells a hart to start before it has written the address and a1 for it.
+ * A hart that is awake at that moment starts as if it were the first. So all
+ * harts come here, and the word `started` decides who is first.
  *
- * Step 1: no interrupt may come before there is a vector. Who is first?
- * Step 2: clear the bss.
- * Step 3: copy the device tree: it may lie beyond what the kernel maps. A
- *         tree larger than the buffer is cut, which fdt_read notices.
- * Step 4: turn the MMU on.
- * Step 5: the boot thread, its stack, and C.
+ * Step 1: Disable interrupts, as stvec isn't set yet. Then see who is first.
+ *         `started` is in .data: step 2 would clear it in the bss.
+ * Step 2: Clear the bss, before step 3, whose buffer lies in it.
+ * Step 3: Copy the device tree while the MMU is off: it may lie beyond what the
+ *         kernel maps, and page_init counts its memory as free. A tree larger
+ *         than the buffer is cut, which machine_read notices.
+ * Step 4: Turn the MMU on, as the next step needs virtual addresses.
+ * Step 5: Set what C relies on: tp is the current thread, sscratch is 0 in the
+ *         kernel (trap.S), and s0 = 0 ends a backtrace.
  */
 	.section .text.boot, "ax"
 FUNCTION _start
@@ -79,8 +89,9 @@ FUNCTION _start
 	call	boot_main
 
 /*
- * Another hart: everything is ready for it by now, its idle thread too. The
- * hart's id says which one that is.
+ * A hart that isn't the first. kernel_root is complete by now, and start_harts
+ * has made an idle thread for this hart. The loop finds its struct hart by its
+ * id. It always does, as only harts in that array are started.
  */
 FUNCTION secondary
 	ENABLE_MMU kernel_root, 1f
@@ -95,8 +106,10 @@ FUNCTION secondary
 	call	secondary_main
 
 /*
- * The boot page table: the direct map, four gigabyte pages, read, write and
- * execute. aspace_init makes the one that replaces it.
+ * The boot page table: the direct map, as four leaves of 1 GiB. An entry has
+ * the physical page number from bit 10 on: n GiB is page n << 18, so n << 28.
+ * 0xcf is V, R, W, X, A and D. aspace_init makes the table that replaces this
+ * one, in which nothing is both writable and executable.
  */
 #define GIGAPAGE(n) (((n) << 28) | 0xcf)
 	.data
@@ -108,8 +121,11 @@ boot_root:
 	.quad	GIGAPAGE(0), GIGAPAGE(1), GIGAPAGE(2), GIGAPAGE(3)
 
 /*
- * The boot stack fills the odd half of an aligned slot, as all kernel stacks
- * do (layout.h); the copy of the device tree fills what lies below it.
+ * The boot stack fills the upper half of an aligned slot, as all kernel stacks
+ * do (layout.h). The three halves below it hold the copy of the device tree:
+ *
+ *	0      16      32      48      64 KiB
+ *	| tree    tree | tree    stack |
  */
 	.bss
 	.balign	2 * KSTACK_SLOT

@@ -1,11 +1,14 @@
 /*
- * What the kernel tells the debug build's checks (docs/testing.md); nothing at
- * all in the ordinary build. `make DEBUG=1` defines CHECKS.
+ * The calls by which the kernel tells the checks of the debug build what it is
+ * doing (docs/testing.md). `make DEBUG=1' defines CHECKS. In the ordinary build
+ * all of them expand to nothing. A check that fails is a panic.
  */
 #ifndef DEBUG_CHECKS_H
 #define DEBUG_CHECKS_H
 
 #include <stddef.h>
+
+#include "base/compiler.h"
 
 struct mutex;
 struct spinlock;
@@ -13,27 +16,38 @@ struct spinlock;
 #ifdef CHECKS
 
 /*
- * checks/locks.c: the order of locks, and that none of the wrong kind is held.
- * A lock is announced before it is waited for; pc is who wants it.
+ * checks/locks.c: the order of locks, and that no lock of the wrong kind is
+ * held. sched/lock.c calls these before it waits for a lock, so that an error
+ * is found before it becomes a deadlock. pc is the place that wants the lock.
  */
 void check_spin_lock(const struct spinlock *lk, void *pc);
 void check_spin_unlock(const struct spinlock *lk);
 void check_mutex_lock(const struct mutex *m, void *pc);
 void check_mutex_unlock(const struct mutex *m);
-/* current leaves its hart, with sched_lock. */
+/* current is about to leave its hart. The caller holds sched_lock. */
 void check_switch(void);
+/* must_hold of sched/lock.h: check_held calls the one for the lock's type. */
+void check_spin_held(const struct spinlock *lk, const char *function)
+    ASSUMES(lk);
+void check_mutex_held(const struct mutex *m, const char *function) ASSUMES(m);
+#define check_held(lk) \
+	_Generic((lk),                             \
+	    struct spinlock *: check_spin_held,    \
+	    const struct spinlock *: check_spin_held, \
+	    struct mutex *: check_mutex_held,      \
+	    const struct mutex *: check_mutex_held)((lk), __func__)
 
 /*
- * checks/poison.c: memory that is given back keeps a pattern until someone
- * gets it, and then has another. Pages are n in a row; of a freed block the
- * first word is the allocator's.
+ * checks/poison.c: memory that has been freed must keep a pattern until it is
+ * allocated again, when it gets another one. `pages' are n pages in a row. The
+ * first word of a freed block is used by the allocator and isn't checked.
  */
 void check_pages_freed(void *pages, size_t n);
 void check_pages_allocated(void *pages, size_t n);
 void check_block_freed(void *block, size_t size);
 void check_block_allocated(void *block, size_t size);
 
-/* checks/words.c: words of /dev/ktest that fail a check each. */
+/* checks/words.c: words of /dev/ktest, each of which makes a check fail. */
 int check_word(char **argv);
 #define CHECK_WORD(word)                        \
 	{                                       \
@@ -42,7 +56,8 @@ int check_word(char **argv);
 #define CHECK_WORDS                                                   \
 	CHECK_WORD("lockorder"), CHECK_WORD("locklevel"),             \
 	    CHECK_WORD("locktwice"), CHECK_WORD("sleeplock"),         \
-	    CHECK_WORD("mutexunderspin"), CHECK_WORD("useafterfree"), \
+	    CHECK_WORD("mutexunderspin"), CHECK_WORD("spinnotheld"),  \
+	    CHECK_WORD("mutexnotheld"), CHECK_WORD("useafterfree"),   \
 	    CHECK_WORD("useafterpagefree"), CHECK_WORD("freetwice"),  \
 	    CHECK_WORD("overflow-int"), CHECK_WORD("overflow-index"), \
 	{                                                             \
@@ -56,6 +71,7 @@ int check_word(char **argv);
 #define check_mutex_lock(m, pc)         ((void)0)
 #define check_mutex_unlock(m)           ((void)0)
 #define check_switch()                  ((void)0)
+#define check_held(lk)                  ((void)0)
 #define check_pages_freed(pages, n)     ((void)0)
 #define check_pages_allocated(pages, n) ((void)0)
 #define check_block_freed(b, size)      ((void)0)

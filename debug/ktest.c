@@ -1,39 +1,49 @@
 /*
- * /dev/ktest: makes the kernel do what it never should, or what a profile is
- * to show. For tests and courses; written one line at a time:
+ * /dev/ktest: makes the kernel do what it should never do, or something that is
+ * to be seen in a profile. It is for tests and courses. A write is one line:
  *
  *   spin LEVEL MICROSECONDS [ROUNDS]
- *                   run at level 0, 1 or 5 for that long, but not for more
- *                   rounds of a loop, in the function ktest_spin_levelN
+ *                   loop at level 0, 1 or 5 for this time, or for so many
+ *                   rounds if that is shorter, in ktest_spin_levelN
  *   panic [WORD..]  panic with these words
  *   fault           read from an address that isn't mapped
  *   overflow        recurse until the kernel stack is full
  *   deadlock        take a spinlock that this hart holds
- *   failalloc N     have the Nth allocation from now on fail that the writing
- *                   thread's system calls make; 0: none
+ *   failalloc N     of the allocations that the writing thread's system calls
+ *                   make from now on, let the Nth fail; 0: none
  *
- * Read, it says how many blocks of memory are in use, and how many allocations
- * are still to come before one fails.
+ * Reading returns how many blocks of memory are in use, and the number of the
+ * allocation that is to fail, counted from now on (0: none).
  *
- * The debug build has more: CHECK_WORDS.
+ * The debug build has more words: CHECK_WORDS.
  */
 #include <checks.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "dev/dev.h"
-#include "level.h"
-#include "machine.h"
+#include "base/layout.h"
+#include "base/panic.h"
+#include "base/riscv.h"
+#include "fs/ctl.h"
+#include "fs/device.h"
+#include "fs/file.h"
+#include "fs/uio.h"
+#include "fs/vnode.h"
+#include "lib/number.h"
+#include "machine/machine.h"
 #include "mm/page.h"
-#include "print.h"
-#include "proc/proc.h"
+#include "mm/pages.h"
+#include "sched/hart.h"
+#include "sched/level.h"
+#include "sched/lock.h"
+#include "sched/thread.h"
 
 #define SPIN_MAX    10000000 /* microseconds */
 #define BAD_ADDRESS 8
 
-/* One function for each level, that a profile can tell them apart: the loop
- * is inside, and the compiler must not merge or rename them. */
+/* The loop is inlined into a function for each level, so that a profile shows
+ * which it was. noipa keeps the compiler from merging or renaming these. */
 static inline __attribute__((always_inline)) void
 spin(unsigned long mask, uint64_t end, uint64_t rounds)
 {
@@ -73,9 +83,9 @@ run_spin(char **argv)
 {
 	uint64_t level, us, rounds = UINT64_MAX;
 
-	if (ctl_number(argv[1], 5, &level) != 0 || !spins[level] ||
-	    ctl_number(argv[2], SPIN_MAX, &us) != 0 ||
-	    (argv[3] && ctl_number(argv[3], UINT64_MAX, &rounds) != 0))
+	if (number_parse(argv[1], 5, &level) != 0 || !spins[level] ||
+	    number_parse(argv[2], SPIN_MAX, &us) != 0 ||
+	    (argv[3] && number_parse(argv[3], UINT64_MAX, &rounds) != 0))
 		return -EINVAL;
 	spins[level](rdtime() + us * machine.timebase / 1000000, rounds);
 	return 0;
@@ -92,6 +102,7 @@ run_panic(char **argv)
 	panic("as asked:%s", text);
 }
 
+/* The pointer is volatile, so that the compiler doesn't see that it is bad. */
 static int
 run_fault(char **)
 {
@@ -100,7 +111,8 @@ run_fault(char **)
 	return *nothing;
 }
 
-/* Frames of some size, that the compiler can't turn into a loop. */
+/* Each call has a frame of at least 128 bytes, and still needs it afterwards,
+ * so the compiler can't turn the recursion into a loop. */
 static __attribute__((noipa)) int
 ktest_recurse(int depth)
 {
@@ -118,7 +130,8 @@ run_overflow(char **)
 	return ktest_recurse(KSTACK_SIZE);
 }
 
-static int
+/* UNGUARDED, as it takes a lock twice on purpose, which Clang would find. */
+static UNGUARDED int
 run_deadlock(char **)
 {
 	static struct spinlock lock = SPINLOCK1("ktest");
@@ -131,7 +144,8 @@ run_deadlock(char **)
 static struct thread *failing; /* whose allocations are counted; atomic */
 static uint64_t until_failure; /* its own */
 
-/* Page faults in user mode don't count: they are no part of a call. */
+/* The allocators ask this about each allocation (alloc_fails). Those for page
+ * faults of user mode don't count, as they are no part of a system call. */
 static bool
 alloc_failure(void)
 {
@@ -145,7 +159,7 @@ run_failalloc(char **argv)
 {
 	uint64_t n;
 
-	if (ctl_number(argv[1], UINT64_MAX, &n) != 0)
+	if (number_parse(argv[1], UINT64_MAX, &n) != 0)
 		return -EINVAL;
 	alloc_fails = n != 0 ? alloc_failure : NULL;
 	until_failure = n;
@@ -153,7 +167,12 @@ run_failalloc(char **argv)
 	return 0;
 }
 
-/* Exact while nobody allocates. A page in use is a block, too. */
+/*
+ * How many blocks are in use. The number is exact while nobody allocates or
+ * frees. Tests compare it before and after, to find memory that is never freed.
+ * Each page in use counts as one block, but a page of kmalloc's small objects
+ * as so many as there are objects in use.
+ */
 static unsigned long
 count_blocks(void)
 {
@@ -182,7 +201,7 @@ ktest_read(struct vnode *, struct file *f, struct uio *u)
 	int n = snprintf(text, sizeof(text), "blocks %lu\nfailalloc %lu\n",
 			 count_blocks(), until_failure);
 
-	return dev_read_text(f, u, text, n);
+	return device_read_text(f, u, text, n);
 }
 
 static ssize_t

@@ -1,17 +1,25 @@
 /*
- * Made-up samples: the word `sample` of /dev/profclock. With real sampling
- * held, tests know what the profilers are to say, down to the last byte.
+ * Synthetic samples: the word `sample' of /dev/profclock. While the sampling
+ * clock is on hold these are the only samples. So a test knows what each
+ * profiler must say, down to the last byte.
  */
 #include <errno.h>
 #include <string.h>
 
-#include "dev/dev.h"
+#include "base/compiler.h"
+#include "base/riscv.h"
+#include "dev/sample.h"
+#include "lib/number.h"
 #include "proc/proc.h"
-#include "sample.h"
+#include "sched/clock.h"
+#include "sched/hart.h"
+#include "sched/level.h"
+#include "sched/lock.h"
 
 #define LEVEL_MAX 7
 #define COUNT_MAX 1000000
 
+/* The mode that a word stands for, or -EINVAL. */
 static int
 sample_mode(const char *word)
 {
@@ -22,13 +30,13 @@ sample_mode(const char *word)
 	    [SAMPLE_IDLE] = "idle",
 	};
 
-	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(word, names[i]) == 0)
 			return i;
 	return -EINVAL;
 }
 
-/* The process group of pid; 0: there is no such process. */
+/* The process group of process pid; 0 if there is no such process. */
 static pid_t
 group_of(pid_t pid)
 {
@@ -42,9 +50,14 @@ group_of(pid_t pid)
 	return pgrp;
 }
 
-/* The arguments of `sample` after the mode, with what each may be at most. */
+/* The arguments of `sample' after the mode. All are numbers. */
 enum { HART, PID, LEVEL, PC, COUNT, NARGS };
 
+/*
+ * The samples are taken on the hart that runs this, whichever hart they name.
+ * They have no thread: so the profilers know that they are synthetic. From one
+ * to the next interrupts are on, as a large COUNT must not mask them for long.
+ */
 int
 samples_make(char **argv)
 {
@@ -57,7 +70,7 @@ samples_make(char **argv)
 	if (mode < 0)
 		return mode;
 	for (int i = 0; argv[2 + i]; i++)
-		if (ctl_number(argv[2 + i], max[i], &arg[i]) != 0)
+		if (number_parse(argv[2 + i], max[i], &arg[i]) != 0)
 			return -EINVAL;
 	s = (struct sample){
 	    .mode = mode,

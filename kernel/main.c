@@ -1,24 +1,115 @@
-/* From the first line of C to the first process. */
-#include "clock.h"
-#include "dev/dev.h"
-#include "icount.h"
-#include "machine.h"
-#include "mm/mm.h"
-#include "print.h"
+/*
+ * From the first line of C to the first process.
+ *
+ * boot/entry.S calls boot_main on the first hart and secondary_main on each of
+ * the others, with the MMU on and SIE=0. Both end in hart_main, where the hart
+ * goes on as its own idle thread and runs whatever is on the run queue. Read
+ * boot_main first. This file lies above all rooms, and so connects them, too.
+ */
+#include "base/layout.h"
+#include "base/panic.h"
+#include "base/print.h"
+#include "base/riscv.h"
+#include "base/symbols.h"
+#include "dev/profil.h"
+#include "dev/sample.h"
+#include "driver/plic.h"
+#include "driver/rtc.h"
+#include "driver/uart.h"
+#include "fs/device.h"
+#include "fs/filesystems.h"
+#include "fs/vfs.h"
+#include "fs/vnode.h"
+#include "machine/machine.h"
+#include "machine/sbi.h"
+#include "mm/aspace.h"
+#include "mm/kmalloc.h"
+#include "mm/page.h"
 #include "proc/proc.h"
-#include "trap.h"
+#include "proc/threads.h"
+#include "sched/clock.h"
+#include "sched/hart.h"
+#include "sched/icount.h"
+#include "sched/sampleclock.h"
+#include "sched/thread.h"
+#include "sched/time.h"
+#include "trap/trap.h"
+#include "tty/console.h"
+
+#define SYMBOLS_FILE "/boot/symbols"
+#define SYMBOLS_MAX  (1 << 20) /* bytes; a larger file isn't believed */
 
 /* boot/entry.S */
 extern char boot_dtb[], boot_dtb_end[], boot_stack_end[];
 extern char _start[];
 
-/* The boot hart's first thread; it becomes that hart's idle thread. */
+/* The thread in which the first hart starts (boot/entry.S); it becomes that
+ * hart's idle thread. number_harts corrects `hart'. */
 struct thread boot_thread = {
     .kstack_top = (unsigned long)boot_stack_end,
     .hart = &harts[0],
 };
 
-/* Number the harts as the device tree does; this is hartid's. */
+/* --- Who answers whom --- */
+
+/* A device is a file that defines one of these (fs/device.h), and a line in
+ * each of these two lists. */
+extern const struct device console_device;
+extern const struct device kprof_device;
+extern const struct device ktest_device;
+extern const struct device null_device;
+extern const struct device prf_device;
+extern const struct device pcs_device;
+extern const struct device pcstat_device;
+extern const struct device profclock_device;
+
+static const struct device *const all_devices[] = {
+    &console_device,   /* console.c: console, tty, hostout, hosterr */
+    &null_device,      /* null.c: null, zero */
+    &profclock_device, /* profclock.c: profclock */
+    &pcs_device,       /* pcs.c: pcs */
+    &pcstat_device,    /* pcstat.c: pcstat */
+    &kprof_device,     /* kprof.c: kpctl, kpdata */
+    &prf_device,       /* prf.c: prf, prf255, prf0, prf1.. */
+    &ktest_device,     /* debug/ktest.c: ktest */
+    NULL,
+};
+
+/*
+ * A room's files call functions of lower rooms only. What a room needs done by
+ * a higher one is a pointer, or some in a struct, and all are set here, before
+ * anything else. docs/tour.md has a table of them.
+ */
+static void
+connect_rooms(void)
+{
+	printer = &uart_printer;
+	proc_serve(&profil_calls);
+	sample_serve();
+	vfs_serve();
+	devices = all_devices;
+}
+
+/* Load the table of names for backtraces. If that fails, backtraces have
+ * addresses only. The two bytes more are symbols_set's. */
+static void
+load_symbols(void)
+{
+	struct vnode *v;
+	char *table = NULL;
+	struct stat st;
+
+	if (vfs_lookup(SYMBOLS_FILE, &v) != 0)
+		return;
+	if (vnode_stat(v, &st) == 0 && st.st_size <= SYMBOLS_MAX)
+		table = kzalloc(st.st_size + 2);
+	if (table && vnode_read(v, table, st.st_size, 0) == st.st_size)
+		symbols_set(table, st.st_size);
+	vnode_put(v);
+}
+
+/* Number the harts as the device tree does. hartid is the hardware's number for
+ * this one, which need not be the first there. */
 static void
 number_harts(unsigned long hartid)
 {
@@ -36,9 +127,11 @@ number_harts(unsigned long hartid)
 }
 
 /*
- * Let the other harts into secondary_main, each as its own idle thread. They
- * all have one before the first of them starts: from then on a new kernel stack
- * waits for all harts (mm/kstack.c).
+ * Start the other harts, each in its own idle thread. All of these are made
+ * before the first hart starts. From then on the first process may run, and use
+ * up the kernel stacks that kstack_init has filled. Filling others waits until
+ * all harts have flushed, which a hart that isn't started never does. Under
+ * -icount this is the moment to find out how QEMU divides the time (icount.c).
  */
 static void
 start_harts(void)
@@ -65,7 +158,7 @@ start_harts(void)
 	}
 }
 
-/* What every hart does last, before it looks for something to run. */
+/* The end of boot, on every hart. It takes interrupts from here on. */
 static void
 hart_main(void)
 {
@@ -75,8 +168,11 @@ hart_main(void)
 	sched_idle();
 }
 
-/* The firmware drops an interrupt for a hart that it hasn't started yet. So
- * this one interrupts itself, and finds what it was asked for meanwhile. */
+/*
+ * The first C of the other harts. Such a hart may already have been asked for a
+ * flush, for example; but the firmware drops interrupts for a hart that hasn't
+ * started. So it interrupts itself, and then finds what it was asked for.
+ */
 void
 secondary_main(void)
 {
@@ -88,18 +184,28 @@ secondary_main(void)
 	hart_main();
 }
 
-/* Each step needs those before: the machine is known before it can be talked
- * to, there is memory before files, and files before the first process. */
+/*
+ * The first C of the boot hart. hartid is the hardware's number for it.
+ *
+ * The order matters. The pointers and the trap vector come first, as a panic
+ * needs them; then machine_read, which finds all devices. Memory comes before
+ * page tables, and both before files. The time of day is set before files are
+ * made, as they have times. vfs_init unpacks the initial RAM disk, in which
+ * load_symbols finds its file. The process that proc_init makes is only
+ * runnable so far: it begins when a hart comes to hart_main.
+ */
 void
 boot_main(unsigned long hartid)
 {
+	connect_rooms();
 	trap_init_hart();
-	fdt_read(boot_dtb);
+	machine_read(boot_dtb);
 	number_harts(hartid);
 	clock_init();
-	uart_init();
-	kprintf("Tally on %u harts, %lu MiB\n", nharts,
-		(machine.memory_end - machine.memory_start) >> 20);
+	uart_init(console_readable, console_writable);
+	kprintf("Tally on %u harts, %lu MiB, version %s\n", nharts,
+		(machine.memory_end - machine.memory_start) >> 20,
+		TALLY_VERSION); /* of the file VERSION, by the Makefile */
 	if (machine.memory_ignored)
 		kprintf("%lu MiB beyond the kernel's reach stay unused\n",
 			machine.memory_ignored >> 20);
@@ -110,11 +216,11 @@ boot_main(unsigned long hartid)
 		  machine.initrd_start, machine.initrd_end);
 	aspace_init();
 	plic_init();
-	time_init();
+	time_init(rtc_read_ns());
 	vfs_init();
-	dev_init();
+	devices_init();
 	hostfs_init();
-	symbols_load();
+	load_symbols();
 	proc_init();
 	sampleclock_init();
 	start_harts();

@@ -1,8 +1,8 @@
 /*
- * Copying in bulk, as an assembly macro: string.S makes memcpy of it,
- * kernel/mm/uaccess.S the same for user memory.
- *
- * Words where possible, sixteen of them a round; bytes at the ends.
+ * Copying in bulk, as an assembly macro. string.S makes memcpy of it, and
+ * kernel/mm/uaccess.S the same for user memory: there a page fault is expected,
+ * and known by the address of the instruction. Words are copied where possible,
+ * sixteen in each round of the loop, and bytes at both ends.
  */
 #ifndef LIB_BULK_H
 #define LIB_BULK_H
@@ -10,11 +10,12 @@
 #define ROUND 128 /* bytes in sixteen words */
 
 /*
- * Copy a2 bytes from a1 to a3, upwards. It reads no page that doesn't hold a
- * byte asked for, and a destination below the source may overlap it. Keeps
- * a0, leaves a3 at the end, changes the other a and t registers.
+ * Copy a2 bytes from a1 to a3, in ascending order: so a destination below the
+ * source may overlap it. It reads no page that doesn't hold a byte asked for.
+ * Keeps a0, leaves a3 at the end of the destination, and changes the other a
+ * and t registers.
  *
- * 1: Can source and destination be aligned together? Else rounds of bytes.
+ * 1: Can source and destination be aligned together? If not, rounds of bytes.
  * 2: Bytes, until both are aligned.
  * 3: Whole rounds.
  * 4: Whole words.

@@ -3,8 +3,9 @@
 #define LIB_FUNCTION_H
 
 /*
- * Like the compiler's, it is aligned to 8 bytes, as much as a bucket of kprof
- * covers: so no two functions share a bucket.
+ * Functions are aligned to 8 bytes, as the compiler is told to do with its own.
+ * The profiler kprof counts samples in buckets of 8 bytes of text. So no two
+ * functions share a bucket, and a sample is never charged to a neighbour.
  */
 /* clang-format off */
 .macro FUNCTION name

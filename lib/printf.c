@@ -1,6 +1,7 @@
 /*
- * snprintf and vsnprintf, for the kernel's messages and texts: as the C library
- * has them, but they know only %d %u %x %c %s %p %%, with l and z, no widths.
+ * snprintf and vsnprintf, for the kernel's messages and the texts of its
+ * devices. They do what the C library's do, but know only %d %u %x %c %s %p %%,
+ * with l and z, no widths.
  */
 #include <stdarg.h>
 #include <stdbool.h>
@@ -15,6 +16,8 @@ struct text {
 	size_t count; /* characters so far, those that didn't fit included */
 };
 
+/* Append a character, but leave room for the NUL. What doesn't fit is counted
+ * only: vsnprintf returns how long the whole text would be. */
 static void
 put(struct text *t, char c)
 {
@@ -45,6 +48,7 @@ put_number(struct text *t, unsigned long value, unsigned int base)
 		put(t, digits[--n]);
 }
 
+/* Negated as an unsigned number: the smallest long has no positive one. */
 static void
 put_signed(struct text *t, long value)
 {
@@ -57,8 +61,11 @@ put_signed(struct text *t, long value)
 	put_number(t, magnitude, 10);
 }
 
-/* The compiler has checked fmt against what follows it: what is no other
- * letter here is a second %. */
+/*
+ * The compiler checks the format against the arguments at each call. So a
+ * letter that isn't in the list can only be the second % of %%. l and z are the
+ * same: a long and a size_t both have 64 bits.
+ */
 static void
 format(struct text *t, const char *fmt, va_list ap)
 {

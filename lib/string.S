@@ -1,6 +1,7 @@
 /*
- * memcpy, memmove, memset: the string functions that move bulk data, for the
- * kernel and for programs. The C library's own go byte by byte.
+ * memset, memcpy and memmove: the string functions that move bulk data, for the
+ * kernel and for programs. The C library's own go byte by byte. All three
+ * return dst, which stays in a0.
  */
 #include "bulk.h"
 #include "function.h"
@@ -10,7 +11,8 @@
 /*
  * void *memset(void *dst, int c, size_t n)
  *
- * 1: Short ones go by bytes. Else repeat the byte in all eight places.
+ * 1: Fewer than 8 are stored as bytes. Otherwise repeat the byte in all eight
+ *    places of a1. (0, the usual one, is there already.)
  * 2: Bytes, until aligned.
  * 3: Whole rounds.
  * 4: Whole words.
@@ -68,8 +70,13 @@ FUNCTION memcpy
 	BULK_COPY
 	ret
 
-/* void *memmove(void *dst, const void *src, size_t n): if dst starts inside
- * src, byte by byte from the end down; else memcpy will do. */
+/*
+ * void *memmove(void *dst, const void *src, size_t n)
+ *
+ * If dst begins inside of src, an ascending copy would overwrite bytes that it
+ * still has to read. So bytes are copied from the end down. In this case only,
+ * dst - src as an unsigned number is less than n.
+ */
 FUNCTION memmove
 	sub	t0, a0, a1
 	bgeu	t0, a2, memcpy

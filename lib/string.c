@@ -1,10 +1,11 @@
 /*
- * String functions, for the kernel, which is linked without the C library;
- * they do as that has them. The ones that move bulk data are in string.S.
+ * String functions for the kernel, which is linked without the C library. They
+ * do what that library's do. The ones that move bulk data are in string.S.
  */
 #include <string.h>
 
-/* Or the compiler sees that the loop below is a strlen, and calls it. */
+/* Without this the compiler recognizes the loop in strlen as a strlen, and
+ * replaces it with a call: of itself, without end. */
 #pragma GCC optimize("no-tree-loop-distribute-patterns")
 
 int

@@ -1,25 +1,29 @@
 /*
- * UTF-8, for the line discipline and for programs that lay out text. The
- * widths are those of whole blocks of Unicode, as terminals have them: no
- * table of each character.
+ * UTF-8, for the line discipline and for programs that lay out text.
+ *
+ * A character's first byte says how many it has: 0xxxxxxx one, 110xxxxx two,
+ * 1110xxxx three, 11110xxx four. The others are 10xxxxxx. The widths are those
+ * of whole blocks of Unicode, as terminals have them: there is no table of each
+ * character.
  */
 #include "utf8.h"
 
 #include <stdint.h>
 
-#define LAST 0x10ffff /* character of Unicode; surrogates are none */
+#define LAST 0x10ffff /* character of Unicode */
 
 struct range {
 	uint32_t first, last;
 };
 
-/* Marks, joiners and variation selectors. */
+/* Width 0: marks, joiners and variation selectors. */
 static const struct range narrow[] = {
     {0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd},   {0x064b, 0x065f},
     {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff}, {0x200b, 0x200f},   {0x20d0, 0x20ff},
     {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}, {0xe0100, 0xe01ef},
 };
 
+/* Width 2: East Asian characters, and pictures. */
 static const struct range wide[] = {
     {0x1100, 0x115f},   {0x2e80, 0x303e},   {0x3041, 0xa4cf},
     {0xac00, 0xd7a3},   {0xf900, 0xfaff},   {0xfe30, 0xfe6f},
@@ -44,7 +48,8 @@ width_of(uint32_t c)
 	return in_ranges(c, wide, sizeof(wide) / sizeof(wide[0])) ? 2 : 1;
 }
 
-/* How many bytes a character that begins so has; 1 for what begins none. */
+/* How many bytes a character with this first byte has. It is 1 if no character
+ * begins with it: a continuation byte, or 0xf8 and above. */
 static size_t
 length_by(unsigned char first)
 {
@@ -55,10 +60,14 @@ length_by(unsigned char first)
 	return first >= 0xc0 && first < 0xe0 ? 2 : 1;
 }
 
+/*
+ * A sequence is no character if it is cut short, longer than necessary, beyond
+ * LAST, or a surrogate (U+D800 to U+DFFF). Its first byte then counts as one.
+ */
 size_t
 utf8_next(const char *s, size_t n, int *width)
 {
-	/* What fewer bytes hold isn't written with more. */
+	/* By length, the first character that needs so many bytes. */
 	static const uint32_t least[] = {[2] = 0x80, 0x800, 0x10000};
 	size_t length = length_by(*s);
 	uint32_t c = *s & (0xff >> (length + 1));

@@ -1,4 +1,4 @@
-/* Characters of UTF-8, and the columns that a terminal gives them. */
+/* Characters of UTF-8, and how many columns of a terminal they take. */
 #ifndef LIB_UTF8_H
 #define LIB_UTF8_H
 
@@ -14,8 +14,11 @@ utf8_continues(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* Is the character of n bytes at s one, and does it do nothing to a terminal?
- * Beside ASCII's control characters there are those of U+0080 to U+009F. */
+/*
+ * May the n bytes at s, of which utf8_next has said that they are one
+ * character, be shown on a terminal? Not if they aren't valid, or are a control
+ * character: one of ASCII's, or U+0080 to U+009F, which are C2 80 to C2 9F.
+ */
 static inline bool
 utf8_shows(const char *s, size_t n)
 {
@@ -27,9 +30,10 @@ utf8_shows(const char *s, size_t n)
 }
 
 /*
- * How many of the n bytes at s are its first character, and its width: 2 for
- * the wide ones of East Asia and pictures, 0 for marks that go onto the one
- * before, else 1. A byte that begins no character is one. n > 0.
+ * Return how many of the n bytes at s are the first character; n > 0. *width is
+ * how many columns it takes: 2 for the wide ones of East Asia and for pictures,
+ * 0 for marks that combine with the character before, otherwise 1. A byte that
+ * begins no valid character counts as a character of its own.
  */
 size_t utf8_next(const char *s, size_t n, int *width);
 

@@ -68,7 +68,7 @@ def fill(console: Console) -> None:
 
 
 def test_greeting(console: Console) -> None:
-    assert "Tally 0.1: 4 harts, " in console.boot
+    assert re.search(r"\nTally \S+: 4 harts, ", console.boot)
     assert "Type help for help. To leave: poweroff" in console.boot
     assert console.run("echo $HOME $PATH $0") == "/ /bin:/extra sh"
 
@@ -722,6 +722,30 @@ def test_interrupt_typed_ahead(console: Console) -> None:
     console.send("sleep 100000; echo n''o\r" + control("C") + "echo th''is\r")
     assert "\nno" not in console.expect(r"\nthis\s")
     console.wait()
+
+
+def test_interrupt_that_finds_nobody(images: Images, machine: Machine) -> None:
+    """The foreground has ended; it is for whoever comes to be there next."""
+    console = Console(machine, extra=PROGRAMS)
+    console.send("nobody; echo status $?\r")
+    console.expect(r"and a line\s")
+    console.control("c")
+    console.expect(r"\^C\s")
+    console.send("\r")
+    console.expect(r"it came\s+status 0\s")
+    console.close()
+
+
+def test_interrupt_that_was_erased(images: Images, machine: Machine) -> None:
+    """Typed while no key signals, it's a character of the line that is edited."""
+    console = Console(machine, extra=PROGRAMS)
+    console.send("keys; echo status $?\r")
+    console.expect(r"type a\^C\s")
+    console.send("a" + control("C"))
+    console.expect(r"erase it\s")
+    console.send(BACKSPACE * 2 + "\r")
+    console.expect(r"it signals nobody\s+status 0\s")
+    console.close()
 
 
 @pytest.mark.parametrize("text", ["\u00e4", "\u4e2d", "e\u0301", "\U0001f600"])

@@ -25,6 +25,9 @@ WORDS = {
     "locktwice": "two locks of one name: ktest twin",
     "sleeplock": "sleep under a spinlock: ktest first, taken at sleeplock+",
     "mutexunderspin": "sleep under a spinlock: mutex ktest wanted",
+    "spinnotheld": "spinnotheld without its lock: ktest first, last taken at "
+    "spinnotheld",
+    "mutexnotheld": "mutexnotheld without its lock: mutex ktest, which nobody has",
     "useafterfree": "written after free: ",
     "useafterpagefree": "written after free: ",
     "freetwice": "freed twice: ",

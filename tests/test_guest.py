@@ -41,7 +41,7 @@ TABLE = {
             "programs",
             "system",
             "words",
-            # With made-up samples.
+            # With synthetic samples.
             "kprof_device",
             "pcs_records",
             "profil_aix",

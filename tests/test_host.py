@@ -6,6 +6,7 @@ sees of it, and the folders that a host may have.
 
 from __future__ import annotations
 
+import copy
 import os
 import random
 import shutil
@@ -17,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from harness.checks import assert_checks
-from harness.guest import Guest, Images
+from harness.guest import MACHINES, Guest, Images
 
 PROGRAMS = Path(__file__).parent / "host"
 LARGE = 5_000_000  # bytes
@@ -149,6 +150,22 @@ def test_what_was_synced_is_there(images: Images, share: Path) -> None:
         os.kill(int(child), signal.SIGKILL)
     assert run.wait() == 126
     assert (share / "data").read_bytes() == bytes(100000)
+
+
+def test_a_disk_that_is_full(images: Images, share: Path, tmp_path: Path) -> None:
+    """A write ends where the host lets it end, and so does its offset."""
+    wrapper = tmp_path / "qemu"
+    # Blocks of 512 bytes. QEMU 10 has files of its own, of some megabytes.
+    limited = f"trap '' XFSZ\nulimit -f {2**30 // 512}\nexec {images.qemu}"
+    wrapper.write_text(f'#!/bin/sh\n{limited} "$@"\n')
+    wrapper.chmod(0o755)
+    others = copy.copy(images)
+    others.qemu = str(wrapper)
+    guest = Guest(others, MACHINES["4"])
+    assert_checks(guest("/bin/host_full", extra=PROGRAMS, share=str(share)))
+    with (share / "full").open("rb") as file:
+        file.seek(2**30 - 65_537)
+        assert file.read() == b"\0" + b"x" * 65_536
 
 
 def test_no_such_folder() -> None:

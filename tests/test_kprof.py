@@ -6,11 +6,12 @@ tick of every hart is counted by guest/kprof_ticks.c.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Callable
 
 import pytest
 
-from harness import kpdata
+from harness import elves, kpdata
 from harness.guest import Guest, Images
 from harness.kernel_image import KernelImage
 
@@ -120,6 +121,17 @@ def test_report_of_a_copy(guest: Guest, kernel: KernelImage) -> None:
     after = "\nkprof -n 3 /tmp/k /tmp/d | cmp - /tmp/before && kprof /tmp/k"
     nothing = "total: 0\tin kernel text: 0\toutside kernel text: 0\n"
     assert guest(made + show + after).out == nothing
+
+
+def test_a_function_in_pieces(guest: Guest, tmp_path: Path) -> None:
+    """The compiler's pieces of a function are the function; other dots stay."""
+    elves.build(tmp_path, "made", elves.KERNEL_TEXT, elves.PIECES)
+    places = [elves.KERNEL_TEXT + elves.STEP * i for i in range(len(elves.PIECES))]
+    made = "".join(samples("kernel", pc, 1 << i) for i, pc in enumerate(places))
+    result = guest(f"{HOLD}{made}{STOP}kprof /extra/made | tail -n 3", extra=tmp_path)
+    shown = [line.split() for line in result.out.splitlines()]
+    counts = [(int(count), name) for count, *_, name in shown]
+    assert counts == [(16, "main.open"), (2 + 4 + 8, "open"), (1, "_start")]
 
 
 def test_tool_errors(guest: Guest) -> None:

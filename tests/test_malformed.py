@@ -57,6 +57,8 @@ def test_by_the_thousand(images: Images, tmp_path: Path, what: str) -> None:
         pytest.skip("no gcc for this machine, to run the kernel's files on it")
     program, tree = tmp_path / what, tmp_path / "tree"
     command = [compiler, *FLAGS.split(), "-Dasm(...)=", "-o", str(program)]
+    folders = (".", "kernel", "debug")
+    command += [f"-I{image.ROOT / folder}" for folder in folders]
     command += [str(SOURCES / f"{what}.c"), "-idirafter", str(image.ROOT / "include")]
     built = subprocess.run(command, capture_output=True, text=True)
     if "cannot find" in built.stderr:

@@ -20,7 +20,7 @@ SCRIPT = image.ROOT / "scripts" / "mutants"
 LIST = """\
 # Said to nobody.
 
-file kernel/lock.c
+file kernel/sched/lock.c
 tests threads
 
 first: is wrong

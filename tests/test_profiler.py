@@ -2,7 +2,7 @@
 
 What each does on a prompt is in commands/; the device itself is tested by
 test_prf.py. A log's records are of known counters: real samples are held, and
-made-up ones take their place.
+synthetic ones take their place.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ BOUND = 12 * KIB  # of the 16 that a stack has
 
 # What ends the machine may take the rest. level_pending runs at level 0 only,
 # and is added for itself. ktest_recurse overflows on purpose.
-CUT = {"panic", "panic_trap", "limit_reached", "level_pending", "ktest_recurse"}
+CUT = {"panic", "panic_trap", "panic_limit", "level_pending", "ktest_recurse"}
 # vnode_read refuses all but regular files, whose operations these are.
 REGULAR = {"ramfile_read", "hostfile_read"}
 # A wake-up wakes those who poll, and a signal's end of a child signals its
@@ -49,7 +49,7 @@ def graph(images: Images) -> CallGraph:
 @pytest.mark.skipif(image.DEBUG, reason="its checks take what they need")
 def test_the_deepest_nesting_fits(graph: CallGraph) -> None:
     """12 KiB, so that other compilers' frames and what is new have room."""
-    offsets = (ROOT / "kernel/offsets.h").read_text()
+    offsets = (ROOT / "kernel/sched/offsets.h").read_text()
     trap_frame = int(re.search(r"#define KF_SIZE +(\d+)", offsets)[1])
     parts = []
 

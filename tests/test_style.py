@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -82,6 +83,49 @@ def test_the_compiler_finds_nothing() -> None:
     if version.partition(".")[0] != str(ANALYZER):
         pytest.skip(f"not GCC {ANALYZER}")
     silent("make", "-s", "analyze")
+
+
+def test_clang_finds_every_lock_held() -> None:
+    need("clang")
+    silent("make", "-s", "locks")
+
+
+LOCKS = """
+#include "sched/lock.h"
+static struct spinlock lock = SPINLOCK1("test");
+static int guarded GUARDED_BY(lock);
+int f(int a);
+"""
+
+
+@pytest.mark.parametrize(
+    "body, found",
+    [
+        ("int f(int a) { return a + guarded; }", "'guarded' requires holding"),
+        ("int f(int a) { spin_lock(&lock); return a; }", "'lock' is still held"),
+        (
+            "int f(int a) { if (a) spin_lock(&lock); guarded = a;"
+            " spin_unlock(&lock); return a; }",
+            "'lock' is not held on every path",
+        ),
+        ("int f(int a) { must_hold(&lock); return guarded + a; }", ""),
+        ("UNGUARDED int f(int a) { return a + guarded; }", ""),
+    ],
+)
+def test_clang_finds_a_lock_that_is_not_held(
+    tmp_path: Path, body: str, found: str
+) -> None:
+    need("clang")
+    source = tmp_path / "wrong.c"
+    source.write_text(LOCKS + body)
+    result = subprocess.run(
+        ["make", "-s", "locks", f"kernel_src={source}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert found in result.stderr
+    assert (result.returncode == 0) == (found == ""), result.stderr
 
 
 def test_shellcheck_finds_nothing() -> None:

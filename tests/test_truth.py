@@ -37,7 +37,7 @@ CLEARS = {
     "icount_wait": "for another hart's turn, under icount: samples are taken after",
     "sampleclock_met": "harts have met, under icount: a few additions",
     "clock_nap": "a wait for a lock's holder, who runs meanwhile",
-    "samples_make": "the sampler, for made-up samples",
+    "samples_make": "the sampler, for synthetic samples",
 }
 # Who writes sstatus with bits from a register, which are never SIE's: those of
 # user memory, or what a trap saved, for sret to restore.

@@ -3,7 +3,7 @@
  * pcsample(2) what Solaris's does? Each line names a clause of
  * docs/conformance.md.
  *
- * Real samples are held meanwhile, and made-up ones (profclock(4)) say where
+ * Real samples are held meanwhile, and synthetic ones (profclock(4)) say where
  * the process is. So all counters are known, and it is over at once, on any
  * machine.
  */

@@ -1,27 +1,45 @@
 /*
- * The order of locks, learnt: whenever one is wanted while another is held,
- * that order is the right one from then on, for all locks of the same names.
- * The first that is wanted in a way that closes a circle ends in a panic, with
- * both places of each step of it; nobody need have waited for ever.
+ * Checks of how locks are used.
  *
- * Besides: no mutex is wanted, and no thread leaves its hart, while the hart
- * holds a spinlock (but for the scheduler's); a lock of level 1 isn't wanted at
- * level 5; and a thread ends without mutexes.
+ * The order of locks is learnt. Whenever a lock is wanted while another is
+ * held, that is the right order from then on, for all locks of the same names.
+ * If a lock is wanted in a way that closes a circle, that is a panic, even if
+ * nobody has waited for ever. For example, A has once been held while B was
+ * wanted, and B while C was; now C is held and A is wanted: three threads, each
+ * with one of the locks, could wait for each other. The message has both places
+ * of each step of the circle: where the one lock was taken and where the other
+ * was wanted.
  *
- * Spinlocks belong to a hart, whose list interrupt handlers add to and take
- * from in turn; mutexes to a thread. Nothing here takes a lock: harts that
- * learn at the same time each write first and look then.
+ * Other rules are checked, too. While a hart holds a spinlock, no mutex may be
+ * wanted and no thread may leave the hart (except with sched_lock). A lock of
+ * level 1 must not be wanted at level 5. A thread must not end while it holds a
+ * mutex. And must_hold is checked.
+ *
+ * Spinlocks are held by a hart. Its list is changed only at a raised level by
+ * the hart itself; an interrupt handler that changes it has put it back when it
+ * returns. Mutexes are held by a thread.
+ *
+ * Nothing here takes a lock. Two harts may learn at the same time the two steps
+ * that close a circle. Each stores its own step before it looks for a circle.
+ * So at least one of them sees both steps.
+ *
+ * Read learn and want first; the functions that the kernel calls come last.
  */
-#include "../checks.h"
-
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#include "layout.h"
-#include "lock.h"
-#include "print.h"
-#include "thread.h"
+#include "base/layout.h"
+#include "base/panic.h"
+#include "base/riscv.h"
+#include "base/symbols.h"
+#include "machine/machine.h"
+#include "sched/hart.h"
+#include "sched/level.h"
+#include "sched/lock.h"
+#include "sched/thread.h"
+
+#include "../checks.h"
 
 #define CLASSES  64 /* bits of a word */
 #define HELD_MAX 12
@@ -32,21 +50,24 @@ enum kind { MUTEX, SPIN1, SPIN5 };
 static const char *const kind_names[] = {
     [MUTEX] = "mutex ", [SPIN1] = "", [SPIN5] = ""};
 
-/* Locks of one name and kind. Never forgotten. */
+/* All locks of one name and kind. A class is never removed. */
 static struct lock_class {
-	uintptr_t key; /* 0: none yet; set atomically, once */
+	uintptr_t key; /* of name and kind; 0: not in use; set once, atomic */
 	const char *name;
 	enum kind kind;
 } classes[CLASSES];
 
-/* Bit j of after[i]: one of class j was wanted with one of class i held. */
+/* Bit j of after[i]: a lock of class j was wanted while one of class i was
+ * held. A bit is never cleared. */
 static uint64_t after[CLASSES]; /* atomic */
 
-/* And where that was first: i was taken, j wanted. */
+/* For each such bit, where that was first: where i was taken, and j wanted. It
+ * is stored before the bit is set. */
 static struct step {
 	void *taken, *wanted;
 } steps[CLASSES][CLASSES];
 
+/* A lock that is held, or wanted, and the place that wanted it. */
 struct held {
 	const void *lock;
 	unsigned int class;
@@ -61,7 +82,8 @@ struct list_of_held {
 static struct list_of_held of_hart[HART_MAX];
 static struct list_of_held of_thread[THREADS];
 
-/* That of the current thread: its kernel stack has a number. */
+/* The mutexes of the current thread. A thread is known by the number of its
+ * kernel stack, which is 1 or more; 0 is for the one that boots. */
 static struct list_of_held *
 mutexes(void)
 {
@@ -76,6 +98,11 @@ spinlocks(void)
 	return &of_hart[this_hart()->id];
 }
 
+/*
+ * Find the class of a name and kind, or make it. Names are compared by their
+ * addresses. Two harts may want the same new class at the same time: the first
+ * to store its key makes it, and the other finds it.
+ */
 static unsigned int
 class_of(const char *name, enum kind kind)
 {
@@ -101,7 +128,7 @@ class_of(const char *name, enum kind kind)
 	panic("more than %d classes of locks", CLASSES);
 }
 
-/* The name of a place in the kernel. */
+/* A place in the kernel as text: function+offset, or the bare address. */
 struct place {
 	char text[48];
 };
@@ -121,8 +148,10 @@ place(void *pc)
 }
 
 /*
- * Is there a way from one class to another, in the order learnt? came[x] is
- * then the class before x on it, for each x but the first.
+ * Is there a way from one class to another, by the steps learnt so far? If so,
+ * came[x] becomes the class before x on that way, for each x but the first.
+ * `seen' has the classes found so far, and `open' those of them from which the
+ * next steps haven't been looked at yet.
  */
 static bool
 leads_to(unsigned int from, unsigned int to, uint8_t came[CLASSES])
@@ -143,7 +172,8 @@ leads_to(unsigned int from, unsigned int to, uint8_t came[CLASSES])
 	return seen >> to & 1;
 }
 
-/* The way from `to` back to `from` as text: each step's two places. */
+/* Describe the way that leads_to has found, from `to' back to `from': the two
+ * places of each step. */
 static void
 describe(char *text, size_t size, unsigned int from, unsigned int to,
 	 const uint8_t came[CLASSES])
@@ -163,6 +193,7 @@ describe(char *text, size_t size, unsigned int from, unsigned int to,
 	}
 }
 
+/* Panic: a lock of this class is wanted at pc, while h is held. */
 static void __attribute__((noreturn))
 wrong(const char *what, unsigned int class, void *pc, const struct held *h,
       const char *more)
@@ -173,7 +204,12 @@ wrong(const char *what, unsigned int class, void *pc, const struct held *h,
 	      classes[h->class].name, place(h->pc).text, more);
 }
 
-/* One of class is wanted at pc, while h is held: learn, or find it wrong. */
+/*
+ * A lock of this class is wanted at pc, while h is held: learn this order, or
+ * panic because it closes a circle. Nearly always the order is known already,
+ * and only one word is loaded. The bit is set, and leads_to loads others, with
+ * SEQ_CST: see the top of the file.
+ */
 static void
 learn(const struct held *h, unsigned int class, void *pc)
 {
@@ -192,6 +228,11 @@ learn(const struct held *h, unsigned int class, void *pc)
 	}
 }
 
+/*
+ * A lock is wanted: compare it with all that this hart and its thread hold, and
+ * add it to the list, as the caller will get it sooner or later. An interrupt
+ * handler's lock is compared with those of the interrupted thread, too.
+ */
 static void
 want(struct list_of_held *list, const void *lock, unsigned int class, void *pc)
 {
@@ -206,6 +247,8 @@ want(struct list_of_held *list, const void *lock, unsigned int class, void *pc)
 	list->n++;
 }
 
+/* A lock is released. It need not be the one taken last: wait_on releases the
+ * caller's lock after it has taken sched_lock. */
 static void
 drop(struct list_of_held *list, const void *lock)
 {
@@ -225,8 +268,8 @@ check_spin_lock(const struct spinlock *lk, void *pc)
 	unsigned long sie = csr_read(sie);
 
 	if (lk->hart == this_hart())
-		return; /* a deadlock, as lock.c sees */
-	/* Boot, and the end of everything, have the timer masked too. */
+		return; /* a deadlock, which lock.c reports */
+	/* At boot, and in a panic, the timer is masked, too. */
 	if (level1 && (sie & SIE_TIMER) && level_of(sie) == 5)
 		panic("lock level: spinlock %s is of level 1, wanted at level "
 		      "5 at %s",
@@ -240,6 +283,8 @@ check_spin_unlock(const struct spinlock *lk)
 	drop(spinlocks(), lk);
 }
 
+/* Level 5 keeps the thread on this hart while it looks at the hart's list, and
+ * interrupt handlers from changing the list meanwhile. */
 void
 check_mutex_lock(const struct mutex *m, void *pc)
 {
@@ -259,6 +304,7 @@ check_mutex_unlock(const struct mutex *m)
 	drop(mutexes(), m);
 }
 
+/* Only sched_lock may be held, and it must be: the next thread releases it. */
 void
 check_switch(void)
 {
@@ -269,8 +315,29 @@ check_switch(void)
 			panic("sleep under a spinlock: %s, taken at %s",
 			      classes[s->lock[i].class].name,
 			      place(s->lock[i].pc).text);
+	must_hold(&sched_lock);
 	if (current->state == THREAD_DEAD && m->n > 0)
 		panic("a thread ends with mutex %s, taken at %s",
 		      classes[m->lock[0].class].name,
 		      place(m->lock[0].pc).text);
+}
+
+void
+check_spin_held(const struct spinlock *lk, const char *function)
+{
+	if (lk->hart != this_hart())
+		panic("%s without its lock: %s, last taken at %s", function,
+		      lk->name, place(lk->pc).text);
+}
+
+void
+check_mutex_held(const struct mutex *m, const char *function)
+{
+	const struct list_of_held *l = mutexes();
+
+	for (unsigned int i = 0; i < l->n; i++)
+		if (l->lock[i].lock == m)
+			return;
+	panic("%s without its lock: mutex %s, which %s has", function,
+	      m->lock.name, m->owner ? "another thread" : "nobody");
 }

@@ -1,20 +1,23 @@
 /*
- * Memory that nobody has is filled with one pattern, memory that somebody just
- * got with another. So a write after the free is found by the next who gets
- * the memory, and who forgets to clear what it got doesn't find zeroes.
+ * Free memory is filled with one pattern, newly allocated memory with another.
+ * This finds two kinds of mistakes. If somebody writes to memory that has been
+ * freed, the pattern is damaged when it is allocated next. And code that uses
+ * new memory without clearing it doesn't happen to find zeroes.
  *
- * Pages that were never used have no pattern yet: a bit for each says so, or
- * booting would take long.
+ * The allocators call this: mm/page.c for pages, mm/kmalloc.c for small blocks.
+ *
+ * Pages that have never been used aren't filled, as that would make booting
+ * slow. So for each page there is a bit, which says whether it has the pattern.
  */
-#include "../checks.h"
-
 #include <stdint.h>
 
-#include "mm/page.h"
-#include "print.h"
+#include "base/layout.h"
+#include "base/panic.h"
 
-#define FREE  0xdeaddeaddeaddeadUL
-#define FRESH 0xa5a5a5a5a5a5a5a5UL
+#include "../checks.h"
+
+#define FREE  0xdeaddeaddeaddeadUL /* of freed memory */
+#define FRESH 0xa5a5a5a5a5a5a5a5UL /* of newly allocated memory */
 
 #define MEMORY_MAX (4UL << 30) /* physical addresses of the direct map */
 
@@ -27,7 +30,7 @@ fill(uint64_t *word, size_t bytes, uint64_t pattern)
 		word[i] = pattern;
 }
 
-/* What starts at block, its first words skipped, is as it was filled. */
+/* Panic if a word isn't FREE. The first `skip' words may have any value. */
 static void
 check(const uint64_t *block, size_t bytes, size_t skip)
 {
@@ -67,7 +70,12 @@ check_pages_allocated(void *pages, size_t n)
 	}
 }
 
-/* A block's first word links it to other free ones. */
+/*
+ * The first word is left out, as the allocator uses it to link free blocks. If
+ * all others have the pattern already, the block has been freed before: it
+ * would have been filled with FRESH when it was allocated. The caller holds the
+ * lock of the block's class.
+ */
 void
 check_block_freed(void *block, size_t size)
 {
@@ -81,6 +89,8 @@ check_block_freed(void *block, size_t size)
 	fill(word + 1, size - 8, FREE);
 }
 
+/* The block has been free before. (A block that has never been allocated has
+ * what check_pages_allocated left there.) */
 void
 check_block_allocated(void *block, size_t size)
 {

@@ -1,18 +1,20 @@
 /*
- * What the compiler calls where it finds undefined behaviour
- * (-fsanitize=undefined): each of these panics, with the place in the source.
- * The names and what they are given are the compiler's; the first argument
- * begins with the place, and nothing more is needed of it, mostly.
+ * With -fsanitize=undefined the compiler adds tests for undefined behaviour.
+ * Where one fails the code calls a function of this file, which panics with the
+ * place in the source. The compiler prescribes the functions' names and
+ * arguments. The first argument points to a struct that begins with the place;
+ * most functions need nothing else.
  */
 #include <stdint.h>
 
-#include "print.h"
+#include "base/panic.h"
 
 struct place {
 	const char *file;
 	uint32_t line, column;
 };
 
+/* The first argument of type_mismatch_v1. */
 struct mismatch {
 	struct place at;
 	const void *type;
@@ -48,7 +50,8 @@ HANDLER(missing_return, "function without a value returns")
 HANDLER(invalid_builtin, "builtin function of zero")
 HANDLER(nonnull_arg, "null pointer as argument")
 
-/* A pointer that is null, misaligned, or to something too small. */
+/* A pointer is null, misaligned, or points to an object that is too small. The
+ * value of the pointer tells which. */
 void __ubsan_handle_type_mismatch_v1(const struct mismatch *m, uintptr_t p);
 
 void
@@ -61,6 +64,7 @@ __ubsan_handle_type_mismatch_v1(const struct mismatch *m, uintptr_t p)
 	undefined(&m->at, "pointer to something too small used");
 }
 
+/* Here the place is the second argument. */
 void __ubsan_handle_nonnull_return_v1(const void *what, const struct place *at);
 
 void

@@ -1,17 +1,19 @@
 /*
- * Words of /dev/ktest that only the debug build has: each does what one of the
- * checks must find.
+ * The words of /dev/ktest that only the debug build has. Each makes a mistake
+ * that one of the checks must find: if the check works, the word ends in a
+ * panic. Some functions are UNGUARDED, since Clang would find the mistake, too.
  */
-#include "../checks.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
 
-#include "clock.h"
-#include "mm/mm.h"
-#include "print.h"
-#include "thread.h"
+#include "base/compiler.h"
+#include "base/layout.h"
+#include "mm/kmalloc.h"
+#include "mm/page.h"
+#include "sched/lock.h"
+
+#include "../checks.h"
 
 #define BLOCK 64 /* bytes, of a small block */
 
@@ -27,6 +29,8 @@ in_order(struct spinlock *a, struct spinlock *b)
 	spin_unlock(a);
 }
 
+/* One after the other, on one hart: nobody waits. But two harts that did this
+ * at the same time could deadlock. */
 static void
 lockorder(void)
 {
@@ -34,6 +38,7 @@ lockorder(void)
 	in_order(&second, &first);
 }
 
+/* A lock of level 1, wanted while one of level 5 is held. */
 static void
 locklevel(void)
 {
@@ -42,7 +47,8 @@ locklevel(void)
 	in_order(&outer, &first);
 }
 
-/* Two locks of one name can't have an order. */
+/* The order of two locks is that of their names. So two locks of one name have
+ * none. */
 static void
 locktwice(void)
 {
@@ -52,7 +58,8 @@ locktwice(void)
 	in_order(&twin[0], &twin[1]);
 }
 
-static void
+/* wait_on releases `second', but `first' is still held during the sleep. */
+static UNGUARDED void
 sleeplock(void)
 {
 	struct waitq q = WAITQ_INIT(q);
@@ -62,7 +69,7 @@ sleeplock(void)
 	wait_on(&q, &second);
 }
 
-static void
+static UNGUARDED void
 mutexunderspin(void)
 {
 	static struct mutex m = MUTEX("ktest", m);
@@ -71,6 +78,24 @@ mutexunderspin(void)
 	mutex_lock(&m);
 }
 
+static void
+spinnotheld(void)
+{
+	spin_lock(&first);
+	spin_unlock(&first);
+	must_hold(&first);
+}
+
+static void
+mutexnotheld(void)
+{
+	static struct mutex m = MUTEX("ktest", m);
+
+	must_hold(&m);
+}
+
+/* The damaged block is found when it is allocated again: at the latest when all
+ * blocks of its page have been. */
 static void
 useafterfree(void)
 {
@@ -82,6 +107,7 @@ useafterfree(void)
 		kmalloc(BLOCK);
 }
 
+/* The hart's cache of pages (mm/page.c) hands out the last freed one first. */
 static void
 useafterpagefree(void)
 {
@@ -97,7 +123,7 @@ freetwice(void)
 {
 	void *block = kmalloc(BLOCK);
 
-	kmalloc(BLOCK); /* so that the page stays */
+	kmalloc(BLOCK); /* without this the page would be freed, too */
 	kfree(block);
 	kfree(block);
 }
@@ -129,6 +155,8 @@ static const struct {
     {"locktwice", locktwice},
     {"sleeplock", sleeplock},
     {"mutexunderspin", mutexunderspin},
+    {"spinnotheld", spinnotheld},
+    {"mutexnotheld", mutexnotheld},
     {"useafterfree", useafterfree},
     {"useafterpagefree", useafterpagefree},
     {"freetwice", freetwice},
@@ -139,7 +167,7 @@ static const struct {
 int
 check_word(char **argv)
 {
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (strcmp(argv[0], words[i].name) == 0)
 			words[i].run();
 	return -EIO; /* none came back, if the checks are good */

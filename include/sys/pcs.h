@@ -171,8 +171,8 @@ struct pid_list {
 #define NOT_FILLING 2
 
 struct buf {
-	struct buf *av_forw; /* the next of the ring */
-	uint64_t b_time;     /* Tally: when it became full, in timer counts */
+	/* Tally: no av_forw, for a log's buffers are in a row */
+	uint64_t b_time; /* Tally: when it became full, in timer counts */
 	struct LOGBUF b_log;
 };
 
@@ -180,8 +180,8 @@ struct samp_cntl {
 	unsigned short flag;
 	struct buf *cursbuf; /* being filled; NULL: none */
 	caddr_t currptr;     /* where in it the next record goes */
-	struct buf *rq;      /* where the ring is read.. */
-	struct buf *fq;      /* ..and where it is filled */
+	/* Tally: no rq and fq, for counts say where the ring is read, and
+	 * where it is filled */
 	struct LOGBUF_HDR sbuf_hdr;
 };
 

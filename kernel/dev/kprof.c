@@ -1,23 +1,38 @@
 /*
- * kprof, the kernel profiler of Plan 9 and Inferno: kprof(3).
+ * kprof, the kernel profiler of Plan 9 and Inferno: kprof(3) there, kpctl(4)
+ * here. It is the simplest of the profilers, and the one to read first.
  *
- * /dev/kpctl takes the words start, startclr and stop. /dev/kpdata is an
- * array of 4-byte big-endian counters: all ticks, ticks in the kernel, then
- * one for every 8 bytes of kernel text. An idle hart is in the kernel, and so
- * is a tick outside of kernel text (a made-up one's), which has no bucket.
+ * The words start, startclr and stop, written to /dev/kpctl, control the
+ * profiler. Reading kpctl returns how many samples the clock has skipped while
+ * the profiler was on. /dev/kpdata is an array of 4-byte big-endian counters:
+ * all ticks, ticks in the kernel, then one for every 8 bytes of kernel text (a
+ * bucket). A tick is a sample. A tick of an idle hart is one in the kernel. A
+ * tick in the kernel but outside of its text can only be a synthetic sample;
+ * it has no bucket.
  *
- * A sample bumps one counter, by one atomic, on any hart; the first two words
- * are sums made when they are read. Reading kpctl says how many samples the
- * clock has skipped meanwhile.
+ * All harts share the counters. The sampler takes no lock: a sample is one
+ * atomic addition to one counter. The first two words of kpdata are sums, and
+ * are computed when they are read. While the profiler is on, the words that a
+ * reader gets are of different moments.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "../print.h"
-#include "../sample.h"
-#include "../sampleclock.h"
-#include "dev.h"
+#include "base/compiler.h"
+#include "base/layout.h"
+#include "base/panic.h"
+#include "fs/ctl.h"
+#include "fs/device.h"
+#include "fs/file.h"
+#include "fs/uio.h"
+#include "fs/vnode.h"
+#include "mm/kmalloc.h"
+#include "sched/clock.h"
+#include "sched/lock.h"
+#include "sched/sampleclock.h"
+
+#include "sample.h"
 
 enum { KPCTL, KPDATA };
 
@@ -27,10 +42,18 @@ enum { KPCTL, KPDATA };
 static uint32_t *bucket; /* a counter each; atomics */
 static size_t nbuckets;
 static struct mutex lock = MUTEX("kprof", lock); /* of who turns it on or off */
-static struct skips skips;                       /* lock's */
-static uint32_t user_ticks;                      /* atomics */
+/* Samples that were skipped while the profiler was on, since startclr. */
+static struct skips skips GUARDED_BY(lock);
+/* Each sample adds 1 to a bucket or to one of these two; atomics, too. */
+static uint32_t user_ticks;
 static uint32_t other_ticks; /* of the kernel, outside of its text */
 
+/*
+ * The sampler calls this with SIE=0, on any number of harts at once. If the pc
+ * is below kernel text, the unsigned difference is very large. So one
+ * comparison is enough to find a pc on either side of the text. The mode must
+ * be tested first: a synthetic sample in user mode may have any pc.
+ */
 static void
 kprof_count(const struct sample *s)
 {
@@ -46,6 +69,7 @@ kprof_count(const struct sample *s)
 
 struct profiler kprof_profiler = {.count = kprof_count};
 
+/* linker.ld aligns the end of text, so the last bucket has all its 8 bytes. */
 static void
 kprof_init(void)
 {
@@ -55,6 +79,11 @@ kprof_init(void)
 		panic("no memory for kprof");
 }
 
+/*
+ * The functions for the words of kpctl. start and stop leave the counters as
+ * they are. sample_disarm waits until every hart has left the sampler, so no
+ * hart is still counting when stop returns.
+ */
 static int
 kprof_start(char **)
 {
@@ -75,7 +104,7 @@ kprof_stop(char **)
 	return 0;
 }
 
-/* Disarmed first, so that no sample is counted while the counters go to 0. */
+/* Disarmed first, so that no hart counts while the counters are cleared. */
 static int
 kprof_startclr(char **)
 {
@@ -97,7 +126,10 @@ static const struct ctlword words[] = {
     {0},
 };
 
-/* Word i of kpdata. Words 0 and 1 take a pass over all buckets. */
+/*
+ * Returns word i of kpdata. Words 0 and 1 each take a pass over all buckets. If
+ * they were counters instead, each sample would need up to two more atomics.
+ */
 static uint32_t
 kprof_word(size_t i)
 {
@@ -125,26 +157,30 @@ kpctl_read(struct file *f, struct uio *u)
 	mutex_lock(&lock);
 	n = snprintf(text, sizeof(text), "skipped %lu\n", skips_count(&skips));
 	mutex_unlock(&lock);
-	return dev_read_text(f, u, text, n);
+	return device_read_text(f, u, text, n);
 }
 
-/* Like an ordinary file: any offset, any length; word by word, big-endian. */
+/*
+ * kpdata can be read like an ordinary file: any offset, any length, even from
+ * the middle of a word. Words are computed in chunks. `skip' is how many bytes
+ * of the first word lie before the offset. uio_to advances the offset.
+ */
 static ssize_t
 kprof_read(struct vnode *v, struct file *f, struct uio *u)
 {
-	off_t size = kprof_size(dev_id(v));
+	off_t size = kprof_size(device_id(v));
 	ssize_t total = 0;
 	uint32_t chunk[128];
 
-	if (dev_id(v) == KPCTL)
+	if (device_id(v) == KPCTL)
 		return kpctl_read(f, u);
 	while (u->left && u->offset < size) {
 		size_t first = u->offset / 4, skip = u->offset % 4;
 		size_t n = size / 4 - first;
 		ssize_t moved;
 
-		if (n > sizeof(chunk) / sizeof(chunk[0]))
-			n = sizeof(chunk) / sizeof(chunk[0]);
+		if (n > ARRAY_SIZE(chunk))
+			n = ARRAY_SIZE(chunk);
 		for (size_t i = 0; i < n; i++)
 			chunk[i] = __builtin_bswap32(kprof_word(first + i));
 		moved = uio_to(u, (char *)chunk + skip, n * 4 - skip);
@@ -158,7 +194,7 @@ kprof_read(struct vnode *v, struct file *f, struct uio *u)
 static ssize_t
 kprof_write(struct vnode *v, struct file *, struct uio *u)
 {
-	return dev_id(v) == KPCTL ? ctl_write(u, words) : -EINVAL;
+	return device_id(v) == KPCTL ? ctl_write(u, words) : -EINVAL;
 }
 
 static const struct devfile files[] = {

@@ -1,26 +1,45 @@
 /*
  * pcs, the program counter sampling device of PDP-11 Unix.
  *
- * /dev/pcs is opened by one at a time, asked by ioctl for samples of certain
- * kinds, and read: a stream of LOGBUFs, as <sys/pcs.h> has them. The text file
- * /dev/pcstat says how that goes, to anybody.
+ * Only one process at a time can open /dev/pcs. It requests certain kinds of
+ * samples with ioctl, and then reads a stream of LOGBUFs (<sys/pcs.h>), which
+ * contain records. /dev/pcstat (pcstat.c) shows any process the device's state.
  *
- * Samples go to the log (pcslog.c). The sampler can't wake a reader: its hart
- * does, as soon as it is back at level 0, when a buffer has become full.
+ * This file checks requests, and puts a reader to sleep until a buffer is full.
+ * The samples are stored in the log, which has a lock of its own. Read this
+ * file first, then pcslog.h and pcslog.c.
+ *
+ * Waking up a reader takes locks, so a sampler that has filled a buffer can't
+ * do it. It calls sample_defer instead, and its hart calls pcs_wake as soon as
+ * the hart is back at interrupt priority level 0.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 
-#include "../print.h"
-#include "../proc/proc.h"
-#include "../sample.h"
-#include "dev.h"
+#include "fs/device.h"
+#include "fs/file.h"
+#include "fs/uio.h"
+#include "fs/vnode.h"
+#include "mm/uaccess.h"
+#include "proc/proc.h"
+#include "sched/lock.h"
+#include "sched/thread.h"
+
 #include "pcslog.h"
+#include "sample.h"
 
-static struct spinlock lock = SPINLOCK5("pcs"); /* guards this queue */
-static struct waitq readers = WAITQ_INIT(readers);
+/* Of level 5, as pcs_wake takes it as a part of a tick's work (see lock.h). */
+static struct spinlock lock = SPINLOCK5("pcs");
+static struct waitq readers GUARDED_BY(lock) = WAITQ_INIT(readers);
 
+/*
+ * Wake up all readers, because this hart may have filled a buffer. No wake-up
+ * is lost: the buffer was full before this call, and a reader holds the lock
+ * from its test of log_full until it is on the queue. A reader that takes the
+ * lock after this function sees the buffer. A reader that took it before, and
+ * saw no full buffer, is woken up.
+ */
 static void
 pcs_wake(void)
 {
@@ -34,20 +53,24 @@ struct profiler pcs_profiler = {
     .deferred = pcs_wake,
 };
 
+/* pcstat shows this owner until the close, even if only a child reads. */
 static int
 pcs_open(struct vnode *, struct file *)
 {
 	return log_open(current->proc->pid) ? 0 : -EBUSY;
 }
 
-/* The last descriptor is gone, so nobody reads or asks. */
+/* Called for the last descriptor: no read and no request is in progress. */
 static void
 pcs_close(struct vnode *, struct file *)
 {
 	log_close();
 }
 
-/* Wait for a full buffer: 0, or an errno. */
+/*
+ * Sleep until there is a full buffer. Returns 0; -EAGAIN if there is none and
+ * the descriptor has O_NONBLOCK; or -ERESTART if a signal ended the sleep.
+ */
 static int
 wait_full(const struct file *f)
 {
@@ -60,8 +83,11 @@ wait_full(const struct file *f)
 	return r;
 }
 
-/* All full buffers, one after the other, as far as the length goes. It waits
- * only while it has nothing: another reader may have been faster. */
+/*
+ * A read returns what the full buffers have, up to the requested length. It
+ * sleeps only while it has nothing to return. If another reader is faster after
+ * wait_full, log_read returns 0, and this one waits for the next buffer.
+ */
 static ssize_t
 pcs_read(struct vnode *, struct file *f, struct uio *u)
 {
@@ -69,12 +95,17 @@ pcs_read(struct vnode *, struct file *f, struct uio *u)
 
 	while (n == 0 && u->left) {
 		n = wait_full(f);
-		if (n == 0) /* another reader may have emptied it */
+		if (n == 0)
 			n = log_read(u);
 	}
 	return n;
 }
 
+/*
+ * `polled' tells wake_all to wake up threads in select and poll, too. It is set
+ * under the lock that pcs_wake takes. So either a full buffer is seen here, or
+ * the next pcs_wake finds `polled' set.
+ */
 static unsigned int
 pcs_poll(struct vnode *, struct file *)
 {
@@ -87,13 +118,21 @@ pcs_poll(struct vnode *, struct file *)
 	return ready;
 }
 
+/* Is n in the range of the ids of processes and groups? */
 static bool
 is_pid(long n)
 {
 	return n > 0 && n <= PID_MAX;
 }
 
-/* There need be no such processes. */
+/*
+ * PROF_LIST: arg is the address of an array of int, { n, pid 1, .. pid n }. The
+ * processes need not exist: one may end at any time, and its id be used again.
+ *
+ * The length n is copied first, alone, because the program's memory may end
+ * where the array does. The second copy_in copies n again, together with the
+ * ids. That value isn't used: the program may have changed it after the check.
+ */
 static int
 ask_list(unsigned int cmd, uintptr_t arg)
 {
@@ -116,6 +155,7 @@ ask_list(unsigned int cmd, uintptr_t arg)
 	return 0;
 }
 
+/* The requests of <sys/pcs.h>. A request that fails changes nothing. */
 static int
 pcs_ioctl(struct vnode *, struct file *, unsigned int cmd, uintptr_t arg)
 {

@@ -1,40 +1,68 @@
 /*
- * The log of pcs: samples become records, records fill buffers.
+ * The log of pcs: samples become records, and records fill buffers.
  *
- * Each hart has a log of its own, as if it had a device to itself: so samplers
- * of different harts share nothing, and none waits for another. Its buffers are
- * a ring, which the hart's sampler fills and a reader empties. Each counts how
- * many it has done: the difference is those that are full, and one of the
- * others is being filled. A sample that was asked for is one record; the others
- * are counted, and come as one record of each type at every 100th clock of the
- * hart. When its log has no free buffer a record is lost, and counted; what is
- * counted stays so.
+ * Each hart has a log of its own, as if it had a device to itself. So samplers
+ * of different harts share no data, and none waits for another. (Synthetic
+ * samples are the exception: see struct log.)
  *
- * The stream has the full buffers of all logs in the order in which they became
- * full. Nothing that a reader does keeps a sampler away, so none of that turns
- * interrupts off. docs/locks.md says why all this is right.
+ * A sample that was requested becomes a record. If call stacks were requested
+ * too, the sample's call stack follows in the same buffer. All other samples
+ * are only counted, by type. After every 100 samples of a hart (its "clocks"),
+ * each of its counts that isn't 0 becomes one merged record. If the log has no
+ * free buffer, a requested sample is lost, and counted as lost; but a count
+ * stays pending until there is room. So while the device is open, the account
+ * of each hart adds up between any two samples:
+ *
+ *	seen == recorded + merged + pending + lost
+ *
+ * The buffers of a log form a ring. The hart's sampler fills buffers and counts
+ * how many it has filled; a reader empties them and counts how many it has
+ * emptied. The difference is the number of full buffers. For example, if filled
+ * is 12 and emptied is 10, buffers 10 and 11 are full. They are in slots 0 and
+ * 1 of the ring; slot 2 has buffer 12, the one being filled or the next to be.
+ * Each count is changed by one side only, so neither side waits for the other.
+ *
+ * The stream that programs read has the full buffers of all logs, in the order
+ * in which they became full.
+ *
+ * Readers and requests hold a mutex, which no sampler takes. So they can do all
+ * their work with interrupts on. docs/locks.md explains why this is correct,
+ * also in the memory model of RISC-V.
+ *
+ * Read the data structures first, then log_count and what it calls: the
+ * sampler's part goes from acquire to log_count. Requests follow, from log_open
+ * to log_grow, and then the reader's part, from log_full on.
  */
 #include "pcslog.h"
 
+#include <stddef.h>
 #include <string.h>
 
-#include "../clock.h"
-#include "../print.h"
-#include "../proc/proc.h"
-#include "../sample.h"
-#include "../sampleclock.h"
+#include "base/compiler.h"
+#include "base/panic.h"
+#include "base/riscv.h"
+#include "fs/uio.h"
+#include "machine/machine.h"
+#include "mm/kmalloc.h"
+#include "sched/clock.h"
+#include "sched/hart.h"
+#include "sched/level.h"
+#include "sched/lock.h"
+#include "sched/sampleclock.h"
+
+#include "sample.h"
 
 #define MERGE_CLOCKS 100 /* of a hart, from merged records to the next */
 #define SHORT_LIMIT  32767
-#define SPINS        200 /* looks at the lock before each is a nap apart */
+#define SPINS        200 /* attempts to take a log before naps between them */
 
-#define RECORD_SIZE sizeof(struct PSAMPLE) /* of both kinds */
+#define RECORD_SIZE sizeof(struct PSAMPLE) /* and of an MSAMPLE */
 
 _Static_assert(sizeof(struct MSAMPLE) == RECORD_SIZE, "record");
 _Static_assert(sizeof(struct LOGBUF) == BSIZE, "LOGBUF");
 _Static_assert(HART_MAX <= 16, "sspace has four bits for a hart");
 
-/* The types of the records for a sample: of one hit, and of many. */
+/* The types of the records for one sample, and for many that are merged. */
 static const struct {
 	char one, many;
 } types[] = {
@@ -44,43 +72,61 @@ static const struct {
     [SAMPLE_IDLE] = {.many = IDLE},
 };
 
-/* One hart's. */
+/*
+ * The log of one hart. log_open, log_end and log_close may change all fields:
+ * they hold `lock', and pcs is disarmed, so no sampler is using the log.
+ */
 static struct log {
-	/* An atomic, odd while a sampler has the next five. A made-up sample
-	 * may be taken on another hart than the one it's said to be of, so two
-	 * samplers may want one log. */
+	/*
+	 * An atomic, odd while a sampler is using the next five fields. It is a
+	 * lock among samplers: two may want the same log, as a synthetic sample
+	 * can be taken on one hart and name another. It also tells add_log,
+	 * which copies some of the fields, whether they may have changed.
+	 */
 	unsigned int sequence;
-	unsigned int filled;     /* buffers, since the open; an atomic */
-	struct samp_cntl smple;  /* but rq, which is the reader's */
-	struct pcs_stat account; /* but for unread and thrown */
+	unsigned long filled; /* buffers, since the open; an atomic */
+	struct samp_cntl smple;
+	struct pcs_stat account; /* but for unread, thrown and skipped */
 	unsigned int clocks;     /* since the last merged records */
+	/* Pending hits, by the type that their merged record will have. */
 	uint64_t merged[MKERNELI + 1];
-	/* Under lock: */
-	unsigned int emptied; /* buffers, since the open; an atomic */
+	/* Changed by a reader, who holds lock, and read by the sampler. */
+	unsigned long emptied; /* buffers, since the open; an atomic */
+	/* Full buffers belong to the reader, the others to the sampler. */
 	struct buf bufs[MAX_BUFS];
 } * logs; /* one for each hart */
 
-/* Of those who read or ask. It guards: */
+/* A mutex, since a reader that holds it writes user memory, and may fault. */
 static struct mutex lock = MUTEX("pcs", lock);
-static struct DEVPC devpc;
-static unsigned int nbufs;  /* of each log; an atomic */
-static struct log *reading; /* a part of whose first full buffer.. */
-static size_t position;     /* ..is read, so many bytes; 0: of none */
-static uint64_t hits_read, thrown;
-static struct skips skips; /* since the open, while hits are counted */
+/* Who has opened the device, and what has been requested since. */
+static struct DEVPC devpc GUARDED_BY(lock);
+static unsigned int nbufs; /* for each log; changed under lock; an atomic */
+/* Where the next read goes on; position is 0 unless it is inside a buffer. */
+static struct log *
+    reading GUARDED_BY(lock); /* the log whose first full buffer it is */
+static size_t position GUARDED_BY(lock); /* bytes of it that were read */
+/* Hits in records that were read; hits that the last close discarded. */
+static uint64_t hits_read GUARDED_BY(lock), thrown GUARDED_BY(lock);
+/* Samples that the clock has skipped since the open, while pcs was armed. */
+static struct skips skips GUARDED_BY(lock);
 
-/* What was asked for, as samplers have it: while they look at one nothing of it
- * changes, but the other takes its place. What is read by way of a pointer is
- * as new as that. */
+/*
+ * The samplers' copy of what was requested. They can't read devpc, which may
+ * change while they look. `wish' points to the valid one of two structs, which
+ * doesn't change while it is the valid one. A new request is written into the
+ * other one, and then `wish' is made to point there (log_ask).
+ *
+ * To load the pointer, relaxed order is enough: what a sampler then reads
+ * through it depends on its value, and so is loaded after it.
+ */
 static struct wish {
 	unsigned int kinds;
 	pid_t group;
 	struct pid_list list;
 } wishes[2], *wish = wishes; /* an atomic */
 
-/* Out of line, as the other rare halves are: each sample would save registers
- * for them. */
-static __attribute__((noinline)) void
+/* Under -icount harts take turns, and a nap lets the holder of l run. */
+static SLOW_PATH void
 acquire_slowly(struct log *l)
 {
 	for (unsigned int n = 0;
@@ -89,8 +135,10 @@ acquire_slowly(struct log *l)
 			clock_nap();
 }
 
-/* For a sampler, SIE=0: whoever waits is on another hart than the one who has
- * it, who is done soon. */
+/*
+ * Take a log, for a sampler. Samplers run with SIE=0, so the holder of a log
+ * isn't interrupted. If it is taken, another hart has it, and is soon done.
+ */
 static void
 acquire(struct log *l)
 {
@@ -98,12 +146,14 @@ acquire(struct log *l)
 		acquire_slowly(l);
 }
 
+/* The number becomes even, and greater than before: add_log notices that. */
 static void
-release(struct log *l)
+log_release(struct log *l)
 {
 	__atomic_add_fetch(&l->sequence, 1, __ATOMIC_RELEASE);
 }
 
+/* The acquire: whoever finds a buffer full loads its contents after that. */
 static bool
 is_full(const struct log *l)
 {
@@ -111,7 +161,19 @@ is_full(const struct log *l)
 	       __atomic_load_n(&l->emptied, __ATOMIC_RELAXED);
 }
 
-/* The buffer being filled goes to the reader, with what it has. */
+/* Buffer number n since the open, from 0. All slots are used in turn. */
+static struct buf *
+ring_at(struct log *l, unsigned long n)
+{
+	return &l->bufs[n % MAX_BUFS];
+}
+
+/*
+ * Pass the buffer being filled to the reader, with the records that it has. The
+ * release makes the whole buffer visible before the new count. sample_defer
+ * makes this hart wake up the reader later; so the level must be 1 or higher.
+ * From here on, h_numlost counts what is lost before the next buffer.
+ */
 static void
 hand_over(struct log *l)
 {
@@ -122,15 +184,18 @@ hand_over(struct log *l)
 	b->b_log.lb_buf_hdr = c->sbuf_hdr;
 	b->b_time = rdtime();
 	c->sbuf_hdr.h_numlost = 0;
-	c->fq = c->fq->av_forw;
 	c->cursbuf = NULL;
 	c->flag = NOT_FILLING;
 	__atomic_store_n(&l->filled, l->filled + 1, __ATOMIC_RELEASE);
 	sample_defer();
 }
 
-/* The next buffer's beginning, NULL: none is free. */
-static __attribute__((noinline)) void *
+/*
+ * Begin the next buffer. Returns the place for its first record, or NULL if no
+ * buffer is free. The acquire ensures that this sampler stores to the buffer
+ * only after the reader that emptied it has loaded everything.
+ */
+static SLOW_PATH void *
 next_room(struct log *l)
 {
 	struct samp_cntl *c = &l->smple;
@@ -140,14 +205,16 @@ next_room(struct log *l)
 	if (l->filled - __atomic_load_n(&l->emptied, __ATOMIC_ACQUIRE) >=
 	    __atomic_load_n(&nbufs, __ATOMIC_RELAXED))
 		return NULL;
-	c->cursbuf = c->fq;
+	c->cursbuf = ring_at(l, l->filled);
 	c->currptr = (caddr_t)c->cursbuf->b_log.lb_data;
 	c->flag = FILLING;
 	return c->currptr;
 }
 
-/* Where a record of so many bytes goes; NULL: no buffer is free. What doesn't
- * fit into one buffer goes into the next. */
+/*
+ * Returns the place for a record of this size, or NULL if no buffer is free. A
+ * record is never split: one that doesn't fit into a buffer goes into the next.
+ */
 static void *
 room(struct log *l, size_t size)
 {
@@ -158,9 +225,9 @@ room(struct log *l, size_t size)
 	return next_room(l);
 }
 
-/* It's there. */
+/* A record has been written. If the buffer is full, the reader gets it now. */
 static void
-append(struct log *l, size_t size)
+log_append(struct log *l, size_t size)
 {
 	struct samp_cntl *c = &l->smple;
 
@@ -169,7 +236,7 @@ append(struct log *l, size_t size)
 		hand_over(l);
 }
 
-/* How many hits a record is of, and bytes long. */
+/* Returns a record's number of hits, and its size. A STACK itself has none. */
 static unsigned int
 measure(const void *record, size_t *size)
 {
@@ -193,7 +260,7 @@ listed(const struct pid_list *list, pid_t pid)
 	return false;
 }
 
-/* Did anybody ask for this sample? */
+/* Was this sample requested? PROF_LIST and PROF_GROUP mean user mode only. */
 static bool
 wanted(const struct wish *w, const struct sample *s)
 {
@@ -209,8 +276,12 @@ wanted(const struct wish *w, const struct sample *s)
 	       (kinds & PROF_GROUP & PROF_MASK && s->pgrp == w->group);
 }
 
-/* An asked-for sample becomes this, with so many bytes behind it for the calls
- * that led to it. */
+/*
+ * Record a requested sample, and after it a call stack of `size' bytes (0:
+ * none). Room is found for both at once, as they must be in the same buffer. If
+ * there is no room, the sample is lost. h_numlost has only 16 bits, and stays
+ * at its maximum; account.lost goes on.
+ */
 static inline void
 record(struct log *l, const struct sample *s, const void *calls, size_t size)
 {
@@ -228,11 +299,12 @@ record(struct log *l, const struct sample *s, const void *calls, size_t size)
 	p->pc = s->pc;
 	if (size)
 		memcpy(p + 1, calls, size);
-	append(l, RECORD_SIZE + size);
+	log_append(l, RECORD_SIZE + size);
 	l->account.recorded++;
 }
 
-static __attribute__((noinline)) void
+/* Room can be found only when the size is known, so the stack is copied. */
+static SLOW_PATH void
 record_calls(struct log *l, const struct sample *s)
 {
 	_Alignas(8) char calls[STACK_BYTES(STACK_MAX)];
@@ -240,7 +312,11 @@ record_calls(struct log *l, const struct sample *s)
 	record(l, s, calls, log_stack(s, (struct STKSAMPLE *)calls));
 }
 
-/* Record what was merged for a hart, as far as there is room. */
+/*
+ * Turn a hart's pending counts into merged records, as far as there is room.
+ * What has no room, or is more than a record's count can hold, stays pending
+ * until the next call. The caller has acquired the log or disarmed pcs.
+ */
 static void
 record_merged(struct log *l)
 {
@@ -258,10 +334,14 @@ record_merged(struct log *l)
 		*count -= m->count;
 		l->account.pending -= m->count;
 		l->account.merged += m->count;
-		append(l, RECORD_SIZE);
+		log_append(l, RECORD_SIZE);
 	}
 }
 
+/*
+ * The sampler calls this for each sample while pcs is armed, with SIE=0. A
+ * sample adds 1 to seen, and 1 to either recorded, lost or pending.
+ */
 void
 log_count(const struct sample *s)
 {
@@ -283,18 +363,16 @@ log_count(const struct sample *s)
 		l->clocks = 0;
 		record_merged(l);
 	}
-	release(l);
+	log_release(l);
 }
 
-/* A hart's log has nothing any more, and no buffers; its account stands. */
+/* Discard buffers and pending counts. No sampler may be using the log. */
 static void
 clear(struct log *l)
 {
 	l->filled = l->emptied = l->clocks = 0;
 	l->smple = (struct samp_cntl){
 	    .flag = NOT_FILLING,
-	    .rq = l->bufs,
-	    .fq = l->bufs,
 	};
 	l->account.pending = 0;
 	memset(l->merged, 0, sizeof(l->merged));
@@ -306,13 +384,11 @@ log_init(void)
 	logs = kzalloc(nharts * sizeof(*logs));
 	if (logs == NULL)
 		panic("no memory for the log of pcs");
-	for (struct log *l = logs; l < logs + nharts; l++) {
-		for (unsigned int i = 0; i < MAX_BUFS; i++)
-			l->bufs[i].av_forw = &l->bufs[(i + 1) % MAX_BUFS];
+	for (struct log *l = logs; l < logs + nharts; l++)
 		clear(l);
-	}
 }
 
+/* The logs have been cleared. `thrown' stays: it is about the last close. */
 bool
 log_open(pid_t owner)
 {
@@ -335,12 +411,18 @@ log_open(pid_t owner)
 	return free;
 }
 
-/* Add what a hart's log has at one moment. */
+/*
+ * Add the numbers of a hart's log, all of one moment, to *s. The log isn't
+ * taken, so that no sampler waits for a reader. Instead the numbers are copied
+ * again if `sequence' was odd or has changed: a sampler may have changed some
+ * of them during the copy. `emptied' is constant, as the caller holds lock.
+ */
 static void
 add_log(struct log_state *s, const struct log *l)
 {
 	struct pcs_stat *sum = &s->account, a;
-	unsigned int sequence, filled;
+	unsigned int sequence;
+	unsigned long filled;
 	bool filling;
 
 	do {
@@ -362,12 +444,14 @@ add_log(struct log_state *s, const struct log *l)
 	s->filling += filling;
 }
 
-/* The lock is held. */
+/* Returns the state of all logs. The caller must hold lock. */
 static struct log_state
 state(void)
 {
-	struct log_state s = {.devpc = devpc, .buffers = nbufs};
+	struct log_state s = {.buffers = nbufs};
 
+	must_hold(&lock);
+	s.devpc = devpc;
 	for (const struct log *l = logs; l < logs + nharts; l++)
 		add_log(&s, l);
 	s.account.unread = s.account.recorded + s.account.merged - hits_read;
@@ -376,6 +460,10 @@ state(void)
 	return s;
 }
 
+/*
+ * Once pcs is disarmed, the account is final and the logs may be cleared. What
+ * is discarded unread counts as read, so pcstat shows none as unread.
+ */
 void
 log_close(void)
 {
@@ -394,6 +482,13 @@ log_close(void)
 	mutex_unlock(&lock);
 }
 
+/*
+ * Requests add up, but a new list or group replaces the one before.
+ *
+ * The wish that isn't in use is filled in, and then put into use. A sampler may
+ * have loaded the old pointer just before. sample_settle waits until no hart
+ * can have it any more; so the next request may overwrite the old wish.
+ */
 void
 log_ask(unsigned int cmd, pid_t group, const struct pid_list *list)
 {
@@ -416,6 +511,11 @@ log_ask(unsigned int cmd, pid_t group, const struct pid_list *list)
 	mutex_unlock(&lock);
 }
 
+/*
+ * While pcs is disarmed, this function may do a sampler's work, with interrupts
+ * on. hand_over needs level 1, at which the thread can't move to another hart:
+ * this hart owes the reader the wake-up, and level_lower does it.
+ */
 void
 log_end(void)
 {
@@ -424,7 +524,6 @@ log_end(void)
 	mutex_lock(&lock);
 	sample_disarm(&pcs_profiler);
 	skips_switch(&skips, false);
-	/* As a sampler's, it goes to one hart. */
 	sie = level_raise(LEVEL1_MASK);
 	for (struct log *l = logs; l < logs + nharts; l++) {
 		record_merged(l);
@@ -435,6 +534,7 @@ log_end(void)
 	mutex_unlock(&lock);
 }
 
+/* Each ring has MAX_BUFS slots from the start, so nothing is allocated. */
 bool
 log_grow(unsigned long more)
 {
@@ -448,6 +548,7 @@ log_grow(unsigned long more)
 	return good;
 }
 
+/* Takes no mutex, so another reader may empty the buffer before log_read. */
 bool
 log_full(void)
 {
@@ -457,7 +558,13 @@ log_full(void)
 	return false;
 }
 
-/* How many hits the records are of that end in these bytes of b. */
+/*
+ * Returns how many hits are in the records of b that end after its first `from'
+ * bytes, but within its first `to' bytes. So a record that is read in two parts
+ * is counted once, with its last byte. For example, records are in bytes 4 to
+ * 11, 12 to 19, and so on. If a program reads 16 bytes and then the rest, the
+ * first read has the first record, and the second read has all others.
+ */
 static uint64_t
 hits_in(const struct LOGBUF *b, size_t from, size_t to)
 {
@@ -473,30 +580,50 @@ hits_in(const struct LOGBUF *b, size_t from, size_t to)
 	return hits;
 }
 
-/* The log whose first full buffer is the next of the stream; NULL: none has
- * one. One that is full only now may have become so before another that has
- * been read. */
+/*
+ * Returns the log whose first full buffer comes next in the stream, or NULL if
+ * none has a full buffer. A buffer that has been read in part comes first;
+ * otherwise the one that became full first.
+ *
+ * The order isn't perfect. A sampler stores the time of a buffer just before it
+ * counts the buffer as filled. In between, a reader may already return another
+ * hart's buffer with a later time.
+ */
 static struct log *
 first_full(void)
 {
 	struct log *first = NULL;
+	uint64_t time, soonest = UINT64_MAX;
 
+	must_hold(&lock);
 	if (position > 0)
 		return reading;
-	for (struct log *l = logs; l < logs + nharts; l++)
-		if (is_full(l) &&
-		    (!first || l->smple.rq->b_time < first->smple.rq->b_time))
+	for (struct log *l = logs; l < logs + nharts; l++) {
+		if (!is_full(l))
+			continue;
+		time = ring_at(l, l->emptied)->b_time;
+		if (time < soonest) {
 			first = l;
+			soonest = time;
+		}
+	}
 	return first;
 }
 
-/* Read of a log's first full buffer, to its end at most. */
+/*
+ * Copy from the log's first full buffer to u, from `position' to the end of the
+ * buffer at most. Returns the number of bytes, or -EFAULT: then nothing counts
+ * as read. A buffer that has been read to its end goes back to the sampler. The
+ * release comes after the last load from it.
+ */
 static ssize_t
 read_buffer(struct log *l, struct uio *u)
 {
-	const struct LOGBUF *b = &l->smple.rq->b_log;
-	ssize_t n = uio_to(u, (const char *)b + position, BSIZE - position);
+	const struct LOGBUF *b = &ring_at(l, l->emptied)->b_log;
+	ssize_t n;
 
+	must_hold(&lock);
+	n = uio_to(u, (const char *)b + position, BSIZE - position);
 	if (n < 0)
 		return n;
 	hits_read += hits_in(b, position, position + n);
@@ -504,7 +631,6 @@ read_buffer(struct log *l, struct uio *u)
 	reading = l;
 	if (position == BSIZE) {
 		position = 0;
-		l->smple.rq = l->smple.rq->av_forw;
 		__atomic_store_n(&l->emptied, l->emptied + 1, __ATOMIC_RELEASE);
 	}
 	return n;

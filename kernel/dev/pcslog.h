@@ -1,6 +1,10 @@
 /*
- * The log of pcs (pcslog.c): what samples become, and where it is kept until
- * it is read.
+ * The log of pcs (pcslog.c) turns samples into records, and keeps them in
+ * buffers until a program reads them.
+ *
+ * The sampler calls log_count, with SIE=0. pcs.c and pcstat.c call what opens,
+ * controls and reads the log, at level 0. These functions take a mutex; only
+ * log_full takes no lock.
  */
 #ifndef KERNEL_PCSLOG_H
 #define KERNEL_PCSLOG_H
@@ -17,35 +21,53 @@ struct uio;
 extern struct profiler pcs_profiler; /* pcs.c */
 
 void log_count(const struct sample *s); /* its count: see sample.h */
-/* stack.c: make the STACK record of a sample, with room for STACK_MAX; its size
- * in bytes, 0: there is none. */
+/*
+ * In stack.c: make the STACK record of a sample. *record must have room for
+ * STACK_MAX addresses. Returns the size of the record in bytes, or 0 for a
+ * synthetic sample, which has no call stack. Called with SIE=0.
+ */
 size_t log_stack(const struct sample *s, struct STKSAMPLE *record);
 
 void log_init(void); /* at boot, when the harts are known */
-/* No hits, DEF_BUFNO buffers a hart; false: it is open already. */
+/* Start a new account, with DEF_BUFNO buffers a hart; false: already open. */
 bool log_open(pid_t owner);
-/* What hasn't been read is thrown away; the account stays, to be looked at. */
+/* Stop counting; discard what wasn't read. The account remains, for pcstat. */
 void log_close(void);
 
-/* A kind of profiling more, with the group or the list that it's about. From
- * the first one on hits are counted. PROF_STACK says only how. */
+/*
+ * Add a kind of profiling. cmd is one of the PROF_ requests. group must be 0
+ * except for PROF_GROUP, and list must be NULL except for PROF_LIST. From the
+ * first request on, every sample is counted. PROF_STACK is an exception: it
+ * doesn't start counting, but adds call stacks to samples that are recorded.
+ */
 void log_ask(unsigned int cmd, pid_t group, const struct pid_list *list);
-/* PCS_END: no hits any more; record what is merged, let it all be read. */
+/*
+ * PCS_END: stop counting until a log_ask for other than PROF_STACK. Record the
+ * pending hits as far as there is room, and make the buffers that are being
+ * filled readable as they are.
+ */
 void log_end(void);
-/* So many buffers more a hart, or false: that would be too many. */
+/* BUF_INCR: add `more' buffers to each hart; false: that is too many. */
 bool log_grow(unsigned long more);
 
-bool log_full(void); /* Is there a full buffer? */
-/* Read of those that there are, the first of them first; 0: there is none. */
+bool log_full(void); /* Does any hart have a full buffer? */
+/*
+ * Copy full buffers to u, in the order in which they became full. Returns the
+ * number of bytes copied, 0 if no buffer is full, or -EFAULT if nothing could
+ * be copied. It doesn't sleep until a buffer becomes full.
+ */
 ssize_t log_read(struct uio *u);
 
-/* All there is to say: of what a hart has, and had, at one moment. The sums of
- * all harts are exact, for each is. */
+/*
+ * All that PCS_STAT and /dev/pcstat show. The numbers of one hart are of one
+ * moment, so they add up (see pcslog.c). Therefore the sums of all harts add up
+ * too, although the harts are read one after another.
+ */
 struct log_state {
 	struct DEVPC devpc;
 	struct pcs_stat account;
 	unsigned int buffers;       /* of each hart */
-	unsigned int full, filling; /* of all harts */
+	unsigned int full, filling; /* sums of all harts */
 };
 
 struct log_state log_state(void);

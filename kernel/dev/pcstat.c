@@ -1,19 +1,26 @@
 /*
- * /dev/pcstat: the state of the sampling device pcs as text, for any number of
- * readers: a name and its values on each line. First what the manual calls the
- * pseudo-registers, then buffers, then the account of <sys/pcs.h>.
+ * /dev/pcstat shows the state of the sampling device pcs as text. Any number of
+ * processes may read it, whether pcs is open or not. Each line has a name and
+ * its values. First come what the manual calls the pseudo-registers (struct
+ * DEVPC), then the buffers, then the account (struct pcs_stat in <sys/pcs.h>).
  */
 #include <stdio.h>
 
-#include "../hart.h"
-#include "dev.h"
+#include "base/compiler.h"
+#include "fs/device.h"
+#include "fs/file.h"
+#include "fs/uio.h"
+#include "fs/vnode.h"
+#include "sched/hart.h"
+
 #include "pcslog.h"
 
-#define TEXT_SIZE 512
+#define TEXT_SIZE 512 /* the longest text has less than 400 bytes */
 
-/* Into the text. */
+/* Append to the local array `text', of which n bytes are in use. */
 #define say(...) (n += snprintf(text + n, sizeof(text) - n, __VA_ARGS__))
 
+/* The requests that d_flag can have, in the order in which they are shown. */
 static const struct {
 	int cmd;
 	const char *name;
@@ -22,6 +29,10 @@ static const struct {
     {PROF_LIST, "list"},     {PROF_STACK, "stacks"},
 };
 
+/*
+ * Each read makes the whole text anew from the current state, even if the
+ * reader wants only a part of it. device_read_text returns that part.
+ */
 static ssize_t
 pcstat_read(struct vnode *, struct file *f, struct uio *u)
 {
@@ -33,7 +44,7 @@ pcstat_read(struct vnode *, struct file *f, struct uio *u)
 
 	say("owner %d\nclock %s\nrequests", d->d_runpid,
 	    d->d_clock == NO_CLOCK ? "none" : "kw11k");
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (d->d_flag & kinds[i].cmd & PROF_MASK)
 			say(" %s", kinds[i].name);
 	say("\ngroup %d\nlist", d->d_group);
@@ -46,7 +57,7 @@ pcstat_read(struct vnode *, struct file *f, struct uio *u)
 	    a->recorded, a->merged, a->pending);
 	say("lost %lu\nunread %lu\nthrown %lu\nskipped %lu\n", a->lost,
 	    a->unread, a->thrown, a->skipped);
-	return dev_read_text(f, u, text, n);
+	return device_read_text(f, u, text, n);
 }
 
 static const struct devfile files[] = {

@@ -1,5 +1,6 @@
 /*
- * /dev/profclock: the sampling clock's settings, as text.
+ * /dev/profclock: the settings of the sampling clock, as text. The clock itself
+ * is in sched/sampleclock.c. A write is one line:
  *
  *	hz N           samples a second on each hart, 1 to 20000
  *	jitter on|off  random intervals whose mean is 1/hz
@@ -7,28 +8,53 @@
  *	hold           take no real samples from now on
  *	go             take them again
  *	sample MODE HART PID LEVEL PC [COUNT]
- *	               hand a made-up sample to the profilers, COUNT times;
+ *	               hand a synthetic sample to the profilers, COUNT times;
  *	               MODE is user, kernel, intr or idle: debug/samples.c
  *
- * Reading says what is set, then what has come of it since boot, and hart by
- * hart: how many samples fell due, how many were taken and how many skipped,
- * and the rate that was reached since the last change. While held, every byte
- * that the profilers' devices give is known in advance.
+ * Reading returns the settings, the rate that was reached since the last
+ * change, and how many samples fell due, were taken and were skipped since
+ * boot: of all harts, and of each.
+ *
+ * Real and synthetic samples count alike. So with the clock on hold, synthetic
+ * samples are the only ones, and every byte that the profilers' devices return
+ * is known in advance.
+ *
+ * Each change of a setting ends with sampleclock_apply, which waits until all
+ * harts follow it. So when a write returns, no hart uses the old setting.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "../hart.h"
-#include "../sample.h"
-#include "dev.h"
+#include "fs/ctl.h"
+#include "fs/device.h"
+#include "fs/file.h"
+#include "fs/uio.h"
+#include "fs/vnode.h"
+#include "lib/number.h"
+#include "machine/machine.h"
+#include "sched/hart.h"
+#include "sched/lock.h"
+#include "sched/sampleclock.h"
+
+#include "sample.h"
 
 #define HZ_MAX    20000
 #define TEXT_SIZE 1280 /* sixteen harts with numbers of 15 digits */
 
-static struct mutex lock = MUTEX("profclock", lock); /* one change at a time */
+/*
+ * Held during each change of profclock, so that there is one at a time. It is a
+ * mutex, as sampleclock_apply must be called at level 0. Reading takes no lock:
+ * the settings and counts are independent numbers, each of which is loaded
+ * whole.
+ */
+static struct mutex lock = MUTEX("profclock", lock);
 
-/* The rate of all harts, of which each had the same time. */
+/*
+ * Samples taken per second, on the average of all harts, since the last change.
+ * In that time hz samples a second fell due on each hart. For example, if hz is
+ * 1000 and a quarter of the samples were skipped, the result is 750.
+ */
 static uint64_t
 reached(void)
 {
@@ -45,9 +71,14 @@ reached(void)
 	return profclock.hz * taken / (taken + skipped);
 }
 
-/* Into the text. */
+/* Append to the text. */
 #define say(...) (n += snprintf(text + n, sizeof(text) - n, __VA_ARGS__))
 
+/*
+ * The counts of each hart are loaded once, so the sums agree with the lines of
+ * the harts even if samples are taken meanwhile. "due" is the sum of taken and
+ * skipped, since each sample that falls due is one of the two.
+ */
 static ssize_t
 profclock_read(struct vnode *, struct file *f, struct uio *u)
 {
@@ -68,15 +99,17 @@ profclock_read(struct vnode *, struct file *f, struct uio *u)
 	for (unsigned int i = 0; i < nharts; i++)
 		say("hart %u due %lu taken %lu skipped %lu\n", i,
 		    taken[i] + skipped[i], taken[i], skipped[i]);
-	return dev_read_text(f, u, text, n);
+	return device_read_text(f, u, text, n);
 }
 
+/* This, jitter and seed start a new series: the random intervals begin again
+ * with the seed. So the same settings always lead to the same intervals. */
 static int
 set_hz(char **argv)
 {
 	uint64_t hz;
 
-	if (ctl_number(argv[1], HZ_MAX, &hz) != 0 || hz == 0)
+	if (number_parse(argv[1], HZ_MAX, &hz) != 0 || hz == 0)
 		return -EINVAL;
 	mutex_lock(&lock);
 	profclock.hz = hz;
@@ -106,7 +139,7 @@ set_seed(char **argv)
 {
 	uint64_t seed;
 
-	if (ctl_number(argv[1], UINT64_MAX, &seed) != 0)
+	if (number_parse(argv[1], UINT64_MAX, &seed) != 0)
 		return -EINVAL;
 	mutex_lock(&lock);
 	profclock.seed = seed;
@@ -116,7 +149,8 @@ set_seed(char **argv)
 	return 0;
 }
 
-/* The random intervals go on where they were. */
+/* This begins no new series: after "go" the random intervals continue where
+ * they were. */
 static int
 hold_or_go(char **argv)
 {

@@ -1,36 +1,60 @@
 /*
- * Call stacks for pcs: who called the code that a sample interrupted. The
- * sampler's part: it follows frame pointers, of which anything may be wrong,
- * for so many frames, reads only what is there, and waits for nothing.
+ * Call stacks for pcs: who called the code that a sample has interrupted.
+ * pcslog.c calls log_stack with SIE=0, so nothing here may wait. Any frame
+ * pointer may be wrong: each is checked before it is followed, a user's memory
+ * is read only where it is present (peek), and the walk ends after STACK_MAX
+ * addresses.
  *
- * Where the interrupted function has no frame, or none yet, or no more, its
- * caller is only in register ra; else ra may hold any return address that was
- * there last. So it is recorded first, and the reader, who has symbols, leaves
- * it out if it lies in the function itself or is the next one again.
+ * A function's frame has two words below fp (register s0):
  *
- * A part that ends before the outermost call says so, and why: what is recorded
- * are callers, with none left out between.
+ *		in most functions	in a leaf, which calls nothing
+ *	fp - 8	the return address	the caller's fp
+ *	fp - 16	the caller's fp		-
+ *
+ * If the interrupted function is a leaf, has not made its frame yet, or has
+ * given it up already, only register ra has its caller. In the middle of other
+ * functions ra may hold any return address that was there last. The sampler
+ * can't tell which, so it records ra first. The reader, who has symbols, leaves
+ * it out if it lies in the interrupted function itself, or if the next address
+ * is the same again.
+ *
+ * A record has the kernel's callers, then the user's, with none left out in
+ * between. Each part says why it ends: at the outermost call (STACK_WHOLE), or
+ * because no more callers could be found. Where a trap or a signal has
+ * interrupted code, the interrupted pc is recorded, with bit 0 set: a return
+ * address is even.
+ *
+ * Read log_stack first, at the end; then the kernel's part, and the user's.
+ * Most functions return how the calls end: STACK_WHOLE and so on (sys/pcs.h),
+ * or GOES_ON, or AT_TRAP.
  */
 #include <string.h>
 
-#include "../proc/proc.h"
-#include "../sample.h"
-#include "../trap.h"
-#include "pcslog.h"
+#include "base/layout.h"
+#include "mm/aspace.h"
+#include "mm/uaccess.h"
+#include "proc/proc.h"
+#include "sched/clock.h"
+#include "sched/entry.h"
+#include "sched/thread.h"
 
-/* switch.S */
+#include "pcslog.h"
+#include "sample.h"
+
+/* Addresses in switch.S. */
 extern char switch_loads[], switch_end[], thread_first[];
 
-/* What may come after some calls, beside one of STACK_WHOLE and the like. */
+/* There are more calls; a trap or a signal has interrupted what follows. */
 enum { GOES_ON = -1, AT_TRAP = -2 };
 
-/* A chain being recorded. */
+/* The addresses recorded so far, the innermost first. */
 struct chain {
 	unsigned int *pc;
 	unsigned int n;
 };
 
-/* Where code was interrupted, and what its callers are found by. */
+/* Where code was interrupted, and the registers by which its callers are found.
+ * sp is where its stack ends: no frame of it lies below. */
 struct place {
 	unsigned long pc, ra, fp, sp;
 };
@@ -42,7 +66,7 @@ within(unsigned long pc, const void *start, const void *end)
 	       (unsigned long)end - (unsigned long)start;
 }
 
-/* False: there is no room. */
+/* Returns false if there is no room. */
 static bool
 add(struct chain *c, unsigned long pc)
 {
@@ -60,7 +84,8 @@ in_text(unsigned long pc)
 	return within(pc, text_start, etext);
 }
 
-/* In the ways from and to user mode, where the stack begins. */
+/* Is pc in the code of trap.S that leads from user mode and back there? The
+ * outermost call was made there. */
 static bool
 in_entry(unsigned long pc)
 {
@@ -68,14 +93,15 @@ in_entry(unsigned long pc)
 	       !within(pc, trap_return_user, user_interrupt);
 }
 
+/* Is pc in the code of trap.S for traps of the kernel itself? */
 static bool
 in_kernel_trap(unsigned long pc)
 {
 	return within(pc, from_kernel, stack_overflow);
 }
 
-/* What a trap of the kernel interrupted: its frame, which ends at fp, has that.
- * An address that is odd says that nobody was called there. */
+/* Go on with what a trap of the kernel has interrupted: *p becomes that place,
+ * from the trap frame that ends at fp. */
 static bool
 add_trap(struct chain *c, struct place *p, unsigned long fp)
 {
@@ -86,8 +112,11 @@ add_trap(struct chain *c, struct place *p, unsigned long fp)
 }
 
 /*
- * In the ways in and out of a trap of the kernel's, its frame is at sp; but
- * what isn't saved yet, or is restored already, is in the registers.
+ * The sample has interrupted the code of trap.S for a trap of the kernel, whose
+ * frame is at sp. If ra and s0 haven't been saved there yet, or have been
+ * restored already, the registers are right and the frame may not be. Otherwise
+ * ra is a return address in this code, if it has called C, and s0 is the end of
+ * the frame.
  */
 static bool
 add_own_trap(struct chain *c, struct place *p)
@@ -103,8 +132,12 @@ add_own_trap(struct chain *c, struct place *p)
 	return room;
 }
 
-/* Where a context switch goes on with another thread it has no registers yet
- * but those in its struct; and no one has called where a new one begins. */
+/*
+ * If the sample has interrupted the second half of context_switch, `current' is
+ * the next thread already, but only some of its registers have been loaded. Its
+ * struct has all of them. A new thread returns to thread_first, which is no
+ * caller.
+ */
 static void
 find_switched(struct place *p, const struct thread *t)
 {
@@ -114,16 +147,19 @@ find_switched(struct place *p, const struct thread *t)
 		p->ra = 0;
 }
 
-/* May fp be a frame pointer, further out than what is before? The stack ends
- * at top. Anything may be in a register that isn't one. */
+/* May fp be the frame pointer of a frame further out than `before'? top is the
+ * end of the stack. Frames are followed only outwards, so the walk ends. */
 static bool
 on_stack(unsigned long fp, unsigned long before, unsigned long top)
 {
 	return fp % 16 == 0 && fp - before - 1 < top - before;
 }
 
-/* A return address, of a function whose caller's frame pointer is fp. Gives
- * GOES_ON, or how the calls end there: *p is the place, at a trap. */
+/*
+ * Record a return address. fp is the frame pointer of the function there. If
+ * that is the code of trap.S for a trap of the kernel, its fp is the end of the
+ * trap frame: *p becomes what was interrupted, and the result is AT_TRAP.
+ */
 static int
 add_return(struct chain *c, struct place *p, unsigned long address,
 	   unsigned long fp, unsigned long top)
@@ -142,8 +178,14 @@ add_return(struct chain *c, struct place *p, unsigned long address,
 }
 
 /*
- * The calls from one trap to the one before, at which *p is then, or to the
- * end. A leaf's frame has the caller's fp where others have the return address.
+ * Record the callers of the place *p, out to the next trap or to the end. At a
+ * trap, *p becomes what was interrupted.
+ *
+ * First a leaf's frame is skipped: it has no return address, which is in ra. A
+ * frame is a leaf's if at fp - 8 it has what may be a frame pointer.
+ *
+ * Then ra is recorded. If the frame at fp has the same return address, the
+ * caller's fp is at fp - 16: the loop comes to the address again, with that fp.
  */
 static int
 add_calls(struct chain *c, struct place *p)
@@ -173,7 +215,8 @@ add_calls(struct chain *c, struct place *p)
 	return end;
 }
 
-/* *p is then where the outermost trap was, if the calls are known so far. */
+/* Record the kernel's part. *p becomes what the outermost trap of the kernel
+ * has interrupted, as far as the calls are known. */
 static unsigned int
 add_kernel(struct chain *c, const struct sample *s, struct place *p)
 {
@@ -190,11 +233,14 @@ add_kernel(struct chain *c, const struct sample *s, struct place *p)
 	return end;
 }
 
-/* --- The user's --- */
+/* --- The user's part --- */
 
-/* Until the way into the kernel has saved them the user's registers are where
- * they were, and what the trap frame has is an earlier trap's. When it returns
- * there from C, ra isn't the user's. */
+/*
+ * Is the hart still on its way into the kernel? The entry in trap.S saves most
+ * registers with interrupts on. Until it has, the user's ra and s0 are in the
+ * registers, and the trap frame has those of an earlier trap. Once ra is an
+ * address of the kernel, all have been saved.
+ */
 static bool
 entering(const struct place *kernel)
 {
@@ -203,7 +249,8 @@ entering(const struct place *kernel)
 		within(kernel->pc, user_interrupt, exit_interrupted));
 }
 
-/* Where the user was: kernel is the outermost place in the kernel. */
+/* Where user mode was left. kernel is the outermost place in the kernel that is
+ * known. sepc and, in scratch, sp are saved before the entry sets SIE. */
 static struct place
 user_place(const struct thread *t, const struct place *kernel)
 {
@@ -213,7 +260,8 @@ user_place(const struct thread *t, const struct place *kernel)
 	return (struct place){t->tf.sepc, t->tf.ra, t->tf.s0, t->tf.sp};
 }
 
-/* Is the instruction before this address a call? */
+/* Is the instruction before pc a call: jal ra or jalr ra, of four bytes, or
+ * c.jalr, of two? The two words that are read contain the four bytes. */
 static bool
 after_call(unsigned long pc)
 {
@@ -234,7 +282,8 @@ in_span(unsigned long pc, const struct span *span)
 	return pc - span->start < span->end - span->start;
 }
 
-/* A return address of the user's: GOES_ON, or how the calls end there. */
+/* Record a return address of user mode. The caller of code without frame
+ * pointers can't be found: s0 may have been used for something else there. */
 static int
 add_user_return(struct chain *c, const struct aspace *as, unsigned long address)
 {
@@ -249,7 +298,9 @@ add_user_return(struct chain *c, const struct aspace *as, unsigned long address)
 	return in_span(address, &as->frameless) ? STACK_FRAMELESS : GOES_ON;
 }
 
-/* What a signal interrupted: ra is at fp - 24. */
+/* Go on with what a signal has interrupted. frame is the link at the end of the
+ * frame that proc/signal_frame.c has made: the pc with bit 0 set, and s0. ra is
+ * next to them, at fp - 24. */
 static int
 at_signal(struct place *p, const unsigned long frame[2], unsigned long fp)
 {
@@ -262,13 +313,16 @@ at_signal(struct place *p, const unsigned long frame[2], unsigned long fp)
 }
 
 /*
- * The calls from where p is. A user's frame is as the kernel's are: the return
- * address at fp - 8, the caller's fp at fp - 16, but a leaf's has that at
- * fp - 8; only the first can be one. Text lies below all stacks, so an address
- * above fp is no return address. Where a signal interrupted it is odd.
+ * Record the callers of the place *p, out to a signal's frame or to the end. A
+ * user's frames are like the kernel's. Only the first can be a leaf's. That one
+ * is recognized by its word at fp - 8: text lies below all stacks, so a word
+ * greater than fp is no return address, but the caller's fp.
  *
- * Code without frame pointers has anything in s0: as long as it has called
- * nothing, most likely its caller's fp, so that one is looked at closely.
+ * Code without frame pointers (as->frameless) may have anything in s0. As long
+ * as it has called nothing, s0 is most likely its caller's fp. So that is a
+ * guess, believed only if the frame lies above sp and has a return address that
+ * follows a call. (Once it has called something, ra lies in that code itself,
+ * which ends the walk.)
  */
 static int
 add_user_calls(struct chain *c, struct place *p, const struct aspace *as)
@@ -300,8 +354,13 @@ add_user_calls(struct chain *c, struct place *p, const struct aspace *as)
 	return end == AT_TRAP ? at_signal(p, frame, before) : end;
 }
 
-/* Only in the address space that is loaded can anything be looked at: sched and
- * exec load the next before the thread is the next, or begins anew. */
+/*
+ * Record the user's part. If the kernel was interrupted, it begins with the pc
+ * at which the thread is to return to user mode. While the trap frame is being
+ * changed, it has registers of two moments: nothing can be said. Only memory of
+ * the address space that is loaded can be read. That need not be the thread's:
+ * sched loads the next thread's before it switches to that thread.
+ */
 static unsigned int
 add_user(struct chain *c, const struct sample *s, const struct place *kernel)
 {
@@ -324,6 +383,11 @@ add_user(struct chain *c, const struct sample *s, const struct place *kernel)
 	return end;
 }
 
+/*
+ * See pcslog.h. s->kf is NULL if user mode or the exit to it was interrupted:
+ * then there is no kernel's part. An even number of addresses is followed by a
+ * 0, as the record's size must be a multiple of 8.
+ */
 size_t
 log_stack(const struct sample *s, struct STKSAMPLE *record)
 {
@@ -332,7 +396,7 @@ log_stack(const struct sample *s, struct STKSAMPLE *record)
 	struct place p = {s->pc, 0, 0, 0};
 
 	if (s->thread == NULL)
-		return 0; /* a made-up sample */
+		return 0; /* a synthetic sample */
 	if (s->kf != NULL) {
 		p = (struct place){s->pc, s->kf->ra, s->kf->s0,
 				   (unsigned long)(s->kf + 1)};

@@ -1,28 +1,39 @@
 /*
  * devfs: the files of the devices, in /dev.
  *
- * It keeps nothing: a lookup asks the devices' table, and gives a new vnode
- * that holds what it found. Two opens of one file thus have two vnodes; what
- * they share is the device's own business.
+ * It is one directory, and keeps nothing: each lookup searches the table of
+ * devices and returns a new vnode. So two opens of one file have two vnodes;
+ * whatever they share is kept by the device itself. Since the table never
+ * changes and vnodes aren't shared, there is no lock here.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
-#include "../dev/dev.h"
-#include "../proc/proc.h"
+#include "base/layout.h"
+#include "mm/kmalloc.h"
+#include "sched/time.h"
+
+#include "device.h"
+#include "file.h"
+#include "filesystems.h"
+#include "vfs.h"
+#include "vnode.h"
 
 #define DEV_DEVFS    2 /* st_dev */
 #define INO_ROOT     1
 #define DEVICE_SHIFT 8 /* st_rdev, 16 bits: the device; below, its file's id */
 
-#define MODE_READ  0444 /* whoever may, may: there is only root */
+/* There are no users but root: any of the three bits allows it. */
+#define MODE_READ  0444
 #define MODE_WRITE 0222
 
+/* A node has operations of its own, as its vnode must point at one table: most
+ * of these are the device's, and open, stat and free are of this file. */
 struct devnode {
-	struct vnode vnode;   /* first: the vnode's address is the node's */
-	struct vnode_ops ops; /* the device's, and those of this file */
+	struct vnode vnode; /* first: the vnode's address is the node's */
+	struct vnode_ops ops;
 	dev_t number;
 	const struct device *device;
 	struct devfile file; /* its name isn't kept */
@@ -37,18 +48,21 @@ devnode_of(struct vnode *v)
 }
 
 unsigned int
-dev_id(const struct vnode *v)
+device_id(const struct vnode *v)
 {
 	return ((const struct devnode *)v)->file.id;
 }
 
+/* The number of a file: 1 + its device's place in the table, and below that its
+ * id. The root is number 0. An inode number is one more. */
 static dev_t
 device_number(unsigned int index, unsigned int id)
 {
 	return (dev_t)(index + 1) << DEVICE_SHIFT | id;
 }
 
-/* The file called name of device d: 0, or -ENOENT, or what d says. */
+/* Find d's file called name: 0 and *out; or what d says about that name, such
+ * as prf's ENXIO for the file of a hart that doesn't exist; or -ENOENT. */
 static int
 device_find(const struct device *d, const char *name, struct devfile *out)
 {
@@ -60,7 +74,7 @@ device_find(const struct device *d, const char *name, struct devfile *out)
 	return d->missing != NULL ? d->missing(name) : -ENOENT;
 }
 
-/* A cookie, less DIR_COOKIE, is how many files of all devices come before. */
+/* A cookie less DIR_COOKIE is how many files, of all devices, come before. */
 static int
 devfs_readdir(struct vnode *, struct file *, off_t *cookie, struct dirent *de)
 {
@@ -71,7 +85,8 @@ devfs_readdir(struct vnode *, struct file *, off_t *cookie, struct dirent *de)
 			if (before-- == 0) {
 				de->d_ino = device_number(i, f->id) + INO_ROOT;
 				de->d_type = DT_CHR;
-				strlcpy(de->d_name, f->name, sizeof de->d_name);
+				strlcpy(de->d_name, f->name,
+					sizeof(de->d_name));
 				++*cookie;
 				return 1;
 			}
@@ -95,6 +110,8 @@ devfs_stat(struct vnode *v, struct stat *st)
 	return 0;
 }
 
+/* The mode counts even for root: a device may lack read or write if no file of
+ * it has a mode that allows it. */
 static int
 devfs_open(struct vnode *v, struct file *f)
 {
@@ -117,12 +134,12 @@ devfs_free(struct vnode *v)
 static int
 devfs_lookup(struct vnode *, const char *name, struct vnode **out)
 {
-	struct devnode *n = kzalloc(sizeof *n);
+	struct devnode *n = kzalloc(sizeof(*n));
 	int r = -ENOENT;
 
 	if (n == NULL)
 		return -ENOMEM;
-	/* Until one has it, or has another reason why it isn't there. */
+	/* Until a device has it, or says by another errno why it hasn't. */
 	for (unsigned int i = 0; r == -ENOENT && devices[i] != NULL; i++) {
 		n->device = devices[i];
 		r = device_find(n->device, name, &n->file);
@@ -151,7 +168,7 @@ static const struct vnode_ops folder_ops = {
 void
 devfs_init(void)
 {
-	/* The folder: the one file, number 0, of a device that does nothing. */
+	/* The root is a devnode too, so that stat works on it. */
 	static const struct device no_device;
 	static struct devnode root = {
 	    .device = &no_device,

@@ -1,30 +1,39 @@
 /*
  * Descriptors: a process's table of open files.
  *
- * A file may be put here before it's opened, so that open can find out that
- * there is no descriptor left before it has created or truncated anything.
- * Until then no one else sees it: the descriptor counts as closed, but taken.
+ * open(2) puts its file into the table before the file is opened. So it finds
+ * out that no descriptor is left before it has created or truncated anything.
+ * Until the file is open its descriptor is taken, but counts as closed for all
+ * others: fd_get, close and fork pass over it (is_open), and dup2 refuses to
+ * replace it.
+ *
+ * References are dropped after the spinlock is released, since the last one
+ * closes the file, and that may sleep.
  */
+#include "fd.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "../proc/proc.h"
-#include "vfs.h"
+#include "sched/lock.h"
+
+#include "file.h"
 
 void
 fdtable_init(struct fdtable *t)
 {
-	memset(t, 0, sizeof *t);
+	memset(t, 0, sizeof(*t));
 	t->lock = (struct spinlock)SPINLOCK1("descriptors");
 }
 
+/* Has open finished? The acquire is for what file_open stored before vnode. */
 static bool
 is_open(const struct file *f)
 {
 	return f != NULL && __atomic_load_n(&f->vnode, __ATOMIC_ACQUIRE);
 }
 
-/* The child isn't running yet: only the parent's table needs its lock. */
+/* The child isn't running yet, so only the parent's table needs its lock. */
 void
 fdtable_fork(struct fdtable *child, struct fdtable *parent)
 {
@@ -42,8 +51,8 @@ fdtable_fork(struct fdtable *child, struct fdtable *parent)
 	spin_unlock(&parent->lock);
 }
 
-/* Close all, or those that are close-on-exec. The process has one thread, so
- * the table needs no lock. */
+/* The process has only one thread left, in exit as in exec, so the table needs
+ * no lock, and no open is in progress. */
 void
 fdtable_close(struct fdtable *t, bool all)
 {
@@ -58,9 +67,8 @@ fdtable_close(struct fdtable *t, bool all)
 }
 
 struct file *
-fd_get(int fd)
+fd_get(struct fdtable *t, int fd)
 {
-	struct fdtable *t = current->proc->fds;
 	struct file *f;
 
 	if ((unsigned int)fd >= FD_MAX)
@@ -75,10 +83,10 @@ fd_get(int fd)
 	return f;
 }
 
-/* Let fd stand for f. The lock is held. */
 static void
 assign(struct fdtable *t, int fd, struct file *f, bool cloexec)
 {
+	must_hold(&t->lock);
 	t->file[fd] = f;
 	t->cloexec[fd] = cloexec;
 	if (fd >= t->top)
@@ -86,9 +94,8 @@ assign(struct fdtable *t, int fd, struct file *f, bool cloexec)
 }
 
 int
-fd_install(struct file *f, int min, bool cloexec)
+fd_install(struct fdtable *t, struct file *f, int min, bool cloexec)
 {
-	struct fdtable *t = current->proc->fds;
 	int fd = min;
 
 	spin_lock(&t->lock);
@@ -104,9 +111,8 @@ fd_install(struct file *f, int min, bool cloexec)
 }
 
 int
-fd_close(int fd, const struct file *only)
+fd_close(struct fdtable *t, int fd, const struct file *only)
 {
-	struct fdtable *t = current->proc->fds;
 	struct file *f;
 
 	if ((unsigned int)fd >= FD_MAX)
@@ -124,16 +130,16 @@ fd_close(int fd, const struct file *only)
 	return 0;
 }
 
+/* One of the two files loses its place, and is dropped: the old one; or f,
+ * which then is in `old`, if fd is taken by an open in progress. */
 int
-fd_dup2(struct file *f, int fd)
+fd_dup2(struct fdtable *t, struct file *f, int fd)
 {
-	struct fdtable *t = current->proc->fds;
 	struct file *old;
 
 	spin_lock(&t->lock);
 	old = t->file[fd];
 	if (old != NULL && !is_open(old)) {
-		/* Another thread is about to open it. */
 		old = f;
 		f = NULL;
 	} else {

@@ -1,19 +1,27 @@
-/*
- * Open files: what open gives, and descriptors share after dup and fork; and
- * the transfer of bytes between them and whoever asked.
- */
+/* Open files, and the transfer of bytes to and from user memory (uio.h). */
+#include "file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 
-#include "vfs.h"
+#include "base/layout.h"
+#include "mm/kmalloc.h"
+#include "mm/page.h"
+#include "mm/uaccess.h"
+#include "sched/lock.h"
 
+#include "uio.h"
+#include "vnode.h"
+
+/* Those of open's flags that still matter when the file is open. */
 #define FILE_FLAGS (O_ACCMODE | O_APPEND | O_NONBLOCK)
 
 const char zeroes[PAGE_SIZE];
 
-/* Move n bytes to or from mem. Inlined twice. */
+/* uio_to and uio_from in one: bytes go from mem to the memory of u if `to` is
+ * set, else back. It is inlined into both, where `to` is a constant. */
 static inline __attribute__((always_inline)) ssize_t
 uio_move(struct uio *u, bool to, void *mem, size_t n)
 {
@@ -43,19 +51,24 @@ uio_from(struct uio *u, void *dst, size_t n)
 	return uio_move(u, false, dst, n);
 }
 
+/* An open file is something new that a program asks for, so it leaves the
+ * reserve of pages to those whose need is more urgent (mm/page.h). */
 struct file *
 file_alloc(void)
 {
 	struct file *f = NULL;
 
 	if (page_spare(1, LEFT_BY_PROGRAMS))
-		f = kmalloc(sizeof *f);
+		f = kmalloc(sizeof(*f));
 	if (f == NULL)
 		return NULL;
 	*f = (struct file){.refs = 1, .lock = MUTEX("file", f->lock)};
 	return f;
 }
 
+/* f may be in a table of descriptors already. Threads take it for open as soon
+ * as it has a vnode. So that is stored last, with a release: after the flags,
+ * and what the file system put into private (docs/locks.md, "opened"). */
 int
 file_open(struct file *f, struct vnode *v, int flags)
 {

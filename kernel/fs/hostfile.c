@@ -1,32 +1,49 @@
 /*
- * What is in /host's files and directories: open files, and reading and
- * writing them. Nothing of it is kept, so both sides see what the other writes.
+ * The contents of files and directories in /host. Nothing is cached, so each
+ * side sees at once what the other has written. Only a page that a program has
+ * mapped stays as it was when it was read.
+ *
+ * Data pass through a buffer of the kernel: the device needs contiguous memory,
+ * and 9p's mutex mustn't be held while user memory is touched. That may fault,
+ * and to serve the fault a page may have to be read from /host.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
-#include "../proc/proc.h"
-#include "../syscall.h"
+#include "base/layout.h"
+#include "mm/kmalloc.h"
+#include "mm/page.h"
+#include "sched/lock.h"
+#include "sched/thread.h"
+
+#include "file.h"
 #include "hostfs.h"
+#include "p9.h"
+#include "uio.h"
+#include "vnode.h"
 #include "walk.h"
 
 #define L_O_APPEND 02000 /* Linux's number */
 
-/* Guards every node's reading. */
+/* Guards `reading` of all nodes. Page faults take it, so no user memory is
+ * touched under it; a request is made under it, so 9p's mutex comes after. */
 static struct mutex opening = MUTEX("host", opening);
 
-/* What a file's private is. Its address is the fid of the open file. */
+/* An open file's own, in its `private`; its address makes the open fid. The
+ * fields are for readdir, whose caller holds the open file's lock. */
 struct hostopen {
-	/* A directory's: a page of what the server has listed, from one
-	 * position on. A position is the number of entries before it. */
+	/* A page of what the server has listed: size bytes, of which those
+	 * before `at` have been used. NULL: nothing was read yet. */
 	uint8_t *entries;
 	size_t size, at;
-	off_t position;
-	uint64_t next; /* the server's cookie for what follows the page */
+	off_t position; /* entries taken so far, "." and ".." included */
+	uint64_t next;  /* the server's cookie for what follows these */
 };
 
+/* Clone the node's fid, and open the clone. The vnode's type says only whether
+ * it is a directory; what else the file is on the host is asked first. */
 int
 hostfile_open(struct vnode *v, struct file *f)
 {
@@ -71,8 +88,8 @@ hostfile_fsync(struct vnode *, struct file *f)
 	return p9_call(P9_FSYNC, NULL, NULL, "", "dd", fid_of(f->private), 0);
 }
 
-/* Room for size bytes, or as many as one exchange carries; but only a page when
- * memory is short. */
+/* A buffer for size bytes, or as many as one exchange carries; only for a page
+ * if memory is short. The caller frees d->bytes. */
 static int
 data_get(struct p9_data *d, size_t size)
 {
@@ -85,8 +102,7 @@ data_get(struct p9_data *d, size_t size)
 	return d->bytes != NULL ? 0 : -ENOMEM;
 }
 
-/* One exchange's worth of a read: how many bytes. No lock is held while they
- * are copied, which may fault and for that read a file here. */
+/* Read as many bytes as one exchange carries; 0 at the end of the file. */
 static ssize_t
 read_some(unsigned int fid, struct uio *u)
 {
@@ -104,6 +120,9 @@ read_some(unsigned int fid, struct uio *u)
 	return r;
 }
 
+/* Write as many bytes as one exchange carries. The server may write fewer, or
+ * none. u has been advanced by all that were sent, so it is set back, and
+ * advanced by what was written. */
 static ssize_t
 write_some(unsigned int fid, struct uio *u)
 {
@@ -119,17 +138,19 @@ write_some(unsigned int fid, struct uio *u)
 		r = p9_call(P9_WRITE, &d, reply, "d", "dqd", fid,
 			    (unsigned long)before.offset, (unsigned int)d.size);
 	kfree(d.bytes);
+	if (r == 0 && (reply[0] == 0 || reply[0] > d.size))
+		r = -EIO;
+	*u = before;
 	if (r < 0)
 		return r;
-	if (reply[0] == 0 || reply[0] > d.size)
-		return -EIO;
-	u->base = before.base + reply[0];
-	u->left = before.left - reply[0];
-	u->offset = before.offset + reply[0];
+	u->base += reply[0];
+	u->left -= reply[0];
+	u->offset += reply[0];
 	return reply[0];
 }
 
-/* All of u, by some_of; a part, if then comes an error or the end. */
+/* Move all of u, one exchange after another. If an error or the end of the file
+ * comes after some bytes, their number is returned. */
 static ssize_t
 transfer(unsigned int fid, struct uio *u,
 	 ssize_t (*some_of)(unsigned int, struct uio *))
@@ -146,8 +167,10 @@ transfer(unsigned int fid, struct uio *u,
 	return total;
 }
 
-/* Let vnode_read's reads go by the node's own fid. The server clones no fid
- * that is open; but a program's node, which this is, no one opens as well. */
+/* For vnode_read, which has no open file: open the node's own fid, once, and
+ * leave it open. A server doesn't clone an open fid, so hostfile_open would
+ * fail afterwards. But the node is a program's: exec has looked it up for
+ * itself, and nobody else has it to open it. */
 static int
 reader_open(struct hostnode *n)
 {
@@ -173,6 +196,8 @@ hostfile_read(struct vnode *v, struct file *f, struct uio *u)
 	return transfer(fid_of(f != NULL ? f->private : n), u, read_some);
 }
 
+/* A write message needs an offset, so for an append the server is asked for the
+ * size of the file first. */
 ssize_t
 hostfile_write(struct vnode *v, struct file *f, struct uio *u)
 {
@@ -186,7 +211,8 @@ hostfile_write(struct vnode *v, struct file *f, struct uio *u)
 	return transfer(fid_of(f->private), u, write_some);
 }
 
-/* A page of a program's: a copy for each who maps it. */
+/* A page for a program. It is read anew each time, so whoever maps it has a
+ * copy that no write to the file changes. The rest of the last page is zero. */
 int
 hostfile_getpage(struct vnode *v, off_t offset, void **page)
 {
@@ -204,7 +230,7 @@ hostfile_getpage(struct vnode *v, off_t offset, void **page)
 
 /* --- Directories' contents --- */
 
-/* Read what follows into the page of entries. */
+/* Read the entries that follow; size is 0 at the end of the directory. */
 static int
 fill(struct hostopen *o)
 {
@@ -225,8 +251,16 @@ fill(struct hostopen *o)
 }
 
 /*
- * The next entry: a qid (type, version, path), the cookie of what follows, a
- * type, a name with its length. 1, 0 at the end, or an errno.
+ * Take the next entry from the page, which is filled first if it is used up.
+ * Returns 1, 0 at the end, or an errno. An entry's parts, by offset in bytes:
+ *
+ *	0	qid: type (1), version (4), number of the file (8)
+ *	13	the cookie of what follows (8)
+ *	21	a type (1)
+ *	22	the name: its length (2), its characters
+ *
+ * The server isn't trusted: an entry must lie within what came, and its name be
+ * one component of a path.
  */
 static int
 next_entry(struct hostopen *o, struct dirent *de)
@@ -257,7 +291,13 @@ next_entry(struct hostopen *o, struct dirent *de)
 	return 1;
 }
 
-/* A cookie is DIR_COOKIE and the position; the server's own are too large. */
+/*
+ * A cookie is DIR_COOKIE plus the number of entries before; the server's own
+ * cookies are too large. After an lseek the entry may be an earlier one: then
+ * the directory is read again from the start; or a later one: then what lies
+ * before it is passed over, as "." and ".." are anyway. A directory that grows
+ * all the time could go on for ever, so a signal ends it.
+ */
 int
 hostfile_readdir(struct vnode *, struct file *f, off_t *cookie,
 		 struct dirent *de)
@@ -271,7 +311,7 @@ hostfile_readdir(struct vnode *, struct file *f, off_t *cookie,
 	}
 	while ((r = next_entry(o, de)) > 0 &&
 	       (o->position <= *cookie - DIR_COOKIE || is_dots(de->d_name)))
-		if (signal_pending()) /* who knows when it ends */
+		if (thread_calls.interrupted())
 			return -ERESTART;
 	*cookie = o->position + DIR_COOKIE;
 	return r;

@@ -1,21 +1,35 @@
 /*
- * The file system at /host: a folder of the host's, by 9P (p9.c). It is there
- * if the machine has such a device (scripts/run --share).
+ * The file system at /host: a folder of the host's, if the machine has such a
+ * device (scripts/run --share). p9.h explains the messages.
  *
- * The server knows files by fids, numbers that we choose: each object here has
- * one, its address's low half. A node's fid names the file; an open file has
- * one more, which is open.
+ * The fid by which the server knows a file (p9.h) is here the low half of the
+ * address of the object that it belongs to, of which there are two kinds:
  *
- * Each lookup makes a node. So two nodes may be one file, and a node's name is
- * what the file was looked up by: a program that runs can be written to, and
- * getcwd gives a directory's name of when it was entered.
+ *	struct hostnode, a vnode: its fid names the file
+ *	struct hostopen, an open file (hostfile.c): its fid is another one of
+ *			the same file, which is open for reading or writing
+ *
+ * An object's fid must be clunked before the object is freed, since its memory,
+ * and with that its number, may be used again at once.
+ *
+ * Each lookup makes a new node, and nothing is remembered. So two nodes may
+ * stand for one file. Therefore a program that runs can be written to, as
+ * ETXTBSY is counted by vnode; and getcwd returns the name that a directory had
+ * when it was entered.
  */
+#include "hostfs.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
-#include "hostfs.h"
+#include "mm/kmalloc.h"
+
+#include "filesystems.h"
+#include "p9.h"
+#include "vfs.h"
+#include "vnode.h"
 
 #define DEV_HOST 3 /* st_dev */
 
@@ -54,6 +68,7 @@ host_getattr(const struct hostnode *n, uint64_t reply[P9_REPLIES])
 		       fid_of(n), (unsigned long)GETATTR_BASIC);
 }
 
+/* Change those attributes that the bits in valid say; times are in ns. */
 static int
 setattr(const struct hostnode *n, unsigned int valid, unsigned int mode,
 	off_t size, int64_t atime, int64_t mtime)
@@ -67,9 +82,10 @@ setattr(const struct hostnode *n, unsigned int valid, unsigned int mode,
 
 /* --- Names --- */
 
-/* Give n the fid of name in dir. */
+/* Make n, which is all zeroes, the node of name in dir. The request makes its
+ * fid known to the server, unless it fails. */
 static int
-walk_to(struct hostnode *dir, const char *name, struct hostnode *n)
+host_walk_to(struct hostnode *dir, const char *name, struct hostnode *n)
 {
 	uint64_t reply[P9_REPLIES];
 	int r = p9_call(P9_WALK, NULL, reply, "wbdq", "ddws", fid_of(dir),
@@ -102,7 +118,7 @@ hostfs_lookup(struct vnode *v, const char *name, struct vnode **out)
 		return 0;
 	}
 	n = kzalloc(sizeof(*n));
-	r = n != NULL ? walk_to(dir, name, n) : -ENOMEM;
+	r = n != NULL ? host_walk_to(dir, name, n) : -ENOMEM;
 	if (r < 0)
 		kfree(n);
 	else
@@ -110,8 +126,9 @@ hostfs_lookup(struct vnode *v, const char *name, struct vnode **out)
 	return r;
 }
 
-/* And its parent, if that had no other reference, and so on: not by vnode_put,
- * as folders may be nested deeper than a kernel stack is. */
+/* Free the node, and drop its reference to its parent, and so on up. It is a
+ * loop, since folders may be nested too deeply for a kernel stack. It ends at
+ * the root at the latest, which the mount has a reference to. */
 static void
 hostfs_free(struct vnode *v)
 {
@@ -125,18 +142,16 @@ hostfs_free(struct vnode *v)
 	} while (__atomic_sub_fetch(&n->vnode.refs, 1, __ATOMIC_ACQ_REL) == 0);
 }
 
-/*
- * The mode that a file of the host's gets for one that was asked for here. The
- * set-id bits never pass: over there they let whoever runs the file act as its
- * owner, here they mean nothing. They are dropped in silence, as POSIX lets
- * chmod do, so that a copy with its modes still succeeds.
- */
+/* The set-id bits are never passed on: on the host they would let whoever runs
+ * the file act as its owner; here they mean nothing. They are dropped silently,
+ * as POSIX allows, so that a copy which keeps modes still succeeds. */
 static unsigned int
 host_mode(mode_t mode)
 {
 	return mode & ~(S_ISUID | S_ISGID);
 }
 
+/* The server makes a regular file by MKNOD, without opening it. */
 static int
 hostfs_create(struct vnode *dir, const char *name, mode_t mode,
 	      struct vnode **out)
@@ -176,7 +191,7 @@ hostfs_name(struct vnode *v, char *buf)
 	uint64_t attr[P9_REPLIES];
 
 	strlcpy(buf, n->name, NAME_MAX_LEN + 1);
-	return host_getattr(n, attr); /* is it there yet? */
+	return host_getattr(n, attr); /* is it still there? */
 }
 
 /* --- Attributes --- */

@@ -1,14 +1,14 @@
-/*
- * The file system at /host: hostfs.c has the names, hostfile.c what is in open
- * files and directories.
- */
+/* The file system at /host: hostfs.c has names and attributes, hostfile.c the
+ * contents of files and directories. */
 #ifndef KERNEL_HOSTFS_H
 #define KERNEL_HOSTFS_H
 
 #include "p9.h"
-#include "vfs.h"
+#include "sched/lock.h"
+#include "vnode.h"
 
-/* A file of the host's by one of its names. */
+/* A file of the host's, by one of its names. `reading` is guarded by `opening`
+ * in hostfile.c; the other fields don't change once the node is made. */
 struct hostnode {
 	struct vnode vnode;      /* first: the vnode's address is the node's */
 	uint64_t path;           /* the server's number for the file */
@@ -23,18 +23,19 @@ hostnode_of(struct vnode *v)
 	return (struct hostnode *)v;
 }
 
-/* What the server knows an object by. */
+/* The fid by which the server knows an object of ours: the low half of its
+ * address, which is its physical address, and so no other object's. */
 static inline unsigned int
 fid_of(const void *object)
 {
 	return (uintptr_t)object;
 }
 
-/* The server may forget an object. */
+/* Tell the server to forget an object's fid. */
 void host_clunk(const void *object);
-/* Let new be another fid of n's. */
+/* Let new's fid stand for n's file as well. */
 int host_clone(const struct hostnode *n, const void *new);
-/* The reply to P9_GETATTR, and where in it they are. */
+/* Ask for n's attributes. Those that matter are in reply at these places. */
 int host_getattr(const struct hostnode *n, uint64_t reply[P9_REPLIES]);
 enum {
 	ATTR_PATH = 3,
@@ -49,7 +50,7 @@ enum {
 
 #define QTDIR 0x80 /* in the type that a qid, the name of a file, has */
 
-/* hostfile.c */
+/* The operations that are in hostfile.c. */
 int hostfile_open(struct vnode *v, struct file *f);
 void hostfile_close(struct vnode *v, struct file *f);
 ssize_t hostfile_read(struct vnode *v, struct file *f, struct uio *u);

@@ -1,11 +1,18 @@
 /*
- * 9P2000.L, the client's side: messages made, sent, waited for and taken
- * apart. A message is its size, its type and a tag, and then numbers, least
- * significant byte first, and strings with their lengths before them. What a
- * read or a write carries isn't copied here: the device gets its pages.
+ * 9P2000.L, the client's side. p9_call, at the end, makes a request
+ * (make_request), sends it (exchange), waits (wait_for_answer) and takes the
+ * reply apart (parse).
  *
- * The server is not trusted: whatever a reply says is checked against what it
- * is long, and was asked for.
+ * A message begins with a header of 7 bytes: its whole size (4), its type (1)
+ * and a tag (2), which the reply repeats. Then follow the fields, as p9.h
+ * explains; numbers have the least significant byte first. The data of a read
+ * or write aren't copied: the device gets their memory as a piece of its own.
+ *
+ *	P9_WRITE sends	request, data		and receives	answer
+ *	P9_READ sends	request			and receives	answer, data
+ *
+ * The server isn't trusted: every number in a reply is checked against how many
+ * bytes came, and how many were asked for.
  */
 #include "p9.h"
 
@@ -13,17 +20,17 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "../clock.h"
-#include "../dev/virtio.h"
-#include "../layout.h"
-#include "../lock.h"
-#include "../print.h"
-#include "../thread.h"
+#include "base/compiler.h"
+#include "base/layout.h"
+#include "base/print.h"
+#include "driver/virtio.h"
+#include "sched/lock.h"
+#include "sched/thread.h"
 
 #define VERSION  "9P2000.L"
 #define HEADER   7      /* size, type, tag */
-#define TAG      0      /* of all requests but P9_VERSION, there being one.. */
-#define NOTAG    0xffff /* ..at a time, and of that */
+#define TAG      0      /* always the same: there is one request at a time.. */
+#define NOTAG    0xffff /* ..but P9_VERSION must have this one */
 #define COUNTED  11     /* a reply's part before its data: with their count */
 #define OVERHEAD 24     /* what a read or a write adds to its data, at most */
 
@@ -33,15 +40,19 @@ enum { RLERROR = 7 };
 
 size_t p9_io;
 
-/* Guards all that follows; held over an exchange. */
+/* Guards both messages and the device's queue, during a whole exchange. As page
+ * faults make requests, too, no user memory is touched meanwhile. */
 static struct mutex busy = MUTEX("9p", busy);
-static _Alignas(PAGE_SIZE) uint8_t request[PAGE_SIZE], answer[PAGE_SIZE];
+static _Alignas(PAGE_SIZE) uint8_t request[PAGE_SIZE] GUARDED_BY(busy);
+static _Alignas(PAGE_SIZE) uint8_t answer[PAGE_SIZE] GUARDED_BY(busy);
 
+/* Of level 5, as the device's interrupt takes it. */
 static struct spinlock done_lock = SPINLOCK5("9p");
-static struct waitq done = WAITQ_INIT(done); /* an exchange has ended */
+static struct waitq
+    done GUARDED_BY(done_lock) = WAITQ_INIT(done); /* an exchange has ended */
 
-/* Errnos that Linux, whose the server's are, and the C library number
- * differently; up to ERANGE they agree. */
+/* The server's errnos are Linux's. Up to ERANGE those of our C library are the
+ * same; of the others, these are translated. */
 static const struct {
 	uint8_t theirs, ours;
 } errnos[] = {
@@ -55,7 +66,7 @@ errno_of(uint64_t theirs)
 {
 	if (theirs > 0 && theirs <= ERANGE)
 		return -(int)theirs;
-	for (size_t i = 0; i < sizeof(errnos) / sizeof(errnos[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(errnos); i++)
 		if (errnos[i].theirs == theirs)
 			return -errnos[i].ours;
 	return -EIO;
@@ -67,6 +78,7 @@ size_of(char kind)
 	return kind == 'b' ? 1 : kind == 'w' ? 2 : kind == 'd' ? 4 : 8;
 }
 
+/* Write a number of this kind, and return the place behind it. */
 static uint8_t *
 put(uint8_t *at, uint64_t value, char kind)
 {
@@ -85,7 +97,9 @@ p9_number(const uint8_t *at, char kind)
 	return value;
 }
 
-/* Names are no longer than NAME_MAX_LEN, and two at most: it always fits. */
+/* Make a message in `request`, as `send` describes it (p9.h), and return its
+ * length. The size that it states includes `extra` bytes of data that follow.
+ * It always fits: it has at most two names, no longer than NAME_MAX_LEN. */
 static size_t
 make_request(enum p9_type type, size_t extra, const char *send, va_list args)
 {
@@ -111,6 +125,7 @@ make_request(enum p9_type type, size_t extra, const char *send, va_list args)
 	return at - request;
 }
 
+/* Called by the virtio driver, at level 5, when a request has been served. */
 static void
 interrupt(void)
 {
@@ -119,7 +134,12 @@ interrupt(void)
 	spin_unlock(&done_lock);
 }
 
-/* At boot nobody can sleep yet. */
+/*
+ * Wait for the device, and return how many bytes it has written. At boot no
+ * thread can sleep yet, so p9_init's requests are waited for in a loop. The
+ * wait is uninterruptible: a request can't be withdrawn, and until it is served
+ * the device uses its memory.
+ */
 static size_t
 wait_for_answer(void)
 {
@@ -136,8 +156,13 @@ wait_for_answer(void)
 	return written;
 }
 
-/* Send size bytes of request, with the data before or after the answer's
- * first part. How many bytes came back. */
+/*
+ * Send size bytes of request, and wait. Returns how many bytes of the answer
+ * came, data included; never more than there was room for, whatever the device
+ * says. If the reply has data, `answer` gets only the 11 bytes before them,
+ * header and count, so that the data begin just where data->bytes does. An
+ * error, a header and 4 bytes, fits into the 11 as well.
+ */
 static size_t
 exchange(enum p9_type type, size_t size, struct p9_data *data)
 {
@@ -160,7 +185,8 @@ exchange(enum p9_type type, size_t size, struct p9_data *data)
 	return written < most ? written : most;
 }
 
-/* Take an answer of so many bytes apart. */
+/* Take an answer of size bytes apart, as `receive` describes it. Returns what
+ * p9_call does. The count of the data is the last number received. */
 static int
 parse(enum p9_type type, size_t size, struct p9_data *data, uint64_t *reply,
       const char *receive)
@@ -206,6 +232,9 @@ p9_call(enum p9_type type, struct p9_data *data, uint64_t *reply,
 	return r;
 }
 
+/* Agree on the version and the largest message, which the server may lower;
+ * then ask for the root. The reply's version is a string: its length is parsed
+ * as a number, and the characters behind it are compared here. */
 bool
 p9_init(uint32_t root, uint64_t *root_path)
 {

@@ -1,25 +1,44 @@
 /*
  * Pipes: a ring of pages between two open files.
  *
- * Each end has a position, which counts the bytes that have passed there;
- * position p lies in the ring's page p / PAGE_SIZE. Pages are found as writing
- * reaches them, and kept until the pipe goes. An empty pipe starts again at
- * position 0, so one that is read as fast as it's written stays on its first
- * page.
+ * Each end has a position, which counts the bytes that have passed there. The
+ * difference of the two is what is in the pipe. Position p lies in page
+ * p / PAGE_SIZE % PIPE_PAGES of the ring. For example, with reader and writer
+ * at 4000 and 8292, there are 4292 unread bytes: 96 at the end of page 0, 4096
+ * in page 1, and 100 at the start of page 2.
  *
- * One thread at an end at a time moves bytes, without the spinlock, for that
- * may fault and sleep: the reader from its position up, the writer from its.
- * `busy` says that an end is taken: unlike a mutex, it can be waited for until
- * a signal comes. A write of at most PIPE_BUF bytes waits for room for all of
- * them, and publishes them at once.
+ * A page is allocated when writing first reaches it, and kept until the pipe is
+ * freed. A pipe that becomes empty starts again at position 0, so one that is
+ * read as fast as it is written stays on its first page.
+ *
+ * Bytes are moved without the spinlock, since user memory may fault, and the
+ * thread sleep. At each end one thread at a time does so: it sets `busy`,
+ * releases the lock, copies, takes the lock again and only then advances its
+ * position. So reader and writer copy at the same time, the one below the
+ * writer's position, the other at and above it. `busy` isn't a mutex, because a
+ * thread that waits for it must be able to leave when a signal comes.
+ *
+ * A write of at most PIPE_BUF bytes isn't mixed with those of others: it waits
+ * until there is room for all of it, and its bytes become readable together.
+ *
+ * Read struct pipe first, then move with wait_for and copy.
  */
+#include "pipe.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 
-#include "../proc/proc.h"
-#include "../syscall.h"
+#include "base/compiler.h"
+#include "base/layout.h"
+#include "mm/kmalloc.h"
+#include "mm/page.h"
+#include "sched/lock.h"
+
+#include "file.h"
+#include "uio.h"
 #include "vfs.h"
+#include "vnode.h"
 
 #define PIPE_PAGES 16
 #define PIPE_SIZE  (PIPE_PAGES * PAGE_SIZE) /* bytes */
@@ -28,6 +47,7 @@
 /* The ends, by how a file that is one was opened. */
 enum { READER = O_RDONLY, WRITER = O_WRONLY, ENDS };
 
+/* All fields are guarded by the pipe's lock. */
 struct pipe_end {
 	bool open;
 	bool busy;    /* a thread moves bytes at this end */
@@ -59,6 +79,14 @@ side_of(const struct file *f)
 	return f->flags & O_ACCMODE;
 }
 
+void
+kept_put(struct kept *k)
+{
+	if (k != NULL && __atomic_sub_fetch(&k->refs, 1, __ATOMIC_ACQ_REL) == 0)
+		kfree(k);
+}
+
+/* The caller holds the lock. Most often nobody waits or polls at this end. */
 static void
 wake(struct pipe_end *end)
 {
@@ -68,13 +96,11 @@ wake(struct pipe_end *end)
 	wake_all(&end->wait);
 }
 
-/*
- * The next four do the work for both ends. They are inlined into pipe_read and
- * pipe_write, where the side is a constant.
- */
+/* For parts of pipe_read and pipe_write, where the side is a constant. */
 #define INLINED static inline __attribute__((always_inline))
 
-/* How many bytes can be moved at an end. The lock is held. */
+/* How many bytes can be moved at an end: unread ones for the reader, free ones
+ * for the writer. The caller holds p->lock. */
 INLINED size_t
 available(const struct pipe *p, int side)
 {
@@ -83,9 +109,9 @@ available(const struct pipe *p, int side)
 	return side == READER ? unread : PIPE_SIZE - unread;
 }
 
-/* A page for the ring, charged to who made the pipe. NULL: no memory. Out of
- * line: it's wanted once for many moves. */
-static __attribute__((noinline)) char *
+/* A page for the ring, charged to the process that made the pipe. NULL: no
+ * memory but what is left to others (LEFT_BY_PROGRAMS in mm/page.h). */
+static SLOW_PATH char *
 ring_page(struct pipe *p)
 {
 	char *page = NULL;
@@ -98,8 +124,14 @@ ring_page(struct pipe *p)
 }
 
 /*
- * Move up to n bytes between u and the ring. Gives how many, or an error if
- * that came before the first; of PIPE_BUF or fewer, all are moved or none.
+ * Move up to n bytes between u and the ring; n is what is available at the end.
+ * Called without the lock, by the thread that has set `busy`. Only the writer
+ * allocates pages: the reader finds them, as their bytes were published under
+ * the lock.
+ *
+ * If an error ends it before PIPE_BUF bytes have been moved, the error is
+ * returned, and they count as not moved: the caller leaves the position where
+ * it was. So a write of up to PIPE_BUF bytes is done as a whole or not at all.
  */
 INLINED ssize_t
 copy(struct pipe *p, int side, size_t n, struct uio *u)
@@ -128,11 +160,18 @@ copy(struct pipe *p, int side, size_t n, struct uio *u)
 	return r >= 0 || at - start >= PIPE_BUF ? (ssize_t)(at - start) : r;
 }
 
-/* Wait until want bytes can be moved at an end where no one else does; gives
- * how many, 0 at the end of all reading. The lock is held. */
+/*
+ * Wait until at least `want` bytes can be moved at an end, and no other thread
+ * is moving any there. Returns how many can be moved; 0 if all has been read
+ * and no writer is left; -EPIPE if no reader is left; -EAGAIN if f must not
+ * wait for bytes; or -ERESTART if a signal came. O_NONBLOCK doesn't apply to
+ * waiting for another thread that is moving bytes. p->lock is released while
+ * asleep, so everything is looked at again afterwards.
+ */
 INLINED ssize_t
 wait_for(struct pipe *p, int side, struct file *f, size_t want)
 {
+	must_hold(&p->lock);
 	for (;;) {
 		size_t n = available(p, side);
 		int r;
@@ -152,7 +191,8 @@ wait_for(struct pipe *p, int side, struct file *f, size_t want)
 	}
 }
 
-/* Move what can be moved at f's end once that is want bytes. */
+/* Wait until at least `want` bytes can be moved at f's end, and move as many as
+ * can be. Returns their number, 0 at the end of reading, or an errno. */
 INLINED ssize_t
 move(struct pipe *p, int side, struct file *f, struct uio *u, size_t want)
 {
@@ -169,11 +209,16 @@ move(struct pipe *p, int side, struct file *f, struct uio *u, size_t want)
 		end->busy = false;
 		if (n > 0)
 			end->pos += n;
+		/* A writer that is copying does so from its old position up. No
+		 * reader can be: while one is, what it reads isn't taken off
+		 * yet, and so the pipe isn't empty. */
 		if (available(p, READER) == 0 && !p->end[WRITER].busy)
 			p->end[READER].pos = p->end[WRITER].pos = 0;
-		/* Those who wait for their turn at this end; and the other end,
-		 * but a writer not for each byte of room: it asks for a page's
-		 * at most. */
+		/*
+		 * Wake those who wait here, and those at the other end. But
+		 * writers aren't woken for each byte of room: none waits for
+		 * more than a page's, so then the first of them can go on.
+		 */
 		wake(&p->end[READER]);
 		if (side == WRITER || available(p, WRITER) >= PIPE_BUF)
 			wake(&p->end[WRITER]);
@@ -189,8 +234,11 @@ pipe_read(struct vnode *v, struct file *f, struct uio *u)
 }
 
 /*
- * A long write goes piece by piece, and others' may come between; it waits
- * for a page's room each time, unless it must not wait: then any will do.
+ * A write of up to PIPE_BUF bytes is one transfer. A longer one is made piece
+ * by piece, and the bytes of others may come in between. Each piece waits until
+ * a page's room is free; with O_NONBLOCK it takes whatever room there is. If it
+ * fails after some bytes have been written, their number is returned, and not
+ * the error. SIGPIPE is sent in any case.
  */
 static ssize_t
 pipe_write(struct vnode *v, struct file *f, struct uio *u)
@@ -208,10 +256,13 @@ pipe_write(struct vnode *v, struct file *f, struct uio *u)
 			want = u->left;
 	}
 	if (n == -EPIPE)
-		signal_send(current->proc, SIGPIPE);
+		vfs_process.pipe_broken();
 	return total > 0 ? total : n;
 }
 
+/* Both marks are set before the pipe is looked at, and under the lock: whatever
+ * changes afterwards finds them and wakes the poller. A writer is ready when
+ * there is room for any write of up to PIPE_BUF bytes. */
 static unsigned int
 pipe_poll(struct vnode *v, struct file *f)
 {
@@ -236,7 +287,7 @@ pipe_poll(struct vnode *v, struct file *f)
 	return ready;
 }
 
-/* The last descriptor of an end is gone; the other end must notice. */
+/* The last descriptor of an end is gone: those who wait must look again. */
 static void
 pipe_close(struct vnode *v, struct file *f)
 {
@@ -283,12 +334,13 @@ static const struct vnode_ops pipe_ops = {
     .free = pipe_free,
 };
 
+/* Everything that can fail comes first. file_open can't: pipe_ops has no
+ * operation open. The vnode's two references become those of the files. */
 int
-pipe_create(struct file *end[2])
+pipe_create(struct file *end[2], struct kept *kept)
 {
 	static unsigned long last_ino; /* atomic */
-	struct pipe *p = kzalloc(sizeof *p);
-	struct kept *kept = kept_get();
+	struct pipe *p = kzalloc(sizeof(*p));
 
 	end[READER] = file_alloc();
 	end[WRITER] = file_alloc();

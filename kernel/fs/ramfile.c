@@ -1,26 +1,49 @@
 /*
- * ramfs, the contents of files: an array of pages that grows by doubling.
+ * ramfs, the contents of files: an array of pages, which grows by doubling. An
+ * element is NULL where the file has a hole, which reads as zeroes.
  *
- * A page may be shared: mapped by programs, or held by a reader for a moment.
- * A shared page is never written; the file gets a copy of its own first, and
- * a page that is written in full is simply exchanged for a new one. So a
- * reader takes a reference, lets go of the lock and copies at leisure, and
- * what a process has mapped stays as it was. What lies past the end of the
- * file in its last page is zero.
+ * Pages are shared. A page fault that maps a page of a file into a program
+ * takes a reference to it, and so does a reader for as long as it copies. The
+ * file itself has one. So a page with a count of 1 can be written in place;
+ * otherwise a write gives the file a new page, a copy of the old one with the
+ * change in it, and the others keep the old one:
  *
- * Writers take turns by the node's mutex, and hold it while they touch user
- * memory; readers and faults get by with the spinlock.
+ *	before		file and program -> page P (2 references)
+ *	after a write	file             -> page Q (1), P with the change
+ *			program          -> page P (1), as it was
+ *
+ * So a reader takes a reference under the spinlock and copies after releasing
+ * it, which may fault and sleep; and a program's pages don't change under it.
+ * The count is looked at once, before the bytes of a page are written. Whoever
+ * takes a reference to the page while that write is under way may see a part of
+ * it, which nothing forbids.
+ *
+ * What lies past the end of the file in its last page is zero, so that a file
+ * which grows later grows by zeroes. There are no pages past the end.
+ *
+ * ramfs.h explains the two locks. Read write_page with page_renew,
+ * page_exchange and cut.
  */
 #include <errno.h>
 #include <string.h>
 
-#include "../proc/proc.h"
+#include "base/layout.h"
+#include "mm/kmalloc.h"
+#include "mm/page.h"
+#include "mm/uaccess.h"
+#include "sched/lock.h"
+#include "sched/time.h"
+
+#include "file.h"
 #include "ramfs.h"
+#include "uio.h"
+#include "vnode.h"
 
 #define FILE_SIZE_MAX ((off_t)1 << 40) /* bytes */
 #define FIRST_PAGES   4                /* room in a new array */
 
-/* The page that index names, referenced; or NULL, a hole. */
+/* The page at index, referenced; NULL: a hole. The reference is taken under
+ * page_lock, so a writer can't drop the file's own before. */
 static void *
 page_get(struct ramnode *n, size_t index)
 {
@@ -35,12 +58,16 @@ page_get(struct ramnode *n, size_t index)
 	return page;
 }
 
+/* How long the file is, for those who don't hold n->lock. The pages up to there
+ * are then found by page_get (docs/locks.md, "size"). */
 static off_t
 ramfile_size(struct ramnode *n)
 {
 	return __atomic_load_n(&n->size, __ATOMIC_RELAXED);
 }
 
+/* A write meanwhile may change the next page; the size is that of the
+ * beginning. An error after some bytes returns their number. */
 static ssize_t
 ramfile_read(struct vnode *v, struct file *, struct uio *u)
 {
@@ -67,24 +94,27 @@ ramfile_read(struct vnode *v, struct file *, struct uio *u)
 	return total;
 }
 
-/* Make room in the array for page index. 0 or -ENOSPC. n->lock is held. */
+/* Make room in the array for page index: 0 or -ENOSPC. A new array is filled
+ * first, and then takes the place of the old one under page_lock; after that no
+ * reader looks at the old one any more, and it is freed. */
 static int
 array_grow(struct ramnode *n, size_t index)
 {
 	size_t max = n->max_page ? n->max_page : FIRST_PAGES;
 	void **old = n->page, **new;
 
+	must_hold(&n->lock);
 	if (index < n->max_page)
 		return 0;
 	while (max <= index)
 		max *= 2;
-	if (!page_spare(max * sizeof *new / PAGE_SIZE, LEFT_BY_FILES))
+	if (!page_spare(max * sizeof(*new) / PAGE_SIZE, LEFT_BY_FILES))
 		return -ENOSPC;
-	new = kzalloc(max * sizeof *new);
+	new = kzalloc(max * sizeof(*new));
 	if (new == NULL)
 		return -ENOSPC;
 	if (old != NULL)
-		memcpy(new, old, n->max_page * sizeof *old);
+		memcpy(new, old, n->max_page * sizeof(*old));
 	spin_lock(&n->page_lock);
 	n->page = new;
 	n->max_page = max;
@@ -93,8 +123,8 @@ array_grow(struct ramnode *n, size_t index)
 	return 0;
 }
 
-/* Put page in the place of the one at index, which is let go. page may be
- * NULL, for a hole. n->lock is held. */
+/* Put page (NULL: a hole) in the place of the one at index, and drop the file's
+ * reference to that. The caller holds n->lock, or n is being freed. */
 static void
 page_exchange(struct ramnode *n, size_t index, void *page)
 {
@@ -109,8 +139,9 @@ page_exchange(struct ramnode *n, size_t index, void *page)
 		page_free(old);
 }
 
-/* A new page to take the place of old (NULL: a hole), where n bytes from `at`
- * on will be written. NULL: no memory. */
+/* A new page to take the place of old (NULL: a hole). The caller is about to
+ * write n bytes of it from `at` on, so these may have any contents; the others
+ * are those of the old page, or zeroes. NULL: no memory. */
 static char *
 page_renew(const char *old, size_t at, size_t n)
 {
@@ -125,7 +156,13 @@ page_renew(const char *old, size_t at, size_t n)
 	return page;
 }
 
-/* Drop what lies at and past size. 0 or -ENOSPC. n->lock is held. */
+/*
+ * Drop what lies at and past size: 0 or -ENOSPC. For example, a cut to 5000
+ * bytes sets the last 3192 bytes of page 1 to zero, and frees pages 2 and up.
+ * If page 1 is shared it has to be copied for that; so for lack of memory even
+ * a cut may fail, and then changes nothing. The caller holds n->lock, or n is
+ * being freed.
+ */
 static int
 cut(struct ramnode *n, off_t size)
 {
@@ -150,7 +187,20 @@ cut(struct ramnode *n, off_t size)
 	return 0;
 }
 
-/* Write what goes into the page at u->offset. n->lock is held. */
+/*
+ * Write as many bytes from u as go into the page at u->offset. Returns how
+ * many, or an errno. There are two ways to write a page:
+ *
+ *   A new page, if there was a hole or the old one is shared. It takes its
+ *   place when all bytes have come; until then readers find the old one.
+ *
+ *   In place, if only the file has the page. An error half way through would
+ *   leave some of its bytes overwritten. But the source lies on two pages of
+ *   user memory at most. If the first can't be read, nothing is copied. So it
+ *   is enough to see beforehand that the last byte can be read, and with it the
+ *   second page. Only if another thread takes that away at this moment does the
+ *   copy end in the middle; then what lies past the end is made zero again.
+ */
 static ssize_t
 write_page(struct ramnode *n, struct uio *u)
 {
@@ -159,6 +209,7 @@ write_page(struct ramnode *n, struct uio *u)
 	char *old, *page, last;
 	ssize_t r;
 
+	must_hold(&n->lock);
 	if (chunk > u->left)
 		chunk = u->left;
 	if (array_grow(n, index) < 0)
@@ -183,6 +234,8 @@ write_page(struct ramnode *n, struct uio *u)
 	return r;
 }
 
+/* Under n->lock, so an append knows where the end is. size follows each page
+ * with a release: whoever sees it finds the bytes (docs/locks.md, "size"). */
 static ssize_t
 write_locked(struct ramnode *n, struct uio *u)
 {
@@ -218,6 +271,7 @@ ramfile_write(struct vnode *v, struct file *, struct uio *u)
 	return r;
 }
 
+/* To make a file longer is to set its size: past its end are only zeroes. */
 static int
 ramfile_truncate(struct vnode *v, off_t size)
 {
@@ -237,7 +291,8 @@ ramfile_truncate(struct vnode *v, off_t size)
 	return r;
 }
 
-/* A hole is mapped as a page of zeroes that the file doesn't keep. */
+/* The page is the file's own, with another reference, by which write_page knows
+ * that it is shared; or for a hole one of zeroes, which the file won't keep. */
 static int
 ramfile_getpage(struct vnode *v, off_t offset, void **page)
 {
@@ -251,6 +306,7 @@ ramfile_getpage(struct vnode *v, off_t offset, void **page)
 	return *page != NULL ? 0 : -ENOMEM;
 }
 
+/* cut can't fail here: with size 0 no page is cut in the middle. */
 void
 ramfile_clear(struct ramnode *n)
 {

@@ -1,15 +1,30 @@
 /*
- * ramfs, the tree: names, directories, what stat says.
+ * ramfs, the tree: names, directories, what stat tells.
  *
- * A directory finds a child by a tree of its own: which way to go is told by
- * the bits of the name's hash, one at each node. So an empty directory costs
- * nothing, a big one little, and nothing ever has to be built anew. The hash
- * has a secret key: no one can choose names that make a long branch of it. Each
- * directory has a list of its children besides, in the order they came.
+ * A directory has its children twice: in a binary tree, to find one by name,
+ * and in a list in the order in which they came, for readdir.
  *
- * One spinlock guards it all: what is done under it is short, and rename sees
- * and leaves the tree in one piece. Memory is found before it is taken, and
- * vnodes are let go of after.
+ * The tree is ordered by the bits of the names' hashes. At the top, bit 0 of
+ * the hash looked for says whether to go to branch 0 or 1; one level below it
+ * is bit 1, and so on. Every node is a child itself, and the search ends at the
+ * one with the right name. For example, with four children whose hashes end in
+ * the bits ..010, ..011, ..000 and ..110, added in this order:
+ *
+ *		..010			the first child
+ *		/     \			bit 0
+ *	    ..000    ..011
+ *	        \			bit 1
+ *	        ..110
+ *
+ * So an empty directory costs nothing, a big one a few words for each child,
+ * and nothing is ever built anew as a directory grows. The hash has a secret
+ * key, so nobody can choose names that make one long branch.
+ *
+ * One spinlock, ramfs_lock, guards the trees and lists of all directories. So a
+ * rename changes the whole tree in one step for all who look. Under it a lookup
+ * visits a few nodes; the longest are a rename, which follows one path up to
+ * the root, and a readdir that has to start over. Memory is allocated before
+ * the lock is taken, and references are dropped after it is released.
  */
 #include "ramfs.h"
 
@@ -17,19 +32,29 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../machine.h"
-#include "../proc/proc.h"
+#include "base/layout.h"
+#include "base/list.h"
+#include "machine/machine.h"
+#include "mm/kmalloc.h"
+#include "mm/page.h"
+#include "sched/lock.h"
+#include "sched/time.h"
+
+#include "file.h"
+#include "filesystems.h"
+#include "vnode.h"
 
 #define DEV_RAMFS 1 /* st_dev */
 
 static struct spinlock ramfs_lock = SPINLOCK1("ramfs");
-static off_t next_cookie = DIR_COOKIE; /* under ramfs_lock */
-static unsigned long last_ino;         /* atomic */
+static off_t next_cookie GUARDED_BY(ramfs_lock) = DIR_COOKIE;
+static unsigned long last_ino; /* atomic */
 
 static const struct vnode_ops ramdir_ops;
 
-/* Each byte goes through a product of which both halves count, so any bit of
- * it may change any of the hash, in a way that depends on the key. */
+/* Each byte goes through a 128-bit product, whose halves are combined; so any
+ * bit of the name may change any bit of the hash, in a way that depends on the
+ * key, which machine.c makes from a random seed. */
 static uint64_t
 hash_name(const char *name)
 {
@@ -44,13 +69,15 @@ hash_name(const char *name)
 	return h;
 }
 
-/* Where dir's child called name is in its tree, or would be. ramfs_lock is
- * held. */
+/* The place of the child called name in dir's tree: the pointer that leads to
+ * it, or the NULL where it would be added. Two names with the same hash are
+ * told apart by strcmp, and lie one below the other. */
 static struct ramnode **
 place_of(struct ramnode *dir, const char *name, uint64_t hash)
 {
 	struct ramnode **at = &dir->top;
 
+	must_hold(&ramfs_lock);
 	for (uint64_t bits = hash; *at != NULL; bits >>= 1) {
 		if ((*at)->hash == hash && strcmp((*at)->name, name) == 0)
 			break;
@@ -59,7 +86,7 @@ place_of(struct ramnode *dir, const char *name, uint64_t hash)
 	return at;
 }
 
-/* The child of dir called name, or NULL. ramfs_lock is held. */
+/* The child of dir called name, or NULL. The caller holds ramfs_lock. */
 static struct ramnode *
 child_find(struct ramnode *dir, const char *name)
 {
@@ -72,10 +99,12 @@ is_dir(const struct ramnode *n)
 	return n->vnode.type == S_IFDIR;
 }
 
-/* Put n, which bears its name already, into dir. ramfs_lock is held. */
+/* Add n to dir, where its name is free. The cookie is a new one even if n was
+ * only renamed, so that the list, to whose end it is added, stays in order. */
 static void
 child_add(struct ramnode *dir, struct ramnode *n)
 {
+	must_hold(&ramfs_lock);
 	n->parent = dir;
 	n->hash = hash_name(n->name);
 	n->branch[0] = n->branch[1] = NULL;
@@ -86,7 +115,9 @@ child_add(struct ramnode *dir, struct ramnode *n)
 	dir->mtime = dir->ctime = time_realtime_ns();
 }
 
-/* Take n off dir's tree: any leaf below it may have its place. */
+/* Take n off dir's tree. A leaf from below n takes its place. Any will do: all
+ * nodes below n share the bits that lead to n; and a leaf has nothing below it
+ * that would have to move, too. */
 static void
 tree_remove(struct ramnode *dir, struct ramnode *n)
 {
@@ -104,12 +135,14 @@ tree_remove(struct ramnode *dir, struct ramnode *n)
 	*at = leaf;
 }
 
-/* Take n out of its directory. ramfs_lock is held. */
+/* Take n out of its directory. Its reference there is the caller's from now on.
+ * A readdir that stood at n goes on from the one before. */
 static void
 child_remove(struct ramnode *n)
 {
 	struct ramnode *dir = n->parent;
 
+	must_hold(&ramfs_lock);
 	tree_remove(dir, n);
 	if (dir->cursor == &n->sibling)
 		dir->cursor = n->sibling.prev;
@@ -119,6 +152,8 @@ child_remove(struct ramnode *n)
 	n->ctime = dir->mtime = dir->ctime = time_realtime_ns();
 }
 
+/* Names leave fewer pages to others than contents of files do: when files have
+ * taken all they may, one can still be renamed (mm/page.h). */
 static char *
 name_copy(const char *name)
 {
@@ -132,11 +167,11 @@ name_copy(const char *name)
 	return copy;
 }
 
-/* A node of mode's type that isn't in the tree yet. NULL: no memory. */
+/* A node of the type in mode, which isn't in the tree yet; NULL: no memory. */
 static struct ramnode *
 node_create(mode_t mode, const char *name)
 {
-	struct ramnode *n = kzalloc(sizeof *n);
+	struct ramnode *n = kzalloc(sizeof(*n));
 
 	if (n == NULL)
 		return NULL;
@@ -168,7 +203,8 @@ ramnode_free(struct vnode *v)
 	kfree(n);
 }
 
-/* The reference that the new node's entry has is its first. */
+/* The new node's first reference becomes that of its place in the tree; or is
+ * dropped, if the name turns out under the lock not to be free. */
 static int
 ramfs_create(struct vnode *dir, const char *name, mode_t mode,
 	     struct vnode **out)
@@ -196,6 +232,9 @@ ramfs_create(struct vnode *dir, const char *name, mode_t mode,
 	return r;
 }
 
+/* A node that is found under the lock is in the tree, whose reference keeps it
+ * until another is taken. So is the parent of one that is in the tree, as only
+ * empty directories are removed. One that was removed has no parent: ENOENT. */
 static int
 ramfs_lookup(struct vnode *dir, const char *name, struct vnode **out)
 {
@@ -212,9 +251,10 @@ ramfs_lookup(struct vnode *dir, const char *name, struct vnode **out)
 	return 0;
 }
 
-/* May n be removed as what type says? */
+/* May n, NULL if there is no such name, be removed by rmdir (type S_IFDIR) or
+ * unlink? The caller holds ramfs_lock. */
 static int
-check_remove(const struct ramnode *n, mode_t type)
+ramfs_check_remove(const struct ramnode *n, mode_t type)
 {
 	if (n == NULL)
 		return -ENOENT;
@@ -235,7 +275,7 @@ ramfs_remove(struct vnode *dir, const char *name, mode_t type)
 
 	spin_lock(&ramfs_lock);
 	n = child_find(ramnode_of(dir), name);
-	r = check_remove(n, type);
+	r = ramfs_check_remove(n, type);
 	if (r == 0)
 		child_remove(n);
 	spin_unlock(&ramfs_lock);
@@ -244,7 +284,12 @@ ramfs_remove(struct vnode *dir, const char *name, mode_t type)
 	return r;
 }
 
-/* May n be moved to directory to, in the place of old (NULL: no one's)? */
+/*
+ * May n be moved to the directory `to`, in the place of old (NULL: nothing)? A
+ * directory can't be moved below itself: it would be cut off from the root. So
+ * n must not be on the path from `to` up to the root, which is its own parent.
+ * All of that path exists, as only empty directories are removed.
+ */
 static int
 check_rename(const struct ramnode *n, const struct ramnode *to,
 	     const struct ramnode *old)
@@ -262,10 +307,11 @@ check_rename(const struct ramnode *n, const struct ramnode *to,
 		return 0;
 	if (is_dir(old) && !is_dir(n))
 		return -EISDIR;
-	return is_dir(n) ? check_remove(old, S_IFDIR) : 0;
+	return is_dir(n) ? ramfs_check_remove(old, S_IFDIR) : 0;
 }
 
-/* Do it, once it's allowed: n gets a name, and gives its own for it. */
+/* n gets *name, and *name becomes its former name, for the caller to free. So
+ * nothing is allocated or freed under ramfs_lock, which the caller holds. */
 static void
 rename_node(struct ramnode *n, struct ramnode *to, struct ramnode *old,
 	    char **name)
@@ -280,6 +326,7 @@ rename_node(struct ramnode *n, struct ramnode *to, struct ramnode *old,
 	child_add(to, n);
 }
 
+/* If a name is renamed to itself, old is n, and nothing is to be done. */
 static int
 ramfs_rename(struct vnode *from, const char *name, struct vnode *to,
 	     const char *new)
@@ -311,13 +358,18 @@ child_of(struct list *l)
 	return container_of(l, struct ramnode, sibling);
 }
 
-/* The first child whose cookie is at least that given, or NULL. It is looked
- * for from the cursor on, if it can be there. ramfs_lock is held. */
+/*
+ * The first child whose cookie is at least that given, or NULL. The search
+ * begins at the cursor, where the last one ended, unless that is past the
+ * cookie; so reading a whole directory passes through it once. The cursor is
+ * only a hint: if several read the directory, each still finds its child.
+ */
 static struct ramnode *
 child_at(struct ramnode *d, off_t cookie)
 {
 	struct list *l = d->cursor;
 
+	must_hold(&ramfs_lock);
 	if (l == &d->children || child_of(l)->cookie > cookie)
 		l = d->children.next;
 	while (l != &d->children && child_of(l)->cookie < cookie)
@@ -337,7 +389,7 @@ ramfs_readdir(struct vnode *dir, struct file *, off_t *cookie,
 	if (n != NULL) {
 		de->d_ino = n->ino;
 		de->d_type = is_dir(n) ? DT_DIR : DT_REG;
-		strlcpy(de->d_name, n->name, sizeof de->d_name);
+		strlcpy(de->d_name, n->name, sizeof(de->d_name));
 		*cookie = n->cookie + 1;
 	}
 	spin_unlock(&ramfs_lock);
@@ -359,6 +411,9 @@ ramfs_name(struct vnode *dir, char *buf)
 	return r;
 }
 
+/* A directory's links are its name, its own "." and the ".." of each directory
+ * in it; what was removed has none. The other fields are loaded without a lock,
+ * so size and blocks of a file that is being written may be of two moments. */
 int
 ramnode_stat(struct vnode *v, struct stat *st)
 {
@@ -407,6 +462,8 @@ static const struct vnode_ops ramdir_ops = {
     .free = ramnode_free,
 };
 
+/* The root is its own parent: this ends every way up, and tells it from a
+ * directory that was removed, which has none. */
 struct vnode *
 ramfs_root(void)
 {

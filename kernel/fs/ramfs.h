@@ -1,16 +1,16 @@
-/*
- * ramfs: the file system at /, all in memory. ramfs.c has the names, and
- * ramfile.c the contents of files.
- */
+/* ramfs: the file system at /, in memory. ramfs.c has the tree of names and
+ * what stat tells, ramfile.c the contents of files. */
 #ifndef KERNEL_RAMFS_H
 #define KERNEL_RAMFS_H
 
-#include "vfs.h"
+#include "sched/lock.h"
+#include "vnode.h"
 
 /*
  * A file or directory. There are no hard links, so it is its own directory
- * entry too. It has a reference while it's in a directory: one that is removed
- * while open keeps its contents until the last close.
+ * entry as well, and its place there counts as one reference: a file that is
+ * removed while it is open keeps its contents until it is closed. No lock
+ * guards mode and the times: each is stored and loaded as a whole.
  */
 struct ramnode {
 	struct vnode vnode; /* first: a ramfs vnode's address is its node's */
@@ -32,9 +32,19 @@ struct ramnode {
 	struct list *cursor;  /* where the last readdir was among them */
 	unsigned int subdirs;
 
-	/* A file's. Only who has lock changes these, and takes page_lock to do
-	 * so; page_lock alone is enough to look. lock is held while user memory
-	 * is read, so read and getpage, which a fault asks, do without it. */
+	/*
+	 * A file's contents. Only a thread that holds `lock` changes them; it
+	 * takes page_lock as well to change page, max_page or an element of the
+	 * array. So to look at those either lock is enough.
+	 *
+	 * Why two? A write holds `lock` while it reads user memory. That may
+	 * fault; and the fault may ask a file of ramfs, even this one, for a
+	 * page, with aspace.lock held. So getpage must do without `lock`, and
+	 * so does read.
+	 *
+	 * Others read size and npages without any lock: size grows only after
+	 * the bytes are there (docs/locks.md).
+	 */
 	struct mutex lock;
 	struct spinlock page_lock;
 	off_t size;
@@ -51,12 +61,12 @@ ramnode_of(struct vnode *v)
 	return (struct ramnode *)v;
 }
 
-/* For every node. */
+/* Operations of files and directories alike, in ramfs.c. */
 int ramnode_stat(struct vnode *v, struct stat *st);
 int ramnode_setattr(struct vnode *v, const struct attr *a);
 void ramnode_free(struct vnode *v);
 
-/* Give back all pages of a file that no one can reach any more. */
+/* Free all pages of a file to which there is no reference any more. */
 void ramfile_clear(struct ramnode *n);
 
 #endif

@@ -1,16 +1,22 @@
 /*
- * Unpacking ustar archives, which is how the root directory gets its contents.
+ * Unpacking ustar archives, which is how the root directory gets its contents:
+ * vfs_init calls ustar_unpack once, with the initial RAM disk.
  *
- * An archive is a series of 512-byte blocks: a header for each file, then its
- * contents, padded. Headers hold text; numbers are octal. Blocks of zeroes end
- * an archive; another may follow in the same memory (QEMU's -initrd takes one
- * file, so the scripts append theirs to it): its files replace those before.
+ * An archive is a series of 512-byte blocks: for each file a header, and then
+ * its contents, padded to whole blocks. Headers consist of text, and numbers in
+ * them are octal digits. Blocks of zeroes end an archive. Another may follow in
+ * the same memory, since QEMU's -initrd takes one file, to which the scripts
+ * append their own archive. Its files replace those of the same name.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
-#include "../print.h"
+#include "base/print.h"
+
+#include "file.h"
+#include "filesystems.h"
+#include "uio.h"
 #include "vfs.h"
 
 #define BLOCK 512
@@ -31,7 +37,7 @@ _Static_assert(sizeof(struct header) == BLOCK, "a header is one block");
 #define TYPE_FILE_OLD '\0'
 #define TYPE_DIR      '5'
 
-/* The octal number at s, which a NUL, a blank or the field's end follows. */
+/* The octal number in a field, which a NUL or a blank may end early. */
 static uint64_t
 octal(const char *s, size_t size)
 {
@@ -45,7 +51,8 @@ octal(const char *s, size_t size)
 	return n;
 }
 
-/* Append a field's text, which may fill it without a NUL. */
+/* Append a slash and the text of a field, which ends without a NUL if it fills
+ * the field. Returns where to go on. */
 static char *
 add_field(char *at, const char *field, size_t size)
 {
@@ -55,7 +62,7 @@ add_field(char *at, const char *field, size_t size)
 	return at;
 }
 
-/* The absolute path of h's file. */
+/* "/prefix/name", or "/name" if the prefix is empty: 257 characters at most. */
 static void
 path_of(const struct header *h, char path[PATH_MAX_LEN])
 {
@@ -66,7 +73,8 @@ path_of(const struct header *h, char path[PATH_MAX_LEN])
 	*add_field(at, h->name, sizeof(h->name)) = '\0';
 }
 
-/* Make the directories on the way to path; those that exist are no matter. */
+/* Make the directories on the way to path. Errors don't matter: a directory may
+ * exist already, and if one can't be made, the file can't be either. */
 static void
 make_parents(char *path)
 {
@@ -78,6 +86,8 @@ make_parents(char *path)
 		}
 }
 
+/* A file of an earlier archive is removed first, not overwritten: the new one
+ * has a mode of its own. */
 static int
 write_file(const char *path, mode_t mode, const void *data, size_t size)
 {
@@ -94,7 +104,6 @@ write_file(const char *path, mode_t mode, const void *data, size_t size)
 		return -ENOMEM;
 	n = vfs_open(f, path, flags, mode);
 	if (n == -EEXIST && vfs_remove(path, S_IFREG) == 0)
-		/* It was an earlier archive's, with its own mode. */
 		n = vfs_open(f, path, flags, mode);
 	if (n == 0)
 		n = f->vnode->ops->write(f->vnode, f, &u);
@@ -105,7 +114,7 @@ write_file(const char *path, mode_t mode, const void *data, size_t size)
 static int
 unpack_one(const struct header *h, const char *path, size_t size)
 {
-	mode_t mode = octal(h->mode, sizeof h->mode) & 07777;
+	mode_t mode = octal(h->mode, sizeof(h->mode)) & 07777;
 	int r;
 
 	switch (h->type) {
@@ -120,7 +129,7 @@ unpack_one(const struct header *h, const char *path, size_t size)
 	}
 }
 
-/* What is wrong with a header whose file takes n of the left bytes? */
+/* What is wrong with h? Its file has n bytes; `left` bytes follow in memory. */
 static const char *
 check(const struct header *h, size_t n, size_t left)
 {
@@ -129,8 +138,8 @@ check(const struct header *h, size_t n, size_t left)
 	return n > left ? "has a file longer than the archive" : NULL;
 }
 
-/* What can't be made is reported and left out; a damaged header ends it all,
- * for who knows where the next one is. */
+/* A file that can't be made is reported and left out. A damaged header ends the
+ * unpacking, since it can't be told where the next one is. */
 void
 ustar_unpack(const void *archive, size_t size)
 {
@@ -140,7 +149,7 @@ ustar_unpack(const void *archive, size_t size)
 
 	while (i < count) {
 		const struct header *h = &blocks[i++];
-		size_t n = octal(h->size, sizeof h->size);
+		size_t n = octal(h->size, sizeof(h->size));
 		const char *wrong = check(h, n, (count - i) * BLOCK);
 		int r;
 

@@ -1,15 +1,30 @@
 /*
- * Vnodes, and the calls that make, open and remove names. How a path is
- * walked: walk.c.
+ * What vnodes have in common, and the operations on paths: open, mkdir, remove,
+ * rename, mount. Read walk.h first.
+ *
+ * Each operation on a path has the same form. walk() leads to the directory
+ * that holds the last component. Then come the checks that are the same for all
+ * file systems, such as that rename takes no "..". Then the operation of that
+ * directory does the work, under the locks of its file system. No lock is held
+ * in between, so it is the operation that decides whether a name exists.
  */
+#include "vfs.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
-#include "../machine.h"
-#include "../print.h"
-#include "../proc/proc.h"
+#include "base/layout.h"
+#include "base/panic.h"
+#include "machine/machine.h"
+#include "mm/aspace.h"
+#include "mm/page.h"
+
+#include "file.h"
+#include "filesystems.h"
+#include "uio.h"
+#include "vnode.h"
 #include "walk.h"
 
 struct vnode *vfs_root;
@@ -20,6 +35,8 @@ vnode_init(struct vnode *v, const struct vnode_ops *ops, mode_t type)
 	*v = (struct vnode){.ops = ops, .refs = 1, .type = type};
 }
 
+/* Release: what this thread did with v comes before v is freed. Acquire: the
+ * thread that frees v sees what all others did (docs/locks.md, "last"). */
 void
 vnode_put(struct vnode *v)
 {
@@ -45,22 +62,58 @@ vnode_read(struct vnode *v, void *buf, size_t n, off_t offset)
 int
 vnode_stat(struct vnode *v, struct stat *st)
 {
-	memset(st, 0, sizeof *st);
+	memset(st, 0, sizeof(*st));
 	return v->ops->stat(v, st);
 }
 
-/* Make what w names, of mode's type. */
+/*
+ * --- For address spaces: what regions ask of their files ---
+ *
+ * A region that may be executed holds its file as text. While any region does,
+ * the file can't be opened for writing or truncated (ETXTBSY), since the pages
+ * that the program runs from may be the file's own. The count isn't tied to a
+ * lock: a file that is open for writing already may still be executed.
+ */
+
+static void
+text_hold(struct vnode *v, bool text)
+{
+	vnode_ref(v);
+	if (text)
+		__atomic_fetch_add(&v->texts, 1, __ATOMIC_RELAXED);
+}
+
+static void
+text_release(struct vnode *v, bool text)
+{
+	if (text)
+		__atomic_fetch_sub(&v->texts, 1, __ATOMIC_RELAXED);
+	vnode_put(v);
+}
+
+static int
+text_page(struct vnode *v, off_t offset, void **page)
+{
+	return v->ops->getpage(v, offset, page);
+}
+
+/* --- What names lead to --- */
+
+struct vfs_process vfs_process;
+
+/* The umask applies here, so that no file system has to know of it. */
 static int
 create_last(struct walk *w, mode_t mode, struct vnode **out)
 {
 	if (w->dir->ops->create == NULL)
 		return -EROFS;
-	if (current->proc != NULL)
-		mode &= ~current->proc->umask;
+	mode &= ~vfs_process.umask();
 	return w->dir->ops->create(w->dir, w->name, mode, out);
 }
 
-/* Make the file that w names; it didn't exist a moment ago. */
+/* A look a moment ago found no such name. If it is "..", then w stands in a
+ * directory that was removed. And a name with a slash behind it could only be
+ * that of a directory, which open doesn't create. */
 static int
 create_file(struct walk *w, mode_t mode, struct vnode **out)
 {
@@ -71,8 +124,18 @@ create_file(struct walk *w, mode_t mode, struct vnode **out)
 	return create_last(w, S_IFREG | (mode & 07777), out);
 }
 
-/* For O_CREAT: find path, or make it. If another makes it between our look
- * and our attempt, look again. */
+/*
+ * For O_CREAT: find path, or create it. *out is its vnode, referenced.
+ *
+ * The look and the attempt to create are two steps. If another process creates
+ * the name in between, the attempt fails with EEXIST, and the loop looks again;
+ * if that process has removed the name by then, it tries again to create it.
+ * With O_EXCL an existing name is an error, whenever it was created, so one
+ * round is enough.
+ *
+ * A look that finds the name moves w.dir on to it, with the reference. One that
+ * ends with ENOENT leaves w.dir at the parent, where the name is then created.
+ */
 static int
 find_or_create(const char *path, bool exclusive, mode_t mode,
 	       struct vnode **out)
@@ -97,7 +160,6 @@ find_or_create(const char *path, bool exclusive, mode_t mode,
 	return r;
 }
 
-/* May v be opened with these flags? */
 static int
 check_open(const struct vnode *v, int flags)
 {
@@ -134,8 +196,8 @@ vfs_open(struct file *f, const char *path, int flags, mode_t mode)
 		vnode_put(v);
 		return r;
 	}
-	/* Last, as it can't be undone. If it fails, f is open all the same,
-	 * and closed by who has it. */
+	/* Last, because it can't be undone. If it fails f stays open, and is
+	 * closed when the caller drops its references to it. */
 	if (flags & O_TRUNC && (flags & O_ACCMODE) != O_RDONLY &&
 	    v->type == S_IFREG)
 		return vfs_truncate(v, 0);
@@ -150,16 +212,18 @@ vfs_mkdir(const char *path, mode_t mode)
 
 	if (r < 0)
 		return r;
-	r = -EEXIST;
+	r = -EEXIST; /* "/", "." and ".." are there already */
 	if (w.name[0] != '\0' && !is_dots(w.name))
 		r = create_last(&w, S_IFDIR | (mode & 07777), NULL);
 	vnode_put(w.dir);
 	return r;
 }
 
-/* May what w names be removed, from its name? */
+/* May the name that w ends with be removed by rmdir (type S_IFDIR) or unlink?
+ * Whether it exists, and what it is, the file system decides. But "name/" given
+ * to unlink, always an error, needs a look to tell which one. */
 static int
-check_remove(struct walk *w, mode_t type)
+vfs_check_remove(struct walk *w, mode_t type)
 {
 	int r;
 
@@ -174,7 +238,6 @@ check_remove(struct walk *w, mode_t type)
 		return -EPERM;
 	if (!w->slash)
 		return 0;
-	/* It is a directory, or it's an error anyway. */
 	r = walk_last(w);
 	return r < 0 ? r : -EPERM;
 }
@@ -187,7 +250,7 @@ vfs_remove(const char *path, mode_t type)
 
 	if (r < 0)
 		return r;
-	r = check_remove(&w, type);
+	r = vfs_check_remove(&w, type);
 	if (r == 0)
 		r = w.dir->ops->remove != NULL
 			? w.dir->ops->remove(w.dir, w.name, type)
@@ -196,7 +259,6 @@ vfs_remove(const char *path, mode_t type)
 	return r;
 }
 
-/* Rename between two walks' ends. */
 static int
 rename_last(struct walk *from, struct walk *to)
 {
@@ -207,13 +269,15 @@ rename_last(struct walk *from, struct walk *to)
 		return -EBUSY;
 	if (is_dots(from->name) || is_dots(to->name))
 		return -EINVAL;
-	/* A file system has one table for its directories. */
+	/* Each file system has one table of operations for its directories. */
 	if (from->dir->ops != to->dir->ops)
 		return -EXDEV;
 	if (from->dir->ops->rename == NULL)
 		return -EROFS;
 	if (from->slash || to->slash) {
-		/* Only a directory may be written with a slash. */
+		/* A slash behind either name says that the old one is a
+		 * directory. lookup, and not walk_last, which would move
+		 * from->dir away from the parent. */
 		r = from->dir->ops->lookup(from->dir, from->name, &v);
 		if (r < 0)
 			return r;
@@ -252,6 +316,8 @@ vfs_truncate(struct vnode *v, off_t size)
 	return v->ops->truncate(v, size);
 }
 
+/* Cookie 0 is ".", cookie 1 is "..". walk_step leads to either, and out of a
+ * mounted root, so that no file system has to list them. */
 int
 vfs_dots(struct vnode *dir, off_t *cookie, struct dirent *de)
 {
@@ -259,6 +325,7 @@ vfs_dots(struct vnode *dir, off_t *cookie, struct dirent *de)
 	struct stat st;
 	int r;
 
+	/* walk_step exchanges a reference; the caller's must stay. */
 	vnode_ref(dir);
 	r = walk_step(&dir, dots[*cookie]);
 	if (r == 0)
@@ -268,11 +335,13 @@ vfs_dots(struct vnode *dir, off_t *cookie, struct dirent *de)
 		return r;
 	de->d_ino = st.st_ino;
 	de->d_type = DT_DIR;
-	strlcpy(de->d_name, dots[*cookie], sizeof de->d_name);
+	strlcpy(de->d_name, dots[*cookie], sizeof(de->d_name));
 	++*cookie;
 	return 1;
 }
 
+/* The references to v and fs are kept for good: they are those of the two
+ * pointers that make the mount. */
 void
 vfs_mount(const char *path, struct vnode *fs)
 {
@@ -285,9 +354,20 @@ vfs_mount(const char *path, struct vnode *fs)
 		r = -ENOTDIR;
 	if (r < 0)
 		panic("can't mount %s: error %d", path, -r);
-	/* In this order: who finds the mount finds the way back too. */
+	/* In this order, and with a release: whoever finds the mount finds the
+	 * way back as well. */
 	fs->covered = v;
 	__atomic_store_n(&v->mounted, fs, __ATOMIC_RELEASE);
+}
+
+void
+vfs_serve(void)
+{
+	aspace_files = (struct aspace_files){
+	    .hold = text_hold,
+	    .release = text_release,
+	    .find_page = text_page,
+	};
 }
 
 void
@@ -299,6 +379,7 @@ vfs_init(void)
 	if (vfs_root == NULL)
 		panic("no memory for the root directory");
 	ustar_unpack(pa_to_va(machine.initrd_start), size);
+	/* The files have been copied; the archive's own memory is free now. */
 	page_add(machine.initrd_start, machine.initrd_end);
 	devfs_init();
 }

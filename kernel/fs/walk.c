@@ -1,38 +1,53 @@
 /*
- * From paths to vnodes and back, and the mounts on the way.
+ * From paths to vnodes, and from a directory back to its path. vfs.c calls this
+ * for every path.
  *
- * A walk goes component by component, with a reference to where it is; ".."
- * is asked of the file system like any other name, so that a path is valid
- * only if all of it exists. Nothing is cached: a lookup in ramfs costs less
- * than keeping a cache right would.
+ * A walk goes from component to component. At each moment it holds exactly one
+ * reference, to the vnode where it stands, and no lock. That is enough: the
+ * reference keeps the directory in memory even if another process removes it,
+ * and in ramfs a lookup in a removed directory finds nothing. But a walk isn't
+ * one atomic step: if directories are renamed meanwhile, it may pass through
+ * the old place of one and the new place of another.
+ *
+ * For example, "/dev/../tmp/a":
+ *
+ *	start		a reference to /
+ *	"dev"		lookup finds the directory /dev of ramfs, on which devfs
+ *			is mounted; the walk goes on to the root of devfs
+ *	".."		that root covers /dev of ramfs; its ".." is /
+ *	"tmp"		lookup finds /tmp
+ *	"a"		is left to the caller, in struct walk
+ *
+ * ".." is looked up like any other name, and not cut off the text. So a path is
+ * valid only if every component of it exists. Nothing is cached: a lookup in
+ * ramfs costs less than it would cost to keep a cache right.
+ *
+ * A mount is two pointers, which are never reset and so need no lock: `mounted`
+ * leads from the covered directory to the root of the file system, `covered`
+ * leads back. A lookup follows the first; ".." and vfs_path follow the second.
  */
 #include "walk.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "../proc/proc.h"
+#include "vfs.h"
+#include "vnode.h"
 
-/* The vnode a path starts from, referenced. */
+/* Where a path starts, referenced: the root if the process has no directory. */
 static struct vnode *
 walk_start(const char *path)
 {
-	struct proc *p = current->proc;
-	struct vnode *v = vfs_root;
+	struct vnode *v = *path == '/' ? NULL : vfs_process.cwd();
 
-	if (*path == '/' || p == NULL) {
+	if (v == NULL) {
+		v = vfs_root;
 		vnode_ref(v);
-		return v;
 	}
-	spin_lock(&p->lock);
-	if (p->cwd != NULL)
-		v = p->cwd;
-	vnode_ref(v);
-	spin_unlock(&p->lock);
 	return v;
 }
 
-/* Let *at refer to v instead of what it did. */
+/* Exchange the reference *at for one to v. */
 static void
 walk_to(struct vnode **at, struct vnode *v)
 {
@@ -41,7 +56,7 @@ walk_to(struct vnode **at, struct vnode *v)
 	*at = v;
 }
 
-/* If *at is where a mounted file system starts, go to what that covers. */
+/* A mounted root has the parent and the name of the directory it covers. */
 static void
 walk_uncover(struct vnode **at)
 {
@@ -69,7 +84,8 @@ walk_step(struct vnode **at, const char *name)
 	return 0;
 }
 
-/* Copy the component at *path, which moves on past slashes to the next. */
+/* Copy the component at *path to w->name, and move *path past it and past the
+ * slashes behind it. w->slash tells whether there were any. */
 static int
 walk_component(const char **path, struct walk *w)
 {
@@ -101,6 +117,7 @@ walk(const char *path, struct walk *w)
 		path++;
 	for (;;) {
 		r = walk_component(&path, w);
+		/* Nothing follows: this was the last one, left in w. */
 		if (r == 0 && *path == '\0')
 			return 0;
 		if (r == 0)
@@ -140,11 +157,13 @@ vfs_lookup(const char *path, struct vnode **out)
 	return r;
 }
 
-/* From the end of buf towards its start, name by name. */
+/* Each time the name and then the parent, so the path grows from the end of buf
+ * towards its start: "/share", then "/usr/share". No lock is held in between,
+ * so if directories are renamed meanwhile the path may never have existed. */
 ssize_t
 vfs_path(struct vnode *dir, char buf[PATH_MAX_LEN])
 {
-	size_t start = PATH_MAX_LEN - 1, n;
+	size_t start = PATH_MAX_LEN - 1, n = 0;
 	char name[NAME_MAX_LEN + 1];
 	int r = 0;
 
@@ -153,9 +172,10 @@ vfs_path(struct vnode *dir, char buf[PATH_MAX_LEN])
 	while (r == 0 && dir != vfs_root) {
 		walk_uncover(&dir);
 		r = dir->ops->name(dir, name);
-		if (r == 0)
+		if (r == 0) {
+			n = strlen(name);
 			r = walk_step(&dir, "..");
-		n = strlen(name);
+		}
 		if (r == 0 && n + 1 > start)
 			r = -ERANGE;
 		if (r < 0)
@@ -167,7 +187,7 @@ vfs_path(struct vnode *dir, char buf[PATH_MAX_LEN])
 	vnode_put(dir);
 	if (r < 0)
 		return r;
-	if (buf[start] == '\0')
+	if (buf[start] == '\0') /* no name at all: dir is the root */
 		buf[--start] = '/';
 	memmove(buf, buf + start, PATH_MAX_LEN - start);
 	return PATH_MAX_LEN - 1 - start;

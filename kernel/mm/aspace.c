@@ -1,23 +1,37 @@
 /*
- * Address spaces: which ranges a process may touch, and what is there.
+ * Address spaces: which address ranges a process may touch, and what each of
+ * them contains.
  *
- * A region says what a range means; its pages are found when they are touched
- * (fault.c). Each region remembers the least range that holds every page of it
- * that ever was, so forking and freeing look at little else.
+ * An address space is a list of regions and a set of page tables. A region
+ * only says what its range means: zeroes or a part of a file, and which
+ * accesses are allowed. Its pages are found when they are first touched
+ * (fault.c), so mapping a program or growing the heap allocates no page. Each
+ * region remembers the smallest range, [low, high), that includes every page
+ * of it that was ever touched. Fork, brk and exit look at nothing else: of a
+ * stack's 8 MiB, for example, only at the few pages that were used.
  *
- * Lock order: an aspace's lock, then whatever a vnode's getpage takes. A file
- * system doesn't hold those while it touches user memory.
+ * Read aspace.h and table.h first; then this file, fault.c, table.c (page
+ * tables), and ktable.c (what each hart has loaded, and how harts flush).
+ *
+ * as->lock comes before whatever a vnode's getpage takes (docs/locks.md).
  */
-#include "table.h"
+#include "aspace.h"
 
 #include <errno.h>
 
-#include "../clock.h"
-#include "../fs/vfs.h"
-#include "../print.h"
-#include "../thread.h"
+#include "base/layout.h"
+#include "base/list.h"
+#include "base/panic.h"
+#include "sched/clock.h"
+#include "sched/hart.h"
+#include "sched/level.h"
+#include "sched/lock.h"
 
-/* The heap has the first place. It is there from the start, if only empty. */
+#include "kmalloc.h"
+#include "page.h"
+#include "table.h"
+
+/* The heap is always region 0. It exists from the start, but empty. */
 static struct region *
 heap_of(struct aspace *as)
 {
@@ -40,7 +54,7 @@ aspace_create(void)
 		kfree(as);
 		return NULL;
 	}
-	root_init(as->root);
+	ktable_init_root(as->root);
 	as->going = false;
 	as->harts = 0;
 	as->lock = (struct mutex)MUTEX("aspace", as->lock);
@@ -51,16 +65,14 @@ aspace_create(void)
 	return as;
 }
 
-/* A region holds a reference to its vnode, which isn't written to while it
- * is someone's text. */
+struct aspace_files aspace_files;
+
 static void
 region_hold(const struct region *r)
 {
 	if (r->vnode == NULL)
 		return;
-	vnode_ref(r->vnode);
-	if (r->prot & PROT_X)
-		__atomic_fetch_add(&r->vnode->texts, 1, __ATOMIC_RELAXED);
+	aspace_files.hold(r->vnode, r->prot & PROT_X);
 }
 
 static void
@@ -68,11 +80,10 @@ region_release(const struct region *r)
 {
 	if (r->vnode == NULL)
 		return;
-	if (r->prot & PROT_X)
-		__atomic_fetch_sub(&r->vnode->texts, 1, __ATOMIC_RELAXED);
-	vnode_put(r->vnode);
+	aspace_files.release(r->vnode, r->prot & PROT_X);
 }
 
+/* elf.c relies on this check: the numbers come from a program's file. */
 static bool
 region_valid(const struct region *r)
 {
@@ -83,9 +94,9 @@ region_valid(const struct region *r)
 }
 
 struct region *
-region_find(struct aspace *as, uintptr_t start, uintptr_t end)
+aspace_region(struct aspace *as, uintptr_t start, uintptr_t end)
 {
-	/* The last is the stack, which is looked for most. */
+	/* Backwards: exec maps the stack last, and it is needed most often. */
 	for (struct region *r = &as->region[as->nregions]; r-- > as->region;)
 		if (r->start < end && start < r->end)
 			return r;
@@ -98,14 +109,15 @@ aspace_writable(struct aspace *as, uintptr_t start, uintptr_t end)
 	const struct region *r;
 
 	mutex_lock(&as->lock);
-	while (start < end && (r = region_find(as, start, start + 1)) &&
+	/* The range may extend over several regions that adjoin each other. */
+	while (start < end && (r = aspace_region(as, start, start + 1)) &&
 	       (r->prot & PROT_W))
 		start = r->end;
 	mutex_unlock(&as->lock);
 	return start >= end;
 }
 
-/* Give as a copy of r. The lock is held, or as is new. */
+/* Append a copy of r and return it. as->lock is held, or as is new. */
 static struct region *
 region_add(struct aspace *as, const struct region *r)
 {
@@ -124,14 +136,14 @@ aspace_map(struct aspace *as, const struct region *r)
 	if (!region_valid(r))
 		return -EINVAL;
 	mutex_lock(&as->lock);
-	if (region_find(as, r->start, r->end) != NULL) {
+	if (aspace_region(as, r->start, r->end) != NULL) {
 		error = -EINVAL;
 	} else if (as->nregions == REGION_MAX) {
 		error = -ENOMEM;
 	} else {
 		struct region *new = region_add(as, r);
 
-		new->low = new->high = r->start;
+		new->low = new->high = r->start; /* nothing touched yet */
 		as->size += r->end - r->start;
 	}
 	mutex_unlock(&as->lock);
@@ -145,15 +157,18 @@ aspace_start_heap(struct aspace *as, uintptr_t start)
 	as->brk = start;
 }
 
-/* Move the heap's end up. Memory is only promised here, but never more than
- * there is. */
+/*
+ * Nothing is allocated: the pages are only promised. One call can't promise
+ * more pages than are free at the moment, but several calls can. What happens
+ * when a promised page can't be found is decided in proc/memory.c.
+ */
 static int
 heap_grow(struct aspace *as, uintptr_t end)
 {
 	struct region *heap = heap_of(as);
 	size_t more = end - heap->end;
 
-	if (region_find(as, heap->end, end) != NULL ||
+	if (aspace_region(as, heap->end, end) != NULL ||
 	    !page_spare(more / PAGE_SIZE, LEFT_BY_PROGRAMS))
 		return -ENOMEM;
 	heap->end = end;
@@ -161,7 +176,6 @@ heap_grow(struct aspace *as, uintptr_t end)
 	return 0;
 }
 
-/* Move the heap's end down, and give back what was above. */
 static void
 heap_shrink(struct aspace *as, uintptr_t end)
 {
@@ -197,7 +211,10 @@ aspace_set_brk(struct aspace *as, uintptr_t brk)
 	return error;
 }
 
-/* Copy regions and what is mapped in them to child, which is new. */
+/*
+ * The caller holds as->lock; child is new and needs no lock. The copy of the
+ * parent's heap replaces the empty one that aspace_create made.
+ */
 static int
 fork_regions(struct aspace *child, struct aspace *as)
 {
@@ -226,8 +243,13 @@ aspace_fork(struct aspace *as)
 	child->size = as->size;
 	child->text = as->text;
 	child->frameless = as->frameless;
-	/* Whatever came of it, some pages may no longer be written; and no
-	 * thread of the parent may write one while the child has it. */
+	/*
+	 * table_share has taken W out of the parent's entries, but other harts
+	 * may still have writable translations in their TLBs, and go on writing
+	 * to pages that are now the child's, too. So all harts flush before the
+	 * lock is released and the child is started; and also after an error,
+	 * which comes when some entries have been changed.
+	 */
 	aspace_flush(as);
 	mutex_unlock(&as->lock);
 	if (error != 0) {
@@ -237,7 +259,7 @@ aspace_fork(struct aspace *as)
 	return child;
 }
 
-/* Make sure that no hart has as loaded any more. */
+/* Wait until no hart has as loaded. No thread of it runs in user mode now. */
 static void
 aspace_unload(struct aspace *as)
 {
@@ -247,11 +269,12 @@ aspace_unload(struct aspace *as)
 	    1)
 		aspace_switch(NULL);
 	level_lower(sie);
-	/* Another hart may just be about to leave its last thread. */
+	/* A hart keeps as loaded until it switches from a thread that left. */
 	while (__atomic_load_n(&as->harts, __ATOMIC_ACQUIRE) != 0)
 		clock_nap();
 }
 
+/* Nobody else knows as by now, so its lock isn't taken. */
 void
 aspace_free(struct aspace *as)
 {

@@ -2,19 +2,33 @@
  * Page faults: a page of an address space is filled in when it is touched, and
  * one that is shared is copied when it is written.
  *
- * There is no mark for a shared page: it is one whose region may be written
- * but whose entry doesn't say so. It has other references, from other address
- * spaces or from the file it is a page of; if they have gone by the time of
- * the write, the page is this one's own.
+ * aspace_fault, at the end, is called for each page fault of user mode and of
+ * the kernel's copies of user memory (by memory_fault), and by those who want
+ * a page to be present beforehand (exec, profil). It holds as->lock throughout,
+ * so two threads that fault on one page are served one after the other.
+ *
+ * A page that must be copied when it is written isn't marked as such: its
+ * region may be written, but its page table entry lacks W. It was shared by a
+ * fork, or is a page of the file itself, and the other side has a reference,
+ * too. If no other reference is left by the time of the write, W is simply set.
+ *
+ * Which fault needs a flush of whom? An entry that becomes valid, or gains W,
+ * needs none of other harts: one that remembers the old entry takes a fault,
+ * comes here, finds nothing to do, and flushes its own TLB. An entry that
+ * leads to another page does: harts that remember the old one would go on
+ * reading the old page.
  */
-#include "table.h"
-
 #include <errno.h>
 #include <string.h>
 
-#include "../fs/vfs.h"
+#include "base/layout.h"
+#include "base/riscv.h"
+#include "sched/lock.h"
 
-/* Widen what is known to be touched of r by the page at va. */
+#include "aspace.h"
+#include "page.h"
+#include "table.h"
+
 static void
 region_touch(struct region *r, uintptr_t va)
 {
@@ -26,22 +40,14 @@ region_touch(struct region *r, uintptr_t va)
 		r->high = va + PAGE_SIZE;
 }
 
-/* The entry flags of a page of r that is the address space's own. What may be
- * written must be readable too: W alone means something else. */
-static unsigned long
-region_flags(const struct region *r)
-{
-	return PTE_USER | r->prot | (r->prot & PROT_W ? PTE_R : 0);
-}
-
-/* A page for a program. NULL: no memory. */
+/* A page for a program. NULL: no memory but the last reserve (page.h). */
 static void *
 user_page(void)
 {
 	return page_spare(1, LEFT_BY_FAULTS) ? page_alloc() : NULL;
 }
 
-/* The same, with the first n bytes of another, then zeroes. */
+/* A page for a program, with the first n bytes of another, then zeroes. */
 static void *
 page_copy(const void *from, size_t n)
 {
@@ -56,9 +62,13 @@ page_copy(const void *from, size_t n)
 }
 
 /*
- * The file's page for va in r, referenced: the page itself, and flags lose the
- * right to write, or a copy. A page that is about to be written, or only begins
- * with the file's bytes, is copied.
+ * Find the page for va in r where r has bytes of its file: 0 and *page, with a
+ * reference for the caller; or -EFAULT or -ENOMEM. It is either the file's own
+ * page, in which case *flags loses W; or a copy.
+ *
+ * There must be a copy if the page is about to be written. And in a region that
+ * may be written, a page on which `filled` ends has to end with zeroes, so it
+ * is copied at once. In one that can't be written nobody relies on the zeroes.
  */
 static int
 file_page(const struct region *r, uintptr_t va, bool write, void **page,
@@ -69,7 +79,8 @@ file_page(const struct region *r, uintptr_t va, bool write, void **page,
 	void *shared;
 	int error;
 
-	error = r->vnode->ops->getpage(r->vnode, r->offset + at, &shared);
+	error = aspace_files.find_page(r->vnode, r->offset + at, &shared);
+	/* Only want of memory is worth another try: see memory_fault. */
 	if (error != 0)
 		return error == -ENOMEM ? error : -EFAULT;
 	if (!write && (n == PAGE_SIZE || !(r->prot & PROT_W))) {
@@ -82,15 +93,18 @@ file_page(const struct region *r, uintptr_t va, bool write, void **page,
 	return *page == NULL ? -ENOMEM : 0;
 }
 
-/* Fill in the page at va, which wasn't there. */
+/* Fill in the page at va, whose entry is empty. The caller holds as->lock. */
 static int
 fault_fill(struct aspace *as, struct region *r, uintptr_t va, pte_t *pte,
 	   bool write)
 {
-	unsigned long flags = region_flags(r);
+	unsigned long flags = PTE_USER | r->prot;
 	void *page;
 	int error = 0;
 
+	/* W without R is reserved in the privileged specification. */
+	if (flags & PTE_W)
+		flags |= PTE_R;
 	if (r->vnode != NULL && va - r->start < r->filled)
 		error = file_page(r, va, write, &page, &flags);
 	else if ((page = user_page()) != NULL)
@@ -99,23 +113,26 @@ fault_fill(struct aspace *as, struct region *r, uintptr_t va, pte_t *pte,
 		error = -ENOMEM;
 	if (error != 0)
 		return error;
-	/* Before the entry: a thread on another hart may find that, and fetch,
-	 * without a fault of its own. */
+	/*
+	 * Instruction caches may have older contents of this memory. The flush
+	 * comes before the entry: as soon as that is set, a thread on another
+	 * hart may fetch from the page without a fault of its own.
+	 */
 	if (flags & PTE_X)
 		aspace_flush_text(as);
-	/* A hart that remembers the empty entry faults again, and finds it. */
 	table_set(pte, pte_make(page, flags));
 	as->resident++;
 	return 0;
 }
 
-/* A page that is there is written, but the entry doesn't allow it. */
+/* The page at va may be written, but its entry lacks W: copy it if need be. */
 static int
 fault_unshare(struct aspace *as, uintptr_t va, pte_t *pte)
 {
 	void *old = pte_page(*pte);
 	void *page;
 
+	/* The one reference is this entry's; only a fork could make others. */
 	if (page_refs(old) == 1) {
 		*pte |= PTE_W;
 		tlb_flush_page(va);
@@ -124,6 +141,7 @@ fault_unshare(struct aspace *as, uintptr_t va, pte_t *pte)
 	page = page_copy(old, PAGE_SIZE);
 	if (page == NULL)
 		return -ENOMEM;
+	/* Other threads may read the old page until all harts have flushed. */
 	table_set(pte, pte_make(page, (*pte & PTE_FLAGS_MASK) | PTE_W));
 	aspace_flush(as);
 	page_free(old);
@@ -145,9 +163,12 @@ fault_in(struct aspace *as, struct region *r, uintptr_t va, int prot)
 		return fault_fill(as, r, va, pte, write);
 	if (write && !(*pte & PTE_W))
 		return fault_unshare(as, va, pte);
-	/* Another thread was here first, or this hart still remembers that
-	 * there was nothing. It may remember so of a table, too; sfence.vma of
-	 * an address is for leaves alone. */
+	/*
+	 * The entry allows the access already: another thread was here first,
+	 * or this hart still remembers what the entry was before. It may also
+	 * remember that a whole table was missing. So it forgets everything:
+	 * sfence.vma with an address only has to forget leaf entries.
+	 */
 	tlb_flush();
 	return 0;
 }
@@ -159,7 +180,7 @@ aspace_fault(struct aspace *as, uintptr_t va, int prot)
 	int error = -EFAULT;
 
 	mutex_lock(&as->lock);
-	r = region_find(as, va, va + 1);
+	r = aspace_region(as, va, va + 1);
 	if (r != NULL && (r->prot & prot))
 		error = fault_in(as, r, page_round_down(va), prot);
 	mutex_unlock(&as->lock);

@@ -1,17 +1,33 @@
 /*
- * Small blocks of memory: powers of two from 16 to 2048 bytes, carved from
- * single pages. Larger requests get whole pages, in a row.
+ * Blocks of memory of any size. Small ones, called objects here, have sizes
+ * that are powers of two from 16 to 2048 bytes, and are carved from single
+ * pages. Larger requests get whole pages, in a row.
  *
- * A class keeps a list of its pages that have room. A page's free objects
- * form a list through their first words; those never handed out yet follow
- * the others in the page. When that list is empty, all objects ever handed
- * out are in use, so the count of those tells where the fresh ones start. A
- * page goes back when its last object does.
+ * There is a class for each of the eight sizes, with a lock of its own. A class
+ * keeps a list of its pages that have room; full pages are on no list. A page
+ * is freed with the last of its objects.
+ *
+ * The free objects of a page form a list through their first words. Objects
+ * that were never handed out aren't on that list, so a new page needs no
+ * preparation. They are handed out only when the list is empty; then all others
+ * are in use, and `used`, which counts these, tells where the fresh ones start:
+ *
+ *	| in use | in use | in use | fresh | fresh ..	used = 3, no free list
+ *
+ * kfree isn't told the size: it finds the class, or the number of pages, in the
+ * struct page of the block's first page.
  */
-#include "page.h"
+#include "kmalloc.h"
 
 #include <checks.h>
 #include <string.h>
+
+#include "base/layout.h"
+#include "base/list.h"
+#include "sched/lock.h"
+
+#include "page.h"
+#include "pages.h"
 
 #define CLASS_MIN 16
 #define CLASSES   8
@@ -20,7 +36,7 @@
 static struct class
 {
 	struct spinlock lock; /* level 1; guards the rest, and the pages */
-	struct list partial;  /* of struct page: those with room */
+	struct list partial;  /* of struct page: pages with room */
 } classes[CLASSES] = {
 #define CLASS(i)                                                    \
 	{                                                           \
@@ -41,14 +57,13 @@ class_for(size_t size)
 	return c;
 }
 
-/* How many objects a page of class c holds. */
 static unsigned int
 capacity(unsigned int c)
 {
 	return PAGE_SIZE / CLASS_MIN >> c;
 }
 
-/* Take an object from a page that has room. The class's lock is held. */
+/* Take an object from a page with room. The caller holds the class's lock. */
 static void *
 object_take(struct page *p)
 {
@@ -67,7 +82,7 @@ object_take(struct page *p)
 	return object;
 }
 
-/* A page for class c, empty and on no list; NULL: no memory. */
+/* A new page for class c, empty and on no list; NULL: no memory. */
 static struct page *
 class_page(unsigned int c)
 {
@@ -93,7 +108,7 @@ small_alloc(unsigned int c)
 
 	spin_lock(&class->lock);
 	if (list_empty(&class->partial)) {
-		/* Not under the lock: finding a page may take others. */
+		/* Not under the lock, a leaf: page_alloc may take others. */
 		spin_unlock(&class->lock);
 		p = class_page(c);
 		if (p == NULL)
@@ -107,6 +122,7 @@ small_alloc(unsigned int c)
 	return object;
 }
 
+/* A full page has room again; an empty one is freed, without the lock. */
 static void
 small_free(struct page *p, void *object)
 {

@@ -5,28 +5,37 @@
  *	                    + KSTACK_SIZE       the stack, four pages
  *
  * A stack that overflows runs into its guard, and the trap path can tell that
- * from the address alone. The window's page tables are fixed, which bounds the
- * number of threads and lets a slot be mapped without looking for memory.
+ * from the address alone: bit KSTACK_SHIFT of the stack pointer is 0 in a
+ * guard. The window's page tables are static. That bounds the number of
+ * threads, and a slot can be mapped without memory for tables.
  *
- * Unmapping stacks takes time, as does finding memory for new ones, so a freed
- * stack keeps its pages for the next thread. They count as free memory:
- * kstack_reclaim gives them up when pages run out.
+ * A slot belongs to a thread, or is on the pile `filled`, free but with its
+ * pages, or on the pile `empty`, without. It takes time to unmap stacks and to
+ * find memory for new ones, so a freed stack keeps its pages for the next
+ * thread. They count as free memory: page_alloc calls kstack_reclaim.
  *
- * Harts may remember what a slot was mapped to, or that it wasn't. Any hart may
- * reach into a stack, for what a thread that sleeps has there is in lists of
- * those who wait. So all harts forget when a slot gets its pages, before a
- * thread gets the slot. When it loses them they needn't: no one reaches for a
- * stack that no thread has.
+ * Harts may remember what a slot was mapped to, or that it wasn't mapped. And
+ * any hart may access any thread's stack: a sleeping thread's timer, or its
+ * place in a futex's list, is a variable on its stack. So when a slot gets its
+ * pages, all harts flush before a thread gets the slot. When a slot loses its
+ * pages nobody needs to flush: nobody accesses a stack that no thread has.
  */
+#include "kstack.h"
+
+#include "base/layout.h"
+#include "base/panic.h"
+#include "base/riscv.h"
+#include "sched/hart.h"
+#include "sched/lock.h"
+
+#include "aspace.h"
+#include "page.h"
 #include "table.h"
 
-#include "../hart.h"
-#include "../print.h"
-
-#define KSTACK_MAX  1024 /* threads in the whole system */
+#define KSTACK_MAX  1024 /* stacks, so threads, in the whole system */
 #define STACK_PAGES (KSTACK_SIZE / PAGE_SIZE)
 #define SLOT_PAGES  (KSTACK_SLOT / PAGE_SIZE)
-/* Filled with one flush: that waits for all harts. The rest is for reuse. */
+/* Stacks filled at once: the flush afterwards has to wait for all harts. */
 #define AT_ONCE 8
 #define TABLES  (KSTACK_MAX * SLOT_PAGES / TABLE_ENTRIES)
 
@@ -40,11 +49,10 @@ struct pile {
 };
 
 static struct spinlock kstack_lock = SPINLOCK1("kstack");
-/* Under kstack_lock: */
-static struct pile filled; /* those that have pages.. */
-static struct pile empty;  /* ..and those that don't */
+static struct pile filled GUARDED_BY(kstack_lock);
+static struct pile empty GUARDED_BY(kstack_lock);
 
-/* The top of a stack from the pile, or 0. */
+/* Take a stack off the pile; returns its top, or 0: the pile is empty. */
 static uintptr_t
 pile_take(struct pile *p)
 {
@@ -64,14 +72,14 @@ pile_put(struct pile *p, uintptr_t top)
 	spin_unlock(&kstack_lock);
 }
 
-/* The page table entries of the stack that ends at top. */
+/* The first of the page table entries of the stack that ends at top. */
 static pte_t *
 stack_entries(uintptr_t top)
 {
 	return &stack_ptes[(top - KSTACK_SIZE - STACK_BASE) >> PAGE_SHIFT];
 }
 
-/* Unmap and free the pages of a stack, which may be incomplete. */
+/* Unmap and free a stack's pages, of which there may be fewer than four. */
 static void
 stack_empty(uintptr_t top)
 {
@@ -85,8 +93,7 @@ stack_empty(uintptr_t top)
 	}
 }
 
-/* Give a stack its pages; false: no memory, and it is empty again. All harts
- * must flush before it is used. */
+/* Give a stack its pages; false: no memory. All harts must flush after it. */
 static bool
 stack_fill(uintptr_t top)
 {
@@ -105,9 +112,10 @@ stack_fill(uintptr_t top)
 }
 
 /*
- * The stacks of the other harts' idle threads and of the first process are
- * filled here. That takes no flush, as no hart has loaded these tables yet; and
- * until they run, the others couldn't be asked for one.
+ * The stacks of the other harts' idle threads and of the first process, nharts
+ * in all, are filled here. They need no flush, as no hart has loaded these
+ * tables yet. And kstack_alloc couldn't have filled them later: it waits for
+ * all harts to flush, and the others don't run before they have their stacks.
  */
 pte_t
 kstack_init(void)

@@ -1,5 +1,6 @@
 /*
- * The kernel's own page tables, and which tables each hart has loaded.
+ * The kernel's own page tables, which tables each hart has loaded, and how a
+ * hart makes others flush what they remember of them.
  *
  *	root entry 507       kernel stacks (kstack.c)
  *	           508, 509  physical 0 to 2 GiB, devices: 1 GiB leaves
@@ -8,16 +9,28 @@
  *	                     which hold its text and read-only data
  *	           511       3 to 4 GiB: a 1 GiB leaf
  *
- * All is global, and nothing both writable and executable. Every address
- * space's root has a copy of these five entries, which never change, so the
- * tables below them are the same everywhere.
+ * All leaf entries are global, and none is both writable and executable. Every
+ * address space's root has a copy of these five entries, which never change, so
+ * the tables below them are the same everywhere, and a trap can enter the
+ * kernel without a change of page table.
+ *
+ * A hart's TLB and instruction cache forget only when the hart itself executes
+ * a fence. So a hart that changes an entry has to interrupt the others that may
+ * remember it (as->harts), and wait until they have flushed. docs/locks.md
+ * ("What all harts must have forgotten") has a litmus test for each step, by
+ * the names that are given below: join, leave, flush-asked, flush-done.
  */
-#include "table.h"
+#include "base/layout.h"
+#include "base/panic.h"
+#include "base/riscv.h"
+#include "machine/machine.h"
+#include "machine/sbi.h"
+#include "sched/clock.h"
+#include "sched/hart.h"
+#include "sched/level.h"
 
-#include "../clock.h"
-#include "../machine.h"
-#include "../print.h"
-#include "../thread.h"
+#include "aspace.h"
+#include "table.h"
 
 #define KERNEL_DATA (PTE_KERNEL | PTE_R | PTE_W)
 #define GIGABYTE    0x80000000UL /* physical: where entry 510's begins */
@@ -29,10 +42,9 @@ static pte_t kernel_leaf[TABLE_ENTRIES] PAGE_ALIGNED;   /* ..its second entry */
 /* What a hart has loaded when it runs no process. */
 static struct aspace kernel_aspace = {.root = kernel_root};
 
-/* By logical number; touched by that hart only, at a raised level. */
+/* What each hart has loaded; touched by that hart only, at a raised level. */
 static struct aspace *loaded[HART_MAX];
 
-/* The flags for a page of the kernel's image or beyond. */
 static unsigned long
 kernel_flags(const char *va)
 {
@@ -43,8 +55,6 @@ kernel_flags(const char *va)
 	return KERNEL_DATA;
 }
 
-/* The boot page table allows everything everywhere; from here on, the rules
- * above hold on this hart. */
 void
 aspace_init(void)
 {
@@ -67,12 +77,13 @@ aspace_init(void)
 }
 
 void
-root_init(pte_t *root)
+ktable_init_root(pte_t *root)
 {
 	for (unsigned int i = ROOT_STACKS; i < TABLE_ENTRIES; i++)
 		root[i] = kernel_root[i];
 }
 
+/* Without an address space number: so each switch has to flush. */
 static unsigned long
 satp_of(const struct aspace *as)
 {
@@ -85,6 +96,19 @@ aspace_is_loaded(const struct aspace *as)
 	return csr_read(satp) == satp_of(as);
 }
 
+/*
+ * The order of the steps:
+ *
+ * 1. Set this hart's bit in the new address space. From now on whoever changes
+ *    an entry asks this hart to flush, and waits for it.
+ * 2. Load the new root, and flush. A walk after this flush finds all entries
+ *    that were changed by somebody who looked at `harts` before step 1, and
+ *    who therefore didn't wait for this hart (join). Were the flush first, an
+ *    entry changed between the two would be remembered, and nobody would ask
+ *    this hart to forget it.
+ * 3. Clear the bit in the old one: only now this hart neither uses its tables
+ *    nor remembers any of its pages, and aspace_free may free them (leave).
+ */
 void
 aspace_switch(struct aspace *as)
 {
@@ -95,7 +119,6 @@ aspace_switch(struct aspace *as)
 		as = &kernel_aspace;
 	if (as == old)
 		return;
-	/* First the bit, then the flush: see aspace_flush. */
 	__atomic_fetch_or(&as->harts, 1UL << me, __ATOMIC_SEQ_CST);
 	csr_write(satp, satp_of(as));
 	tlb_flush();
@@ -105,8 +128,14 @@ aspace_switch(struct aspace *as)
 	loaded[me] = as;
 }
 
-/* At each interrupt: flush, if another hart has asked for it. A request doesn't
- * say whether translations or text have changed, so both go. */
+/*
+ * A request doesn't say whether translations or text have changed, so both are
+ * flushed. flush_asked counts the requests to this hart, flush_done how many of
+ * them have been served. One flush serves all that were counted before it. What
+ * the requesters stored before they counted is visible to the flush
+ * (flush-asked), and what this hart loaded by way of the old entries comes
+ * before it says that it's done (flush-done).
+ */
 void
 tlb_serve(void)
 {
@@ -121,9 +150,16 @@ tlb_serve(void)
 }
 
 /*
- * By an interrupt of our own: the firmware's remote fence spins until it's
- * done, in M-mode, where no tick comes; under -icount QEMU might never run the
- * hart that it waits for. The caller has interrupts on, and serves others.
+ * Have the harts of a set (bit n: hart number n) flush: first all are asked,
+ * then all are waited for. asked[i] is the number of the request to hart i;
+ * counts wrap around, hence the signed difference.
+ *
+ * The request is an interrupt of the kernel's own, not the firmware's remote
+ * fence: that one spins in M-mode until it's done, where no tick comes, and
+ * under -icount QEMU might never run the hart that it waits for.
+ *
+ * The caller must be at level 0: were software interrupts masked, two harts
+ * that ask each other could wait for ever.
  */
 static void
 flush_on(unsigned long set)
@@ -146,14 +182,14 @@ flush_on(unsigned long set)
 			clock_nap();
 }
 
-/* All harts of a set, bits by id, flush: this one as it's told, others all. */
+/* The set is read here, after the caller has changed the entries. */
 static inline void
 flush_harts(const unsigned long *set_at, void (*flush)(void))
 {
 	unsigned long set, saved = level_raise(LEVEL1_MASK);
 	unsigned int me = this_hart()->id;
 
-	/* A hart that isn't in the set yet will flush after it joins. */
+	/* A hart that joins the set later flushes, too: see aspace_switch. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	set = __atomic_load_n(set_at, __ATOMIC_RELAXED);
 	if (set >> me & 1)

@@ -2,28 +2,43 @@
  * Pages of memory: a list of the free ones, and in front of it a small cache
  * for each hart.
  *
- * Fork, exec and page faults want single pages only; those come from and go to
- * the hart's own cache, which needs no lock, only a raised level.
+ * Fork, exec and page faults want single pages only. Those come from and go to
+ * the hart's own cache, which needs no lock, only a raised level: nothing else
+ * runs on the hart then that might use the cache.
  *
- * The few who want several pages in a row get the highest that are free, found
- * by looking from the end of memory down. Single pages come from its start, as
- * long as there are some that were never used, so this soon succeeds.
+ * The few who want several pages in a row, for a large kmalloc block, get the
+ * highest that are free, found by looking from the end of memory down. Single
+ * pages come from its start, as long as there are some that were never used.
+ * So the two don't mix, and the search soon succeeds.
  *
- * Not for interrupt handlers: what they need is allocated beforehand.
+ * If no other page is left, those of kernel stacks that are kept for reuse are
+ * taken back (kstack.c). page_alloc knows nothing of the reserves in page.h:
+ * whoever must leave pages to others asks page_spare first.
  */
 #include "page.h"
 
 #include <checks.h>
 #include <string.h>
 
-#include "../hart.h"
-#include "../print.h"
-#include "../thread.h"
+#include "base/compiler.h"
+#include "base/layout.h"
+#include "base/list.h"
+#include "base/panic.h"
+#include "machine/machine.h"
+#include "sched/hart.h"
+#include "sched/level.h"
+#include "sched/lock.h"
+
+#include "kstack.h"
+#include "pages.h"
 
 #define CACHE_MAX 22 /* pages that a hart keeps to itself */
 
-/* With fewer free pages than this, a hart keeps one. It is more than any
- * reserve: all pages but these few can be had before a reserve is touched. */
+/*
+ * With fewer pages than this on the free list, a hart keeps one page only: 16
+ * harts with full caches would have 352 pages, more than the largest reserve in
+ * page.h. It is more than any reserve, so the caches shrink in time.
+ */
 #define SHORT 512
 
 struct page *page_array;
@@ -32,55 +47,51 @@ uint64_t page_base;
 bool (*alloc_fails)(void);
 
 static struct spinlock page_lock = SPINLOCK1("page");
-/* Under page_lock: */
-static struct list free_pages = LIST_INIT(free_pages); /* taken at its end */
-size_t page_nfree;                                     /* pages in it */
+/* Taken at its end. page_nfree is also read without the lock. */
+static struct list free_pages GUARDED_BY(page_lock) = LIST_INIT(free_pages);
+size_t page_nfree; /* pages in it */
 
-/* What a cache holds at most; half of it moves at once. Atomic, and written
- * under page_lock. Where memory is short, what was left to others must not get
- * stuck with harts that don't need it. */
+/* How many pages a cache may hold: 1 while memory is short. Atomic. */
 static size_t cache_limit = CACHE_MAX;
 
-static size_t total; /* atomic: pages ever handed over */
+static size_t total; /* atomic: pages that page_add was given so far */
 
-/* Touched by its own hart only, at a raised level; others may read counts. */
+/* Used by its own hart only, at a raised level; others may read counts. */
 static struct cache {
 	size_t n;
 	void *page[CACHE_MAX];
 } caches[HART_MAX];
 
-/* Put a page at the free list's end. page_lock held. */
+/* Put a page at the free list's end, to be taken next. page_lock is held. */
 static void
 free_put(struct page *p)
 {
+	must_hold(&page_lock);
 	assert(p->use != PAGE_FREE);
 	p->use = PAGE_FREE;
 	list_append(&free_pages, &p->link);
 }
 
-/* Take a page off the free list. page_lock held. */
 static void
 free_take(struct page *p)
 {
+	must_hold(&page_lock);
 	p->use = PAGE_OTHER;
 	list_remove(&p->link);
 }
 
-/* There are more pages in the list, or fewer. page_lock held. */
+/* The free list has grown by so many pages. The caller holds page_lock. */
 static void
 nfree_change(long by)
 {
+	must_hold(&page_lock);
 	page_nfree += by;
 	__atomic_store_n(&cache_limit, page_nfree < SHORT ? 1 : CACHE_MAX,
 			 __ATOMIC_RELAXED);
 }
 
-/*
- * Fill an empty cache, and take a page of it; NULL: no memory. Level raised.
- * Out of line, as the other slow halves are: they would have every allocation
- * save registers for them.
- */
-static __attribute__((noinline)) void *
+/* Fill an empty cache, and take a page of it; NULL: no memory. Level raised. */
+static SLOW_PATH void *
 cache_refill(struct cache *c)
 {
 	spin_lock(&page_lock);
@@ -96,8 +107,8 @@ cache_refill(struct cache *c)
 	return c->n > 0 ? c->page[--c->n] : NULL;
 }
 
-/* Give back a part of a full cache. Level raised. */
-static __attribute__((noinline)) void
+/* Empty a full cache to half of its limit. The level is raised. */
+static SLOW_PATH void
 cache_drain(struct cache *c)
 {
 	size_t before = c->n;
@@ -129,6 +140,7 @@ page_alloc(void)
 	c = this_cache();
 	page = c->n > 0 ? c->page[--c->n] : cache_refill(c);
 	level_lower(sie);
+	/* Tried again only after stacks have been given up, so this ends. */
 	if (page == NULL)
 		return kstack_reclaim() ? page_alloc() : NULL;
 	check_pages_allocated(page, 1);
@@ -150,14 +162,17 @@ page_ref(void *page)
 	__atomic_fetch_add(&page_of(page)->refs, 1, __ATOMIC_RELAXED);
 }
 
+/*
+ * An acquire: if one reference is left, its owner may write to the page, but
+ * not before the others' last accesses (docs/locks.md: shared).
+ */
 unsigned int
 page_refs(const void *page)
 {
 	return __atomic_load_n(&page_of(page)->refs, __ATOMIC_ACQUIRE);
 }
 
-/* Put a page that no one has any more in this hart's cache. */
-static __attribute__((noinline)) void
+static SLOW_PATH void
 page_release(void *page)
 {
 	unsigned long sie = level_raise(LEVEL1_MASK);
@@ -181,7 +196,10 @@ page_free(void *page)
 		page_release(page);
 }
 
-/* Free n pages in a row, for single use only when there are no others. */
+/*
+ * They go to the list's beginning, the lowest last: so single pages are taken
+ * of them only when there are no others, and then from the lowest up.
+ */
 static void
 run_put(struct page *p, size_t n)
 {
@@ -202,7 +220,7 @@ run_put(struct page *p, size_t n)
 	spin_unlock(&page_lock);
 }
 
-/* The highest n free pages in a row, off the free list; NULL: none. */
+/* Take the highest n free pages in a row off the free list; NULL: none. */
 static struct page *
 run_take(size_t n)
 {
@@ -248,6 +266,7 @@ pages_free(void *pages, size_t n)
 	}
 }
 
+/* What page_alloc could find: free list, caches, stacks kept for reuse. */
 size_t
 page_count_free(void)
 {
@@ -287,8 +306,7 @@ page_init(uint64_t start, uint64_t end, uint64_t hole_start, uint64_t hole_end)
 	hole_start = page_round_down(hole_start);
 	hole_end = page_round_up(hole_end);
 
-	/* The array comes first, or after the hole if it would reach into it;
-	 * what neither of them takes is free. */
+	/* The array lies at the start, or behind a hole that is in the way. */
 	page_base = start;
 	page_array_length = (end - start) >> PAGE_SHIFT;
 	size = page_round_up(page_array_length * sizeof(struct page));

@@ -1,12 +1,21 @@
 /*
- * The page tables of user address spaces: finding an entry, taking a range
- * away, sharing one with another address space.
+ * The page tables of user address spaces. table.h explains the format.
  *
- * The caller holds the address space's lock, or no one else knows it.
+ * The caller holds the address space's lock, or nobody else knows the address
+ * space. A page, or a table, whose entry has been cleared isn't freed before
+ * all harts have flushed: until then they may still access it.
  */
 #include "table.h"
 
 #include <errno.h>
+
+#include "base/layout.h"
+#include "base/list.h"
+#include "base/riscv.h"
+
+#include "aspace.h"
+#include "page.h"
+#include "pages.h"
 
 pte_t *
 table_alloc(struct aspace *as)
@@ -35,8 +44,9 @@ table_free_all(struct aspace *as)
 }
 
 /*
- * Pages that are no longer mapped, but that a hart may still reach through
- * its cached translations: they are freed once those are flushed.
+ * Pages (and empty leaf tables) that are no longer mapped, but that a hart may
+ * still reach until it has flushed. A flush may have to interrupt and wait for
+ * all harts, so there is one for 64 pages, not one for each.
  */
 struct gone {
 	struct aspace *as;
@@ -60,7 +70,7 @@ gone_add(struct gone *gone, void *page)
 	gone->page[gone->n++] = page;
 }
 
-/* The table below an entry of as's, or NULL as for table_walk. */
+/* The table that an entry of as leads to; NULL as for table_walk. */
 static pte_t *
 table_below(struct aspace *as, pte_t *entry, bool create)
 {
@@ -92,7 +102,7 @@ table_walk(struct aspace *as, uintptr_t va, bool create)
 	return table == NULL ? NULL : &table[table_index(va, SHIFT_LEAF)];
 }
 
-/* The end of the part of [va, end) that va's leaf table stands for. */
+/* The end of the part of [va, end) that va's leaf table has entries for. */
 static uintptr_t
 leaf_table_end(uintptr_t va, uintptr_t end)
 {
@@ -101,7 +111,6 @@ leaf_table_end(uintptr_t va, uintptr_t end)
 	return next < end ? next : end;
 }
 
-/* Clear n entries from pte on, and let go of the pages that were there. */
 static void
 unmap_leaves(pte_t *pte, size_t n, struct gone *gone)
 {
@@ -124,8 +133,11 @@ table_empty(const pte_t *table)
 	return i == TABLE_ENTRIES;
 }
 
-/* Unmap [start, end), of which one leaf table has all, and let go of that if
- * it is empty then; but when as goes, all its tables go at once. */
+/*
+ * Unmap [start, end), for which one leaf table has all entries. If that is
+ * empty afterwards, it goes as well, unless all tables are freed soon. (Those
+ * of the middle level are kept: user addresses need no more than two.)
+ */
 static void
 unmap_part(struct aspace *as, uintptr_t start, uintptr_t end, struct gone *gone)
 {
@@ -159,7 +171,15 @@ table_unmap(struct aspace *as, uintptr_t start, uintptr_t end)
 	gone_free(&gone);
 }
 
-/* Share n pages whose entries start at `from`; how many there were. */
+/*
+ * Share the pages of n entries, from `from` on: both sides get entries without
+ * W, and each page a reference for the new one. Returns how many there were.
+ *
+ * Nothing is flushed here. Until the child runs it harms nobody that harts may
+ * still write by their old translations: the child finds what they wrote.
+ * aspace_fork flushes once, for all ranges, before it releases the parent's
+ * lock. So no page can be copied, and the child can't start, before that.
+ */
 static unsigned int
 share_leaves(pte_t *to, pte_t *from, size_t n)
 {

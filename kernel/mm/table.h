@@ -1,21 +1,22 @@
 /*
  * Page tables, for the files of this folder.
  *
- * Sv39 has three levels of tables with 512 entries each: the root's entries
- * stand for 1 GiB, the next level's for 2 MiB, a leaf table's for a page. An
- * entry with R, W or X ends the walk; one without points to the next table.
- * A and D are always set: not every machine sets them by itself.
+ * Sv39 has three levels of tables with 512 entries each. An entry of the root
+ * stands for 1 GiB, one of the middle level for 2 MiB, one of a leaf table for
+ * a page of 4 KiB. An entry with R, W or X ends the walk; one without leads to
+ * the next table; 0 leads nowhere. A (accessed) and D (dirty) are always set:
+ * not every machine sets them by itself, some fault instead.
  *
- * An address space has a list of its tables, root and all, by their struct
- * page.
+ *	va:	| root index, 9 bits | middle, 9 | leaf, 9 | offset, 12 |
  */
 #ifndef KERNEL_TABLE_H
 #define KERNEL_TABLE_H
 
-#include "page.h"
+#include "aspace.h"
+#include "pages.h"
 
 #define TABLE_ENTRIES  512
-#define SHIFT_ROOT     30 /* an entry stands for 1 << these bytes */
+#define SHIFT_ROOT     30 /* an entry stands for 1 << SHIFT_ bytes */
 #define SHIFT_MIDDLE   21
 #define SHIFT_LEAF     PAGE_SHIFT
 #define PTE_PA_SHIFT   10
@@ -26,21 +27,19 @@
 
 #define PAGE_ALIGNED __attribute__((aligned(PAGE_SIZE)))
 
-/* The entry for the page (or table) at va, with the given flags. */
+/* The entry that leads to the page, or table, at va in the direct map. */
 static inline pte_t
 pte_make(const void *va, unsigned long flags)
 {
 	return va_to_pa(va) >> PAGE_SHIFT << PTE_PA_SHIFT | flags;
 }
 
-/* The page, or table, that an entry leads to. */
 static inline void *
 pte_page(pte_t pte)
 {
 	return pa_to_va(pte >> PTE_PA_SHIFT << PAGE_SHIFT);
 }
 
-/* Which entry of its table stands for va, at the level of the shift. */
 static inline unsigned int
 table_index(uintptr_t va, unsigned int shift)
 {
@@ -48,9 +47,9 @@ table_index(uintptr_t va, unsigned int shift)
 }
 
 /*
- * Set an entry: what it leads to is complete before a hart can find it. A
- * release is enough for that, as no hart can access a page before its walk has
- * read the entry.
+ * Set an entry. The page or table that it leads to must be complete before
+ * another hart's walk can find the entry: so this is a release. That is
+ * enough, as no hart can access a page before its walk has read the entry.
  */
 static inline void
 table_set(pte_t *entry, pte_t pte)
@@ -58,45 +57,46 @@ table_set(pte_t *entry, pte_t pte)
 	__atomic_store_n(entry, pte, __ATOMIC_RELEASE);
 }
 
-/* An empty table of as's, or NULL. */
+/* A new, empty table of as; NULL: no memory. */
 pte_t *table_alloc(struct aspace *as);
-/* Free all tables of as, which maps nothing and isn't loaded anywhere. */
+/* Free all tables of as. It maps nothing and isn't loaded on any hart. */
 void table_free_all(struct aspace *as);
 
 /*
- * The leaf entry for va. With create, missing tables are made, NULL: no
- * memory; else NULL: there is no leaf table.
+ * The leaf entry for va. NULL: there is no leaf table; or, if create is set,
+ * which makes missing tables, there is no memory.
  */
 pte_t *table_walk(struct aspace *as, uintptr_t va, bool create);
 
-/* Unmap and free as's pages in [start, end), and leaf tables that are empty
- * then. */
+/* Unmap and free the pages in [start, end), and leaf tables left empty. */
 void table_unmap(struct aspace *as, uintptr_t start, uintptr_t end);
 
 /*
- * Give `to` all that `from` has mapped in [start, end), both without the
- * right to write. The caller then flushes from's translations. 0 or -ENOMEM.
+ * Map in `to` all that `from` has mapped in [start, end), both without W. 0 or
+ * -ENOMEM; in either case the caller must flush `from` afterwards.
  */
 int table_share(struct aspace *to, struct aspace *from, uintptr_t start,
 		uintptr_t end);
 
-/* A region that has any of [start, end), or NULL (aspace.c). Under as->lock. */
-struct region *region_find(struct aspace *as, uintptr_t start, uintptr_t end);
+/* aspace.c: a region with a byte of [start, end), or NULL. Under as->lock. */
+struct region *aspace_region(struct aspace *as, uintptr_t start, uintptr_t end);
 
 /* Copy the kernel's entries to an address space's root (ktable.c). */
-void root_init(pte_t *root);
-/* The kernel's root entry for the window of stacks (kstack.c). */
+void ktable_init_root(pte_t *root);
+/* Set up the kernel stacks; returns the root entry for them (kstack.c). */
 pte_t kstack_init(void);
 
 /*
- * Forget all that harts have cached of as. An entry that was changed is written
- * before the call, and the old page freed after it.
+ * The next three (ktable.c) return when the harts concerned have flushed. The
+ * caller is at level 0, unless no other hart is concerned.
+ *
+ * aspace_flush: all harts that have as loaded forget their translations. The
+ * caller writes the new entry before the call, and frees the old page after it.
  */
 void aspace_flush(struct aspace *as);
-/* The same for the instructions that they have fetched. A page of text is
- * complete before the call, and mapped after it. */
+/* They forget fetched instructions. Complete the text before, map it after. */
 void aspace_flush_text(struct aspace *as);
-/* All harts forget all translations. Interrupts are on. */
+/* All harts forget all translations. */
 void tlb_flush_all(void);
 
 #endif

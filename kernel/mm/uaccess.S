@@ -1,19 +1,23 @@
 /*
  * The only code that touches a user's memory, and the only code with
- * sstatus.SUM set, which allows it.
+ * sstatus.SUM set: without it the hardware refuses S-mode access to user pages,
+ * so a stray pointer elsewhere in the kernel can't reach them.
  *
- * A range is checked to lie below USER_TOP. A page fault inside one of the
- * ranges named by ACCESS_END is first taken for what it usually is, a page to
- * be filled in or copied; if that fails, the trap goes on at `fault`.
+ * Each function first checks that the range lies below USER_TOP. It need not be
+ * mapped: each ACCESS_END puts the range of instructions since ACCESS_BEGIN in
+ * a table, and a page fault at one of these is handled by trap_kernel as one of
+ * user mode is: the page is filled in or copied, and the instruction executed
+ * again. If that fails, the trap returns to `fault`, and the function returns
+ * -EFAULT.
  */
-#include "../../lib/bulk.h"
-#include "../layout.h"
-#include "../riscv.h"
+#include "lib/bulk.h"
+#include "base/layout.h"
+#include "base/riscv.h"
 
 #define EFAULT       14 /* as errno.h has them; that is no file for assembly */
 #define ENAMETOOLONG 91
 
-/* Between these two, user memory is touched. */
+/* Only between these two user memory is touched. Both use t0. */
 .macro ACCESS_BEGIN
 	li	t0, SSTATUS_SUM
 	csrs	sstatus, t0
@@ -28,7 +32,7 @@
 	csrc	sstatus, t0
 .endm
 
-/* Go to bad unless the n bytes at addr are the user's. Uses t0. */
+/* Go to bad unless the n bytes at addr lie below USER_TOP. Uses t0. */
 .macro CHECK_RANGE addr, n
 	li	t0, USER_TOP
 	bgtu	\n, t0, bad
@@ -57,8 +61,9 @@ copy:
 /*
  * ssize_t copy_in_str(char *dst, uintptr_t user_src, size_t size)
  *
- * The string goes byte by byte, so no page is read that doesn't hold some of
- * it. t2 has the last of them: unless it is the NUL, dst was too small.
+ * The string is copied byte by byte, so no page is read that has no byte of
+ * it: the page behind the NUL may be missing. t2 has the byte copied last:
+ * unless it is the NUL, dst was too small.
  */
 FUNCTION copy_in_str
 	li	t1, USER_TOP
@@ -84,7 +89,9 @@ FUNCTION copy_in_str
 /*
  * int count_user(uintptr_t counter, unsigned int n, unsigned int limit)
  *
- * A counter that is at limit already isn't touched.
+ * For profil: the counter has 16 bits, and is stored to by nobody else in the
+ * kernel meanwhile, as the caller holds profil_lock. One that is at limit
+ * already isn't written, and the sum never exceeds limit.
  */
 FUNCTION count_user
 	andi	t0, a0, 1
@@ -104,9 +111,11 @@ FUNCTION count_user
 	ret
 
 /*
- * int peek(unsigned long dst[2], uintptr_t user_src), for the sampler: two
- * words that are present, or -EFAULT. No fault is served, nothing is waited
- * for.
+ * int peek(unsigned long dst[2], uintptr_t user_src)
+ *
+ * The sampler, at level 7, can't wait for a page, so trap_kernel must not serve
+ * a fault here. It knows it by the address peek_fault in the table. The words
+ * are stored to dst only after both have been read.
  */
 FUNCTION peek
 	li	a2, 16
@@ -123,7 +132,7 @@ FUNCTION peek
 peek_fault:
 	j	fault
 
-/* What an access that can't be made comes to. */
+/* A failed access ends at fault, with SUM set; a refused range at bad. */
 fault:
 	li	t0, SSTATUS_SUM
 	csrc	sstatus, t0

@@ -1,24 +1,29 @@
 /*
  * ELF files: a program's segments become regions of an address space, which
- * page faults fill from the file later.
+ * page faults fill from the file later (mm/fault.c). exec calls elf_load.
  *
  * Accepted is a statically linked 64-bit RISC-V program that lies between
- * USER_BASE and the stack, each loadable segment in pages of its own. The
- * file is anybody's: every number in it is checked before it is used, and
- * what doesn't fit is ENOEXEC.
+ * USER_BASE and the stack, each loadable segment in pages of its own. Anybody
+ * may have made the file: every number in it is checked before it is used, in
+ * a way that can't overflow, and what doesn't fit is ENOEXEC.
  */
 #include <elf.h>
+#include <errno.h>
 #include <string.h>
 
-#include "../syscall.h"
-#include "proc.h"
+#include "base/layout.h"
+#include "fs/vnode.h"
+#include "mm/aspace.h"
+#include "mm/page.h"
+
+#include "exec.h"
 
 #define IDENT ELFMAG "\2\1\1" /* 64 bits, little-endian, version 1 */
 
-#define SEGMENT_MAX 16
+#define SEGMENT_MAX 16 /* program headers; more are refused */
 #define HEAP_TOP    (USER_TOP - USER_STACK_MAX)
 
-/* Exactly n bytes at offset: 0, -ENOEXEC if the file is too short. */
+/* Read exactly n bytes at offset; -ENOEXEC if the file is too short. */
 static int
 read_exactly(struct vnode *v, void *buf, size_t n, uint64_t offset)
 {
@@ -35,12 +40,13 @@ read_exactly(struct vnode *v, void *buf, size_t n, uint64_t offset)
 static bool
 header_good(const Elf64_Ehdr *h)
 {
-	return memcmp(h->e_ident, IDENT, sizeof IDENT - 1) == 0 &&
+	return memcmp(h->e_ident, IDENT, sizeof(IDENT) - 1) == 0 &&
 	       h->e_type == ET_EXEC && h->e_machine == EM_RISCV &&
 	       h->e_phentsize == sizeof(Elf64_Phdr) && h->e_phnum > 0 &&
 	       h->e_phnum <= SEGMENT_MAX;
 }
 
+/* Pages are mapped whole: address and offset agree modulo PAGE_SIZE. */
 static bool
 segment_good(const Elf64_Phdr *s, uint64_t file_size)
 {
@@ -66,8 +72,9 @@ span_of(const Elf64_Phdr *s)
 }
 
 /*
- * Add s to as. Its first page starts with whatever the file has before it,
- * and its last ends with zeroes.
+ * Add segment s to as, widened to whole pages: its first page begins with what
+ * the file has before it; struct region explains how its last one ends. The
+ * heap begins after the highest segment.
  */
 static int
 segment_map(struct aspace *as, struct vnode *v, const Elf64_Phdr *s)
@@ -95,6 +102,11 @@ segment_map(struct aspace *as, struct vnode *v, const Elf64_Phdr *s)
 	return error;
 }
 
+/*
+ * The entry must lie in what an executable segment has of the file. That
+ * segment is the program's text for call stacks; PT_FRAMELESS is Tally's own
+ * header, which names the code that was compiled without frame pointers.
+ */
 int
 elf_load(struct vnode *v, struct aspace *as, uintptr_t *entry)
 {
@@ -105,12 +117,12 @@ elf_load(struct vnode *v, struct aspace *as, uintptr_t *entry)
 	int r = vnode_stat(v, &st);
 
 	if (r == 0)
-		r = read_exactly(v, &h, sizeof h, 0);
+		r = read_exactly(v, &h, sizeof(h), 0);
 	if (r < 0)
 		return r;
 	if (!header_good(&h))
 		return -ENOEXEC;
-	r = read_exactly(v, s, h.e_phnum * sizeof *s, h.e_phoff);
+	r = read_exactly(v, s, h.e_phnum * sizeof(*s), h.e_phoff);
 	if (r < 0)
 		return r;
 	for (int i = 0; i < h.e_phnum; i++) {

@@ -1,22 +1,45 @@
 /*
  * exec: another program for the same process.
  *
- * The new address space is built beside the old one, down to the stack's pages
- * that take the arguments; only when nothing can fail any more do the other
- * threads and the old one go. So a failed exec changes nothing.
+ * A failed exec must change nothing. So whatever can fail is done first: open
+ * the file, copy the arguments out of the old program's memory, and build the
+ * new address space beside the old one, including the pages of its stack that
+ * the arguments will fill (args_prepare). The last step that can fail is
+ * threads_alone, which ends the process's other threads. Then start_program
+ * goes over to the new address space. Read exec, at the end, first.
  *
  * A program starts with its stack pointer, a multiple of 16, at
  *
  *	argc, argv[0] .. argv[argc-1], NULL, envp[0] .., NULL, 0, 0
  *
- * (eight bytes each, the last two an empty auxiliary vector), above which
- * lie the strings. A file that starts with "#!" and a line of text is run by
- * the interpreter the line names, with at most one argument from there.
+ * (eight bytes each, the last two an empty auxiliary vector). The strings lie
+ * above that, at the end of the stack:
+ *
+ *	sp -> vectors | up to 15 bytes | strings | 32 bytes | USER_TOP
+ *
+ * A file that starts with "#!" and a line of text is run by the interpreter
+ * that the line names, with at most one argument from the line.
  */
+#include "exec.h"
+
+#include <errno.h>
 #include <string.h>
 
-#include "../syscall.h"
+#include "base/layout.h"
+#include "base/riscv.h"
+#include "fs/fd.h"
+#include "fs/vfs.h"
+#include "fs/vnode.h"
+#include "mm/aspace.h"
+#include "mm/kmalloc.h"
+#include "mm/page.h"
+#include "mm/uaccess.h"
+#include "sched/lock.h"
+#include "sched/thread.h"
+
 #include "proc.h"
+#include "signal.h"
+#include "threads.h"
 
 #define STACK_ALIGN  16
 #define EXEC_BITS    (S_IXUSR | S_IXGRP | S_IXOTH)
@@ -25,15 +48,18 @@
 #define STRING_SLACK 32 /* bytes past the last string, as in user.ld */
 
 /*
- * The arguments on their way from one program to the next: the strings, one
- * after another, argv's first. What the kernel itself adds comes before the
- * user's strings, and fits the first page.
+ * The arguments on their way from one program to the next, in kernel memory, as
+ * the old program's goes before the new one's can be written. The strings lie
+ * one after another, each with its NUL, argv's before envp's.
+ *
+ * The buffer has one page at first, and grows for the user's strings. What the
+ * kernel itself adds (args_add) comes before these, and always fits.
  */
 struct args {
 	char *strings;
-	size_t used, room; /* bytes of strings; the buffer's size */
+	size_t used, room; /* bytes of strings so far; bytes of the buffer */
 	unsigned int argc, envc;
-	uintptr_t *vector; /* all vectors, as they go on the stack */
+	uintptr_t *vector; /* argc and all vectors, as they go on the stack */
 };
 
 /* Words of the vectors: argc, two NULLs, the empty auxiliary vector. */
@@ -45,13 +71,14 @@ vector_size(const struct args *a)
 	return (a->argc + a->envc + VECTOR_FIXED) * sizeof(uintptr_t);
 }
 
-/* The user's addresses: of the strings, and of the vectors, where sp starts. */
+/* Where the strings will lie in the new address space. */
 static uintptr_t
 strings_address(const struct args *a)
 {
 	return USER_TOP - STRING_SLACK - a->used;
 }
 
+/* Where the vectors will lie: the program's first stack pointer. */
 static uintptr_t
 vector_address(const struct args *a)
 {
@@ -59,7 +86,7 @@ vector_address(const struct args *a)
 	       ~(uintptr_t)(STACK_ALIGN - 1);
 }
 
-/* Make the room for strings four times as large, but not more than allowed. */
+/* Make the buffer four times as large. 0, -E2BIG (too large), or -ENOMEM. */
 static int
 args_grow(struct args *a)
 {
@@ -80,7 +107,7 @@ args_grow(struct args *a)
 	return 0;
 }
 
-/* Append the string at a user address. */
+/* Append the string at a user address; the buffer grows if need be. */
 static int
 args_copy_string(struct args *a, uintptr_t user)
 {
@@ -101,15 +128,17 @@ args_copy_string(struct args *a, uintptr_t user)
 	}
 }
 
-/* Append the strings of a vector in user memory (0: there is none), but the
- * first `skip` of them, and count them. */
+/*
+ * Append the strings of a vector in user memory (0: there is none), except the
+ * first `skip` of them, and add to *count how many they are.
+ */
 static int
 args_copy_vector(struct args *a, uintptr_t vector, unsigned int skip,
 		 unsigned int *count)
 {
 	for (; vector != 0; vector += sizeof(uintptr_t)) {
 		uintptr_t string;
-		int r = copy_in(&string, vector, sizeof string);
+		int r = copy_in(&string, vector, sizeof(string));
 
 		if (r < 0)
 			return r;
@@ -129,7 +158,6 @@ args_copy_vector(struct args *a, uintptr_t vector, unsigned int skip,
 	return 0;
 }
 
-/* Append an argument of the kernel's. */
 static void
 args_add(struct args *a, const char *string)
 {
@@ -137,7 +165,11 @@ args_add(struct args *a, const char *string)
 	a->argc++;
 }
 
-/* All arguments but those that a script adds: they replace the first one. */
+/*
+ * If resolve_script has put arguments of its own there (argc isn't 0), these
+ * replace the first one: for a script called as "x a b", where "#!/bin/sh -e"
+ * is its first line, the arguments are "/bin/sh -e PATH a b".
+ */
 static int
 args_copy(struct args *a, const char *arg0, uintptr_t argv, uintptr_t envp)
 {
@@ -150,8 +182,11 @@ args_copy(struct args *a, const char *arg0, uintptr_t argv, uintptr_t envp)
 	return r < 0 ? r : args_copy_vector(a, envp, 0, &a->envc);
 }
 
-/* Fill in the vectors, and have all pages that the arguments go to present in
- * as: then putting them there can't fail. 0 or -ENOMEM. */
+/*
+ * Make the vectors, with the addresses of the strings in the new program. And
+ * fill in, for writing, the pages that the arguments will be copied to, so that
+ * copy_out can't fail in start_program: the kernel never takes pages back.
+ */
 static int
 args_prepare(struct args *a, struct aspace *as)
 {
@@ -179,7 +214,7 @@ args_prepare(struct args *a, struct aspace *as)
 	return r;
 }
 
-/* The file to run, referenced: a regular one that is marked executable. */
+/* Find the regular, executable file to run: 0 and *out, referenced. */
 static int
 open_program(const char *path, struct vnode **out)
 {
@@ -201,15 +236,15 @@ open_program(const char *path, struct vnode **out)
 
 /*
  * If *program is a script, replace it by its interpreter, whose arguments begin
- * with "interpreter [argument] path". An interpreter that is a script itself
- * is refused by elf_load.
+ * with "interpreter [argument] path". On failure *program is what it was. If
+ * the interpreter is a script itself, elf_load refuses it.
  */
 static int
 resolve_script(struct vnode **program, const char *path, struct args *a)
 {
 	char head[SCRIPT_LINE];
 	char *end, *interpreter, *argument, *rest;
-	ssize_t n = vnode_read(*program, head, sizeof head, 0);
+	ssize_t n = vnode_read(*program, head, sizeof(head), 0);
 	struct vnode *script = *program;
 	int r;
 
@@ -233,7 +268,7 @@ resolve_script(struct vnode **program, const char *path, struct args *a)
 	return r;
 }
 
-/* An address space for program, with a stack that has room for args. */
+/* Make an address space for program: 0, *out and *entry; or an error. */
 static int
 build_image(struct vnode *program, struct args *args, struct aspace **out,
 	    uintptr_t *entry)
@@ -261,8 +296,13 @@ build_image(struct vnode *program, struct args *args, struct aspace **out,
 }
 
 /*
- * Past the point of no return: go over to as, and forget what else belonged to
- * the old program. The trap frame is the new one's first.
+ * Past the point of no return, with no other thread left: go over to as, and
+ * let go of what else belonged to the old program. The new trap frame takes
+ * effect when the system call returns to user mode.
+ *
+ * As soon as the address space has changed, the stack pointer in the old trap
+ * frame would lead the sampler, which follows call stacks, into the new
+ * program's memory. So all of this lies within tf_change_begin and _end.
  */
 static void
 start_program(const char *path, struct aspace *as, const struct args *args,
@@ -281,18 +321,21 @@ start_program(const char *path, struct aspace *as, const struct args *args,
 	copy_out(vector_address(args), args->vector, vector_size(args));
 	fdtable_close(p->fds, false);
 	signal_exec(p);
-	profil_off(p);
+	proc_profil->off(p);
 	spin_lock(&proc_tree_lock);
 	p->execed = true;
 	spin_unlock(&proc_tree_lock);
 	spin_lock(&p->lock);
-	strlcpy(p->name, slash != NULL ? slash + 1 : path, sizeof p->name);
+	strlcpy(p->name, slash != NULL ? slash + 1 : path, sizeof(p->name));
 	spin_unlock(&p->lock);
 	current->tf = (struct trapframe){
 	    .sepc = entry,
 	    .sp = vector_address(args),
-	    /* With FS off: its first use clears the registers. The firmware
-	     * may have left VS on. */
+	    /*
+	     * SPP clear: to user mode; SPIE set: with interrupts enabled. With
+	     * FS off the first use of a floating-point register traps, and
+	     * finds all of them 0. The firmware may have left VS on.
+	     */
 	    .sstatus = (sstatus & ~(SSTATUS_SPP | SSTATUS_FS | SSTATUS_VS |
 				    SSTATUS_SUM)) |
 		       SSTATUS_SPIE,
@@ -300,6 +343,7 @@ start_program(const char *path, struct aspace *as, const struct args *args,
 	tf_change_end();
 }
 
+/* Process 1 starts by this, too, without an old address space. */
 int
 exec(const char *path, const char *arg0, uintptr_t argv, uintptr_t envp)
 {
@@ -334,7 +378,7 @@ long
 sys_execve(const unsigned long *arg)
 {
 	char path[PATH_MAX_LEN];
-	ssize_t r = copy_in_str(path, arg[0], sizeof path);
+	ssize_t r = copy_in_str(path, arg[0], sizeof(path));
 
 	return r < 0 ? r : exec(path, NULL, arg[1], arg[2]);
 }

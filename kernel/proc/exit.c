@@ -1,21 +1,46 @@
 /*
  * The end of a process, and what its parent learns of it.
  *
- * An exiting process gives back its files and memory at once. What is left,
- * a zombie, holds its status, its times, and the stack that its last thread
- * stands on until the very end; the parent's wait frees that.
+ * A process ends in four steps:
+ *
+ * 1. exit_begin: one thread calls exit, or finds a signal that ends the
+ *    process. The state becomes PROC_EXITING, and the exit status is fixed.
+ * 2. thread_leave: every thread comes here on its way to user mode, this one
+ *    at once, and leaves its kernel stack for ever.
+ * 3. end_process: the last thread to leave frees files and memory, and makes
+ *    the process a zombie. That has its status, its times, and the stack that
+ *    its last thread uses until the very end.
+ * 4. sys_waitpid: the parent, or init in its place, takes the status and frees
+ *    what is left (free_zombie).
+ *
+ * If all threads leave by themselves, the last one does step 1, too.
  */
+#include "exit.h"
+
+#include <errno.h>
 #include <sys/wait.h>
 
-#include "../clock.h"
-#include "../machine.h"
-#include "../syscall.h"
+#include "base/list.h"
+#include "base/riscv.h"
+#include "fs/fd.h"
+#include "fs/vnode.h"
+#include "machine/machine.h"
+#include "mm/aspace.h"
+#include "mm/uaccess.h"
+#include "sched/clock.h"
+#include "sched/hart.h"
+#include "sched/level.h"
+#include "sched/lock.h"
+#include "sched/thread.h"
+#include "sched/timer.h"
+
 #include "proc.h"
+#include "signal.h"
+#include "threads.h"
 
 #define WAIT_OPTIONS    (WNOHANG | WUNTRACED | WCONTINUED)
 #define SHELL_SIGNALLED 128 /* a shell's $? is this plus the signal */
 
-/* What a shell would say: the exit status, or 128 and the signal. */
 static int
 shell_status(int status)
 {
@@ -24,20 +49,20 @@ shell_status(int status)
 	return SHELL_SIGNALLED + WTERMSIG(status);
 }
 
-/* Does p want no zombies of its children? */
+/* Has p asked that its children don't become zombies? */
 static bool
-spurns_children(const struct proc *p)
+auto_reaps_children(const struct proc *p)
 {
 	const struct sigaction *act = &p->action[SIGCHLD];
 
 	return act->sa_handler == SIG_IGN || act->sa_flags & SA_NOCLDWAIT;
 }
 
-/* Make p a child of init's, which hears what the one before hadn't asked for.
- * proc_tree_lock is held. */
+/* init is also told of a status that p's old parent hasn't collected. */
 static void
 give_to_init(struct proc *p)
 {
+	must_hold(&proc_tree_lock);
 	list_remove(&p->sibling);
 	p->parent = init_proc;
 	__atomic_store_n(&p->ppid, init_proc->pid, __ATOMIC_RELAXED);
@@ -49,8 +74,10 @@ give_to_init(struct proc *p)
 void
 proc_tell_parent(struct proc *p, int status)
 {
-	struct proc *parent = p->parent;
+	struct proc *parent;
 
+	must_hold(&proc_tree_lock);
+	parent = p->parent;
 	p->status = status;
 	p->status_new = true;
 	if (parent == NULL)
@@ -61,26 +88,13 @@ proc_tell_parent(struct proc *p, int status)
 	wake_all(&parent->child_wait);
 }
 
-/* The level stays raised to the end of the thread, as thread_leave says. */
-static void
-become_zombie(struct proc *p)
-{
-	level_raise(LEVEL5_MASK);
-	spin_lock(&proc_tree_lock);
-	list_each_safe (struct proc, child, &p->children, sibling)
-		give_to_init(child);
-	p->state = PROC_ZOMBIE;
-	proc_tell_parent(p, p->exit_status);
-	/* init waits for those whose parents don't care to. */
-	if (spurns_children(p->parent))
-		give_to_init(p);
-	spin_unlock(&proc_tree_lock);
-}
-
 /*
- * The process is to end with this status, if it wasn't to already: it takes no
- * more signals, and its other threads leave. Unless it must end, false if a
- * signal is waiting to be delivered: it would be lost.
+ * Let the current process end with this status, unless it is ending already.
+ * It takes no more signals from now on, and its threads, told by signal_tell,
+ * leave on their way to user mode; stopped ones are woken up for that.
+ *
+ * If `must` is false and a signal waits to be delivered to this thread, nothing
+ * is done, and false returned: the signal would be lost (see sys_exit).
  */
 static bool
 exit_begin(int status, bool must)
@@ -102,24 +116,46 @@ exit_begin(int status, bool must)
 	return begun;
 }
 
-/* What the last thread does. */
+/*
+ * At level 0: it may sleep. If process 1 ends, the machine is switched off. At
+ * the end the level is raised, and stays so, for the reasons at thread_leave:
+ * as soon as proc_tree_lock is released, the parent may free the process.
+ */
 static void
 end_process(struct proc *p)
 {
 	if (p == init_proc)
-		machine_poweroff(shell_status(p->exit_status));
+		sbi_poweroff(shell_status(p->exit_status));
 	timer_set(&p->alarm, WAIT_FOREVER, 0);
 	fdtable_close(p->fds, true);
 	vnode_put(p->cwd);
 	p->cwd = NULL;
 	aspace_free(proc_set_aspace(NULL));
-	become_zombie(p);
+
+	level_raise(LEVEL5_MASK);
+	spin_lock(&proc_tree_lock);
+	list_each_safe (struct proc, child, &p->children, sibling)
+		give_to_init(child);
+	p->state = PROC_ZOMBIE;
+	proc_tell_parent(p, p->exit_status);
+	/* The parent's wait has been woken to look again; init reaps this. */
+	if (auto_reaps_children(p->parent))
+		give_to_init(p);
+	spin_unlock(&proc_tree_lock);
 }
 
 /*
- * The level is raised from the thread's leaving to its end. So it never waits
- * for another turn: for that its address space would be loaded, which others
- * may be freeing, and whoever waits for its stack would wait as long.
+ * The current thread ends. From the moment that it no longer counts as one of
+ * its process's threads the level is raised, so it can't be preempted before
+ * its end. If it could, it would be run once more later, and:
+ *
+ * - for that turn its address space would have to be loaded, which the last
+ *   thread, or exec, may have freed by then;
+ * - whoever waits for its kernel stack (threads_reap, free_zombie) would have
+ *   to wait for that turn.
+ *
+ * Neither holds for the last thread while it does end_process: it frees the
+ * address space itself, and nobody waits for its stack yet.
  */
 void
 thread_leave(void)
@@ -129,14 +165,15 @@ thread_leave(void)
 	bool last;
 
 	spin_lock(&p->lock);
-	last = --p->nthreads == 0;
+	last = --p->task.nthreads == 0;
 	list_remove(&current->proc_link);
 	list_append(&p->gone, &current->proc_link);
 	wake_all(&p->alone_wait);
 	spin_unlock(&p->lock);
 	if (last) {
 		level_lower(sie);
-		if (p->state < PROC_EXITING) /* all have left by themselves */
+		/* All have left by themselves? */
+		if (proc_state_now(p) < PROC_EXITING)
 			exit_begin(STATUS_EXITED(0), true);
 		end_process(p);
 	}
@@ -150,12 +187,18 @@ proc_exit(int status)
 	thread_leave();
 }
 
+/*
+ * A signal that came before this call is delivered first. If it has a handler,
+ * that may return; so the pc goes back to the ecall, for the program to execute
+ * it again with the same status in a0. -ERESTART wouldn't do: after a handler
+ * without SA_RESTART exit would return EINTR.
+ */
 long
 sys_exit(const unsigned long *arg)
 {
 	if (!exit_begin(STATUS_EXITED(arg[0]), false)) {
-		current->tf.sepc -= ECALL_SIZE; /* and then once more */
-		return WEXITSTATUS(STATUS_EXITED(arg[0])); /* no -ERESTART */
+		current->tf.sepc -= ECALL_SIZE;
+		return WEXITSTATUS(STATUS_EXITED(arg[0]));
 	}
 	thread_leave();
 }
@@ -163,27 +206,29 @@ sys_exit(const unsigned long *arg)
 long
 sys_poweroff(const unsigned long *arg)
 {
-	machine_poweroff(WEXITSTATUS(STATUS_EXITED(arg[0])));
+	sbi_poweroff(WEXITSTATUS(STATUS_EXITED(arg[0])));
 }
 
-/* Has child news of a kind that was asked for? */
+/* Has child a status to report, of a kind that the options ask for? */
 static bool
 has_news(const struct proc *child, int options)
 {
-	int asked = child->state == PROC_STOPPED ? WUNTRACED : WCONTINUED;
+	int asked;
 
+	must_hold(&proc_tree_lock);
+	asked = child->state == PROC_STOPPED ? WUNTRACED : WCONTINUED;
 	return child->state == PROC_ZOMBIE ||
 	       (child->status_new && options & asked);
 }
 
-/* The first of the current process's children with news that is wanted, or
- * NULL; is there *any that may have some? proc_tree_lock is held. */
+/* A child with news that pid means, or NULL. *any: does pid mean any child? */
 static struct proc *
 find_child(pid_t pid, int options, bool *any)
 {
+	must_hold(&proc_tree_lock);
 	*any = false;
 	list_each (struct proc, child, &current->proc->children, sibling) {
-		if (!proc_meant(child, pid))
+		if (!proc_matches(child, pid))
 			continue;
 		*any = true;
 		if (has_news(child, options))
@@ -192,14 +237,18 @@ find_child(pid_t pid, int options, bool *any)
 	return NULL;
 }
 
-/* Wait for such a child, unless the options say not to. 0 and *child, which
- * may be NULL then; -ECHILD or -ERESTART. proc_tree_lock is held. */
+/*
+ * 0 and *child, which may be NULL with WNOHANG; -ECHILD; or -ERESTART: a signal
+ * came. Children are looked at once more after that, so a child's end isn't
+ * missed for its own SIGCHLD. proc_tree_lock is released during the wait.
+ */
 static int
 await_child(pid_t pid, int options, struct proc **child)
 {
 	int interrupted = 0;
 	bool any;
 
+	must_hold(&proc_tree_lock);
 	while ((*child = find_child(pid, options, &any)) == NULL) {
 		if (!any)
 			return -ECHILD;
@@ -211,8 +260,11 @@ await_child(pid_t pid, int options, struct proc **child)
 	return 0;
 }
 
-/* Free a zombie that has left the tree, once its threads have left their
- * stacks. */
+/*
+ * Free a zombie that has left the tree. Its last threads may still be using
+ * their stacks, on other harts; they can't be preempted, so this won't be for
+ * long. Under -icount QEMU may have to be made to run those harts (clock_nap).
+ */
 static void
 free_zombie(struct proc *p)
 {
@@ -223,28 +275,31 @@ free_zombie(struct proc *p)
 	proc_free(p);
 }
 
-/* Is the int at a user address there to be written? Changes nothing. */
+/* Can the int at a user address be written? 0 or -EFAULT; nothing changes. */
 static int
 probe_int(uintptr_t user)
 {
 	int value;
-	int r = copy_in(&value, user, sizeof value);
+	int r = copy_in(&value, user, sizeof(value));
 
-	return r < 0 ? r : copy_out(user, &value, sizeof value);
+	return r < 0 ? r : copy_out(user, &value, sizeof(value));
 }
 
-/* Note a child's news as told; a zombie leaves the tree, and its times are its
- * parent's too. Gives its pid. */
+/*
+ * A status that is taken is no longer new. A zombie leaves the tree, and its
+ * times, with those of its own children, are added to the parent's.
+ */
 static pid_t
 collect(struct proc *child, int *status)
 {
 	struct proc *p = current->proc;
 
+	must_hold(&proc_tree_lock);
 	*status = child->status;
 	child->status_new = false;
 	if (child->state == PROC_ZOMBIE) {
-		p->child_utime += child->utime + child->child_utime;
-		p->child_stime += child->stime + child->child_stime;
+		p->child_utime += child->task.utime + child->child_utime;
+		p->child_stime += child->task.stime + child->child_stime;
 		proc_leave(child);
 	}
 	return child->pid;
@@ -262,7 +317,7 @@ sys_waitpid(const unsigned long *arg)
 
 	if (options & ~WAIT_OPTIONS)
 		return -EINVAL;
-	/* Before a child is given up, for then it's too late to fail. */
+	/* First: once a child's status is taken it's too late to fail. */
 	r = user_status != 0 ? probe_int(user_status) : 0;
 	if (r < 0)
 		return r;
@@ -278,6 +333,6 @@ sys_waitpid(const unsigned long *arg)
 	if (zombie)
 		free_zombie(child);
 	if (user_status != 0)
-		copy_out(user_status, &status, sizeof status);
+		copy_out(user_status, &status, sizeof(status));
 	return r;
 }

@@ -1,17 +1,31 @@
 /*
- * fork: a process like its parent, down to the registers, but for the 0 that
- * the call gives it.
+ * fork: a new process like its parent, down to the registers, except that the
+ * call returns 0 in it.
  *
- * All that can fail is done before the child is in the tree, where signals
- * and wait find it; so a failed fork leaves nothing behind.
+ * The child has one thread, a copy of the one that called fork; and its memory
+ * is shared until one side writes (aspace_fork). All that can fail is done
+ * before the child is in the tree, where signals and wait find it. So a failed
+ * fork leaves nothing behind: proc_free suffices.
  */
+#include <errno.h>
 #include <string.h>
 
-#include "../syscall.h"
-#include "../trap.h"
-#include "proc.h"
+#include "base/riscv.h"
+#include "fs/fd.h"
+#include "fs/vnode.h"
+#include "mm/aspace.h"
+#include "sched/entry.h"
+#include "sched/lock.h"
+#include "sched/thread.h"
 
-/* The child's one thread, about to return from the call. NULL: no memory. */
+#include "proc.h"
+#include "threads.h"
+
+/*
+ * The child's one thread, about to return from the call: it starts with a copy
+ * of this thread's trap frame. fp_save comes first: the floating-point
+ * registers may be in the hart only, and it changes FS in the frame.
+ */
 static struct thread *
 fork_thread(struct proc *child)
 {
@@ -29,18 +43,17 @@ fork_thread(struct proc *child)
 	return t;
 }
 
-/* What else a child has of its parent, and can be had without failing.
- * Pending signals, times and the alarm are not inherited. */
+/* What else a child inherits: not pending signals, times or the alarm. */
 static void
 fork_attributes(struct proc *child, struct proc *parent)
 {
 	spin_lock(&parent->lock);
-	memcpy(child->action, parent->action, sizeof child->action);
+	memcpy(child->action, parent->action, sizeof(child->action));
 	child->sigrestorer = parent->sigrestorer;
 	child->umask = parent->umask;
 	child->cwd = parent->cwd;
 	vnode_ref(child->cwd);
-	memcpy(child->name, parent->name, sizeof child->name);
+	memcpy(child->name, parent->name, sizeof(child->name));
 	spin_unlock(&parent->lock);
 }
 
@@ -62,14 +75,14 @@ sys_fork(const unsigned long *)
 		return -ENOMEM;
 	}
 	fork_attributes(child, parent);
-	profil_fork(child, parent);
+	proc_profil->fork(child, parent);
 	r = proc_enter(child, parent);
 	if (r < 0) {
 		proc_free(child);
 		return r;
 	}
 	fdtable_fork(child->fds, parent->fds);
-	pid = child->pid; /* once started, it may be gone at any time */
+	pid = child->pid; /* once it runs, it may end and be freed */
 	thread_wake(t, false);
 	return pid;
 }

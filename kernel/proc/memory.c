@@ -1,25 +1,47 @@
 /*
- * What happens when memory runs out.
+ * What happens when memory runs out: who is killed.
  *
- * Memory is promised, not reserved: a page may be wanted when there is none.
- * Whoever asks for something new gets an error in time (page_spare). But one
- * that touches what it was promised long ago did nothing wrong; so the largest
- * process has to give way, by what it has and what the kernel keeps for it.
+ * Memory is promised, not reserved: a heap may grow and a fork share all pages
+ * without a free page for each. Whoever asks for something new gets an error
+ * while there are still some pages left (page_spare). But a process that
+ * touches what it was promised did nothing wrong, and its load or store can't
+ * return an error. So the largest process has to give way: the one with the
+ * most pages, of its own and of what the kernel keeps for it. Process 1 is
+ * never chosen.
  *
- * It is killed, and the one that wants the page waits until it has ended. It
- * may itself wait for a lock that this one has. So after a while the next one
- * goes, and at last the one that wants the page itself.
+ * The process that wants the page tries again until the victim has ended. The
+ * victim may be unable to end, because it waits for a lock that this thread
+ * holds (a page fault may come in a copy of user memory, under a file's lock).
+ * So after half a second the next largest is killed; and at last the process
+ * that wants the page itself, when it is the largest of those that are left.
+ *
+ * Why not always kill the one that wants the page? It may be a small one that
+ * happened to be next: a shell, while another process has taken all memory.
  */
+#include "memory.h"
+
 #include <errno.h>
 
-#include "../clock.h"
-#include "../machine.h"
-#include "../print.h"
+#include "base/layout.h"
+#include "base/list.h"
+#include "base/print.h"
+#include "base/riscv.h"
+#include "fs/pipe.h"
+#include "machine/machine.h"
+#include "mm/aspace.h"
+#include "mm/kmalloc.h"
+#include "mm/page.h"
+#include "sched/clock.h"
+#include "sched/lock.h"
+#include "sched/thread.h"
+
 #include "proc.h"
+#include "signal.h"
 
 #define PATIENCE    (machine.timebase / 2) /* half a second */
 #define STACK_PAGES (KSTACK_SIZE / PAGE_SIZE)
 
+/* Two threads may make the first pipe at once: hence the compare-and-swap. */
 struct kept *
 kept_get(void)
 {
@@ -31,7 +53,7 @@ kept_get(void)
 		if (new == NULL)
 			return NULL;
 		new->refs = 1;
-		/* As in mutex_unlock: not left to the exchange. */
+		/* A release, not asked of the exchange: see mutex_unlock. */
 		__atomic_thread_fence(__ATOMIC_RELEASE);
 		if (__atomic_compare_exchange_n(&p->kept, &k, new, false,
 						__ATOMIC_ACQUIRE,
@@ -44,36 +66,38 @@ kept_get(void)
 	return k;
 }
 
-void
-kept_put(struct kept *k)
-{
-	if (k != NULL && __atomic_sub_fetch(&k->refs, 1, __ATOMIC_ACQ_REL) == 0)
-		kfree(k);
-}
-
-/* The pages that would be free without p. proc_tree_lock is held. */
+/*
+ * About how many pages p has. Pages that it shares with others count in full,
+ * though they wouldn't be free without p. The caller holds proc_tree_lock;
+ * p->lock keeps the address space from being replaced and freed meanwhile.
+ */
 static size_t
 pages_of(struct proc *p)
 {
 	const struct kept *k = __atomic_load_n(&p->kept, __ATOMIC_ACQUIRE);
 	size_t n = k ? __atomic_load_n(&k->pages, __ATOMIC_RELAXED) : 0;
 
+	must_hold(&proc_tree_lock);
 	spin_lock(&p->lock);
-	n += p->nthreads * STACK_PAGES;
+	n += p->task.nthreads * STACK_PAGES;
 	if (p->as != NULL)
 		n += p->as->resident + p->as->ntables;
 	spin_unlock(&p->lock);
 	return n;
 }
 
-/* The largest process, but init, of those that haven't been chosen; NULL: there
- * is none. Is one that has been still *going? proc_tree_lock is held. */
+/*
+ * The largest process, except init, of those that haven't been chosen yet; of
+ * equally large ones the youngest. *going: was one chosen less than half a
+ * second ago, and hasn't ended yet?
+ */
 static struct proc *
 largest(uint64_t now, bool *going)
 {
 	struct proc *largest = NULL;
 	size_t most = 0;
 
+	must_hold(&proc_tree_lock);
 	*going = false;
 	list_each (struct proc, p, &proc_list, all_link) {
 		size_t n = pages_of(p);
@@ -90,10 +114,9 @@ largest(uint64_t now, bool *going)
 	return largest;
 }
 
-/* Have a process end, unless one is about to, and let it run. false: there is
- * none. */
+/* Kill one, unless a victim is still ending. False: nobody is left to kill. */
 static bool
-make_room(void)
+memory_make_room(void)
 {
 	uint64_t now = rdtime();
 	struct proc *p;
@@ -117,6 +140,7 @@ make_room(void)
 	return p != NULL || going;
 }
 
+/* A killed process waits no longer: it ends as soon as the fault returns. */
 int
 memory_fault(uintptr_t va, int prot)
 {
@@ -124,6 +148,6 @@ memory_fault(uintptr_t va, int prot)
 
 	do
 		r = aspace_fault(current->proc->as, va, prot);
-	while (r == -ENOMEM && !proc_is_killed() && make_room());
+	while (r == -ENOMEM && !proc_is_killed() && memory_make_room());
 	return r;
 }

@@ -2,17 +2,36 @@
  * The table of processes, and the calls that ask about a process or change
  * it in small ways.
  *
+ * Its parts, in order: finding a process, putting it into the tree and taking
+ * it out; making and freeing one; what lower floors ask about processes;
+ * process 1; and the small system calls.
+ *
  * Whoever looks for a process, or for a group of them, walks the list of all:
  * there are few. A pid isn't given out again while it names a process or a
- * group.
+ * group; otherwise kill(-pgrp) could hit strangers.
  */
 #include "proc.h"
 
+#include <errno.h>
 #include <string.h>
 
-#include "../print.h"
-#include "../syscall.h"
-#include "../trap.h"
+#include "base/list.h"
+#include "base/panic.h"
+#include "base/print.h"
+#include "fs/fd.h"
+#include "fs/pipe.h"
+#include "fs/vfs.h"
+#include "fs/vnode.h"
+#include "mm/aspace.h"
+#include "mm/kmalloc.h"
+#include "sched/entry.h"
+#include "sched/lock.h"
+#include "sched/thread.h"
+#include "sched/timer.h"
+
+#include "exec.h"
+#include "signal.h"
+#include "threads.h"
 
 #define MODE_MASK  0777
 #define INIT_UMASK 022
@@ -25,6 +44,7 @@ unsigned int proc_count;
 struct proc *
 proc_find(pid_t pid)
 {
+	must_hold(&proc_tree_lock);
 	list_each (struct proc, p, &proc_list, all_link)
 		if (p->pid == pid)
 			return p;
@@ -34,6 +54,7 @@ proc_find(pid_t pid)
 bool
 proc_group_exists(pid_t pgrp)
 {
+	must_hold(&proc_tree_lock);
 	list_each (struct proc, p, &proc_list, all_link)
 		if (p->pgrp == pgrp)
 			return true;
@@ -41,8 +62,9 @@ proc_group_exists(pid_t pgrp)
 }
 
 bool
-proc_meant(const struct proc *p, pid_t pid)
+proc_matches(const struct proc *p, pid_t pid)
 {
+	must_hold(&proc_tree_lock);
 	if (pid > 0)
 		return p->pid == pid;
 	if (pid == 0)
@@ -50,8 +72,12 @@ proc_meant(const struct proc *p, pid_t pid)
 	return pid == -1 || -p->pgrp == pid;
 }
 
-/* The next one that names nothing. There is one: a process keeps two busy at
- * most, its own and its group's, and for each there is a kernel stack. */
+/*
+ * The next pid that names neither a process nor a group. There is one: each
+ * process, zombies included, uses two pids at most, its own and its group's,
+ * and has at least one kernel stack; there are far fewer stacks (1024,
+ * mm/kstack.c) than half of PID_MAX. The caller holds proc_tree_lock.
+ */
 static pid_t
 next_pid(void)
 {
@@ -63,8 +89,14 @@ next_pid(void)
 	return last_pid;
 }
 
-/* What has just ended or stopped the parent's group was meant for p, too: a
- * group of processes that fork and exit couldn't be killed else. */
+/*
+ * If a signal that ends or stops the parent is pending, the fork fails. It may
+ * have been sent to the whole group at a moment when p wasn't in the tree yet,
+ * so p, which it was meant for as well, didn't get it. Otherwise a group of
+ * processes that fork and exit all the time couldn't be killed: one that isn't
+ * in the list yet would always escape. signal_send_group holds proc_tree_lock,
+ * so it comes either before this look or after p is in the list.
+ */
 int
 proc_enter(struct proc *p, struct proc *parent)
 {
@@ -92,30 +124,36 @@ proc_enter(struct proc *p, struct proc *parent)
 void
 proc_leave(struct proc *p)
 {
+	must_hold(&proc_tree_lock);
 	proc_count--;
 	list_remove(&p->all_link);
 	list_remove(&p->sibling);
 }
 
+/* setitimer's timer is due. From a tick, with the timers' lock held. */
 static void
 ring_alarm(void *p)
 {
 	signal_send(p, SIGALRM);
 }
 
-struct proc *
+/* A process and its descriptors: one allocation, one to be freed. */
+struct whole_proc {
+	struct proc proc; /* first: its address is the whole's */
+	struct fdtable fds;
+};
+
+/* Without locks: nobody else knows of the new process yet. */
+UNGUARDED struct proc *
 proc_alloc(void)
 {
-	struct proc *p = kzalloc(sizeof *p);
-	struct fdtable *fds = kmalloc(sizeof *fds);
+	struct whole_proc *whole = kzalloc(sizeof(*whole));
+	struct proc *p = &whole->proc;
 
-	if (p == NULL || fds == NULL) {
-		kfree(fds);
-		kfree(p);
+	if (whole == NULL)
 		return NULL;
-	}
-	fdtable_init(fds);
-	p->fds = fds;
+	fdtable_init(&whole->fds);
+	p->fds = &whole->fds;
 	p->lock = (struct spinlock)SPINLOCK5("process");
 	p->sleep_lock = (struct spinlock)SPINLOCK1("sleepers");
 	p->profil_lock = (struct mutex)MUTEX("profil", p->profil_lock);
@@ -124,8 +162,8 @@ proc_alloc(void)
 	list_init(&p->threads);
 	list_init(&p->gone);
 	list_init(&p->sleepers);
-	p->share.had = TIME_NEW;
-	p->ready = (struct runq)RUNQ_INIT(p->ready);
+	p->task.share.had = TIME_NEW;
+	p->task.ready = (struct runq)RUNQ_INIT(p->task.ready);
 	timer_init(&p->alarm, ring_alarm, p);
 	p->child_wait = (struct waitq)WAITQ_INIT(p->child_wait);
 	p->cont_wait = (struct waitq)WAITQ_INIT(p->cont_wait);
@@ -133,19 +171,22 @@ proc_alloc(void)
 	return p;
 }
 
+/*
+ * p is a zombie without threads, or a child whose fork has failed: only that
+ * may still have a thread, which has never run, and an address space.
+ */
 void
 proc_free(struct proc *p)
 {
 	list_each_safe (struct thread, t, &p->threads, proc_link)
 		thread_free(t);
-	profil_off(p);
+	proc_profil->off(p);
 	if (p->as != NULL)
 		aspace_free(p->as);
 	if (p->cwd != NULL)
 		vnode_put(p->cwd);
-	kfree(p->fds);
 	kept_put(p->kept);
-	kfree(p);
+	kfree(p); /* with its descriptors */
 }
 
 struct aspace *
@@ -154,6 +195,7 @@ proc_set_aspace(struct aspace *as)
 	struct proc *p = current->proc;
 	struct aspace *old;
 
+	/* For those who look at another process's address space: memory.c. */
 	spin_lock(&p->lock);
 	old = p->as;
 	p->as = as;
@@ -162,7 +204,75 @@ proc_set_aspace(struct aspace *as)
 	return old;
 }
 
-/* Process 1's first steps, in its own thread. */
+/* --- What lower floors ask about processes --- */
+
+/* From sched: a kernel thread gets the kernel's own page table. */
+static void
+proc_load(const struct thread *next)
+{
+	aspace_switch(next->proc ? next->proc->as : NULL);
+}
+
+/* Referenced, as another thread may change it. NULL: no process yet. */
+static struct vnode *
+proc_cwd(void)
+{
+	struct proc *p = current->proc;
+	struct vnode *v;
+
+	if (p == NULL)
+		return NULL;
+	spin_lock(&p->lock);
+	v = p->cwd;
+	if (v != NULL)
+		vnode_ref(v);
+	spin_unlock(&p->lock);
+	return v;
+}
+
+static mode_t
+proc_umask(void)
+{
+	return current->proc ? current->proc->umask : 0;
+}
+
+static void
+proc_sigpipe(void)
+{
+	signal_send(current->proc, SIGPIPE);
+}
+
+/* For a panic: says which process was running, and takes no lock. */
+static void
+proc_say(void)
+{
+	const struct proc *p = current->proc;
+
+	if (p)
+		kprintf("process %d (%s)\n", p->pid, p->name);
+	else
+		kprintf("no process\n");
+}
+
+const struct proc_profil *proc_profil;
+
+void
+proc_serve(const struct proc_profil *profil)
+{
+	proc_profil = profil;
+	thread_calls = (struct thread_calls){
+	    .load = proc_load,
+	    .interrupted = signal_pending,
+	};
+	vfs_process = (struct vfs_process){
+	    .cwd = proc_cwd,
+	    .umask = proc_umask,
+	    .pipe_broken = proc_sigpipe,
+	};
+	panic_process = proc_say;
+}
+
+/* Process 1's first steps, in its own thread: exec needs a current process. */
 static void
 init_start(void)
 {
@@ -193,13 +303,14 @@ proc_init(void)
 	thread_wake(t, false);
 }
 
-/* The shortest system call: the one to measure the others by. */
+/* The shortest system call, and so the one to measure others by. */
 long
 sys_getpid(const unsigned long *)
 {
 	return current->proc->pid;
 }
 
+/* No lock: ppid is a copy of the parent's pid, as the parent may be freed. */
 long
 sys_getppid(const unsigned long *)
 {
@@ -221,13 +332,13 @@ sys_getpgid(const unsigned long *arg)
 }
 
 /*
- * May the current process put p into group pgrp? Only itself or a child that
- * has not yet run another program, and only into a group that exists or
- * that p is to lead.
+ * A process may move only itself, or a child that hasn't run another program
+ * yet, and only into a group that exists or that p is to lead. 0 or an errno.
  */
 static int
 may_set_group(const struct proc *p, pid_t pgrp)
 {
+	must_hold(&proc_tree_lock);
 	if (p == NULL || p->state == PROC_ZOMBIE)
 		return -ESRCH;
 	if (p != current->proc) {
@@ -274,6 +385,7 @@ sys_umask(const unsigned long *arg)
 	return old;
 }
 
+/* Set the end of the heap and return it; 0 only asks where it is. */
 long
 sys_brk(const unsigned long *arg)
 {

@@ -1,20 +1,42 @@
 /*
  * Signals.
  *
- * Sending one sets a bit in the process (or, for a fault, in the thread) and
- * tells the threads that don't block it: they end an interruptible wait, and
- * look at what is pending on their way to user mode. There signal_deliver
- * acts, or has a handler act (signal_frame.c).
+ * Sending: signal_post sets a bit in the process, and tells the threads that
+ * don't block the signal: they end an interruptible wait, and look at what is
+ * pending on their way to user mode (WORK_SIGNAL). An exception that a thread
+ * causes itself sets a bit in the thread instead (signal_fault).
  *
- * A call that a signal interrupted has given -ERESTART. The program counter
- * is then after its ecall, and a0 still holds its first argument. If no
- * handler runs, or one with SA_RESTART, the counter goes back, and the call
- * is made again; else it fails with EINTR. (sigsuspend and nanosleep fail
+ * Delivery: on that way signal_deliver takes one signal after the other and
+ * acts, or has a handler act (signal_frame.c). Each thread does this for
+ * itself; whichever comes first takes a signal that was sent to the process.
+ *
+ * System calls: one that a signal has interrupted has returned -ERESTART. The
+ * pc is after its ecall then, and a0 still holds its first argument. If no
+ * handler runs, or one with SA_RESTART, the pc goes back to the ecall, and the
+ * call is made again; else it fails with EINTR. (sigsuspend and nanosleep fail
  * after any handler.)
+ *
+ * Stopping: the state becomes PROC_STOPPED, and each thread sleeps in
+ * await_continue when it comes to signal_deliver. SIGCONT and SIGKILL make the
+ * state PROC_ALIVE again as they are sent, even if SIGCONT is blocked.
+ *
+ * Actions and pending bits are under p->lock, states under proc_tree_lock. A
+ * thread changes its mask only itself, under p->lock.
  */
-#include "../syscall.h"
-#include "../trap.h"
+#include "signal.h"
+
+#include <errno.h>
+
+#include "base/list.h"
+#include "base/riscv.h"
+#include "mm/uaccess.h"
+#include "sched/lock.h"
+#include "sched/thread.h"
+
+#include "exit.h"
 #include "proc.h"
+#include "sleep.h"
+#include "threads.h"
 
 #define UNMASKABLE (sigmask(SIGKILL) | sigmask(SIGSTOP))
 #define STOPS                                                     \
@@ -29,15 +51,17 @@ valid(int sig)
 }
 
 /*
- * Would sig do nothing to p? p's lock is held. (SIGCONT always does.) Without
- * process 1 the machine ends: nothing gets there that it has no handler for,
- * and for SIGKILL and SIGSTOP nobody has one. Its own faults still end it.
+ * Would sig have no effect on p? (Not asked of SIGCONT, which always has one.)
+ * The machine is switched off when process 1 ends; so that one ignores all
+ * signals for which it has no handler, and nobody can have one for SIGKILL and
+ * SIGSTOP. Its own faults still end it: see signal_fault.
  */
 static bool
 ignored(const struct proc *p, int sig)
 {
 	_sig_func_ptr handler = p->action[sig].sa_handler;
 
+	must_hold(&p->lock);
 	return handler == SIG_IGN ||
 	       (handler == SIG_DFL &&
 		(p == init_proc || sigmask(sig) & IGNORED));
@@ -46,6 +70,7 @@ ignored(const struct proc *p, int sig)
 void
 signal_tell(struct proc *p, int sig)
 {
+	must_hold(&p->lock);
 	list_each (struct thread, t, &p->threads, proc_link) {
 		if (t->sigmask & sigmask(sig))
 			continue;
@@ -54,7 +79,7 @@ signal_tell(struct proc *p, int sig)
 	}
 }
 
-/* Make sig pending for p, and tell its threads. */
+/* SIGCONT cancels pending stop signals, and these cancel a pending SIGCONT. */
 static void
 make_pending(struct proc *p, int sig)
 {
@@ -74,6 +99,7 @@ make_pending(struct proc *p, int sig)
 bool
 signal_post(struct proc *p, int sig)
 {
+	must_hold(&proc_tree_lock);
 	if (p->state >= PROC_EXITING || sig == 0)
 		return false;
 	make_pending(p, sig);
@@ -114,7 +140,11 @@ signal_fault(int sig)
 
 	spin_lock(&p->lock);
 	if (current->sigmask & sigmask(sig) || ignored(p, sig)) {
-		/* It can't go on, nor be told: the default is to end it. */
+		/*
+		 * Without this the thread would execute the instruction again,
+		 * and cause the exception for ever. The default action ends the
+		 * process.
+		 */
 		p->action[sig].sa_handler = SIG_DFL;
 		current->sigmask &= ~sigmask(sig);
 	}
@@ -123,6 +153,10 @@ signal_fault(int sig)
 	thread_notify(current, WORK_SIGNAL);
 }
 
+/*
+ * Ignored signals stay ignored. Process 1 may have signals pending that it had
+ * handlers for: with the default action they would end it now.
+ */
 void
 signal_exec(struct proc *p)
 {
@@ -134,7 +168,7 @@ signal_exec(struct proc *p)
 			act->sa_handler = SIG_DFL;
 		act->sa_mask = 0;
 		act->sa_flags = 0;
-		if (p == init_proc) /* the handlers it asked for are gone */
+		if (p == init_proc)
 			p->sigpending &= ~sigmask(sig);
 	}
 	spin_unlock(&p->lock);
@@ -145,7 +179,11 @@ signal_set_mask(sigset_t mask)
 {
 	struct proc *p = current->proc;
 
-	/* The lock, so that a sender sees this mask, or this the signal. */
+	/*
+	 * A sender looks at the mask under the same lock. Either it sees the
+	 * new mask and tells this thread, or it came first, and the signal is
+	 * found to be pending below.
+	 */
 	spin_lock(&p->lock);
 	current->sigmask = mask & ~UNMASKABLE;
 	spin_unlock(&p->lock);
@@ -153,7 +191,7 @@ signal_set_mask(sigset_t mask)
 		thread_notify(current, WORK_SIGNAL);
 }
 
-/* Where the current thread went wrong: what it couldn't reach, or execute. */
+/* For si_addr: the instruction that failed, or what it couldn't access. */
 static void *
 fault_address(void)
 {
@@ -164,7 +202,7 @@ fault_address(void)
 	return (void *)tf->stval;
 }
 
-/* Does this action, the default one, end or stop the process? */
+/* Does sig end or stop the process? Only with the default action. */
 static bool
 halts(const struct sigaction *act, int sig)
 {
@@ -173,14 +211,20 @@ halts(const struct sigaction *act, int sig)
 }
 
 /*
- * Take one signal off what is pending and not blocked: its number, or 0;
- * what to do about it; and what a handler is told. A fault comes first: other
- * signals' handlers would have it happen elsewhere. One that ends the process
- * stays: no other thread may get past it meanwhile, and call exit. So does one
- * that stops it, until it has: SIGCONT may come before.
+ * Choose one signal that is pending and not blocked. Returns its number, or 0;
+ * in *act what to do about it; in *info what a handler is told.
+ *
+ * - A fault of the thread comes first: si_addr is about the registers as they
+ *   are now, and another signal's handler would change them.
+ * - A signal with a handler, or without effect, is pending no longer.
+ * - One that ends the process stays pending. Another thread that was told of
+ *   it as well must not find nothing, return to user mode and call exit before
+ *   this thread has fixed the exit status.
+ * - One that stops the process stays pending until stop() has done so. If
+ *   SIGCONT comes before, it cancels the signal, and stop() finds that.
  */
 static int
-take(struct sigaction *act, siginfo_t *info)
+signal_take(struct sigaction *act, siginfo_t *info)
 {
 	struct proc *p = current->proc;
 	unsigned long ready;
@@ -211,8 +255,10 @@ bool
 signal_halting(void)
 {
 	struct proc *p = current->proc;
-	bool any = p->state != PROC_ALIVE;
+	bool any;
 
+	must_hold(&proc_tree_lock);
+	any = p->state != PROC_ALIVE;
 	if (!signal_pending())
 		return any;
 	spin_lock(&p->lock);
@@ -223,22 +269,29 @@ signal_halting(void)
 	return any;
 }
 
-/* If the process has been stopped, all its threads wait here. */
+/* If the process has been stopped, each of its threads waits here. */
 static void
 await_continue(void)
 {
 	struct proc *p = current->proc;
 
-	if (p->state != PROC_STOPPED)
-		return; /* whoever stops it tells its threads after */
+	/*
+	 * A look without the lock suffices: stop() changes the state first and
+	 * tells all threads afterwards, so this one comes here again.
+	 */
+	if (proc_state_now(p) != PROC_STOPPED)
+		return;
 	spin_lock(&proc_tree_lock);
 	while (p->state == PROC_STOPPED)
 		wait_uninterruptible(&p->cont_wait, &proc_tree_lock);
 	spin_unlock(&proc_tree_lock);
 }
 
-/* Stop until continued, unless word to continue has come, which took the signal
- * back, or another thread has seen to it. */
+/*
+ * Stop the process, and tell its threads to wait in await_continue. Nothing is
+ * done if SIGCONT has cancelled the signal since signal_take, if another thread
+ * has stopped the process already, or if it has been killed.
+ */
 static void
 stop(int sig)
 {
@@ -258,9 +311,13 @@ stop(int sig)
 }
 
 /*
- * A handler will run: what becomes of the call that the signal interrupted, if
- * there was one? It may be a sleep that was to go on (so the counter has gone
- * back) and was not yet called again.
+ * A handler will run. If the signal interrupted a system call, decide whether
+ * the call is made again after the handler, or returns EINTR.
+ *
+ * t->restart: the call has just returned -ERESTART, and the pc is after its
+ * ecall. t->sleep_until: the call is a nanosleep; if an earlier signal without
+ * a handler interrupted it, the pc is back at the ecall already. In both cases
+ * the pc is first made to point after the ecall.
  */
 static void
 interrupt_call(const struct sigaction *act)
@@ -280,7 +337,11 @@ interrupt_call(const struct sigaction *act)
 	t->sleep_until = 0;
 }
 
-/* Let the thread go on in a handler. Without a stack for it, that's all. */
+/*
+ * If there is no stack for the frame, the process ends. After sigsuspend, the
+ * mask that sigreturn restores is the one before that call; so sigmask_restore
+ * is cleared only after the frame has been made.
+ */
 static void
 run_handler(int sig, const struct sigaction *act, const siginfo_t *info)
 {
@@ -296,7 +357,11 @@ run_handler(int sig, const struct sigaction *act, const siginfo_t *info)
 	signal_set_mask(mask);
 }
 
-/* Act on all signals that are pending and not blocked. */
+/*
+ * Act on all signals that are pending and not blocked. Each handler gets a
+ * frame below the one before, so the last one runs first. A signal sent
+ * meanwhile sets WORK_SIGNAL again, and brings the thread back here.
+ */
 void
 signal_deliver(void)
 {
@@ -308,7 +373,7 @@ signal_deliver(void)
 		await_continue();
 		if (thread_must_leave())
 			thread_leave();
-		sig = take(&act, &info);
+		sig = signal_take(&act, &info);
 		if (sig == 0)
 			break;
 		if (halts(&act, sig) && sigmask(sig) & STOPS)
@@ -319,7 +384,7 @@ signal_deliver(void)
 			run_handler(sig, &act, &info);
 	}
 	if (current->sigmask_restore) {
-		/* sigsuspend, but no handler ran: it will be called again. */
+		/* sigsuspend without a handler: the call is made again. */
 		current->sigmask_restore = false;
 		signal_set_mask(current->sigmask_saved);
 	}
@@ -339,10 +404,10 @@ sys_kill(const unsigned long *arg)
 		return -EINVAL;
 	spin_lock(&proc_tree_lock);
 	list_each (struct proc, p, &proc_list, all_link) {
-		/* All that -1 means is all but these two. */
+		/* -1 spares process 1 and the caller. */
 		if (pid == -1 && (p == init_proc || p == current->proc))
 			continue;
-		if (proc_meant(p, pid)) {
+		if (proc_matches(p, pid)) {
 			signal_post(p, sig);
 			r = 0;
 		}
@@ -351,7 +416,7 @@ sys_kill(const unsigned long *arg)
 	return r;
 }
 
-/* Set what p does on sig; one that it now ignores is no longer pending. */
+/* Set what p does on sig; if it now ignores that, it is no longer pending. */
 static void
 set_action(struct proc *p, int sig, const struct sigaction *act,
 	   uintptr_t restorer)
@@ -376,13 +441,13 @@ sys_sigaction(const unsigned long *arg)
 	if (arg[1] != 0) {
 		if (sigmask(sig) & UNMASKABLE)
 			return -EINVAL;
-		if (copy_in(&act, arg[1], sizeof act) < 0)
+		if (copy_in(&act, arg[1], sizeof(act)) < 0)
 			return -EFAULT;
 	}
 	spin_lock(&p->lock);
 	old = p->action[sig];
 	spin_unlock(&p->lock);
-	if (arg[2] != 0 && copy_out(arg[2], &old, sizeof old) < 0)
+	if (arg[2] != 0 && copy_out(arg[2], &old, sizeof(old)) < 0)
 		return -EFAULT;
 	if (arg[1] != 0)
 		set_action(p, sig, &act, arg[3]);
@@ -399,10 +464,10 @@ sys_sigprocmask(const unsigned long *arg)
 		if (how != SIG_BLOCK && how != SIG_UNBLOCK &&
 		    how != SIG_SETMASK)
 			return -EINVAL;
-		if (copy_in(&set, arg[1], sizeof set) < 0)
+		if (copy_in(&set, arg[1], sizeof(set)) < 0)
 			return -EFAULT;
 	}
-	if (arg[2] != 0 && copy_out(arg[2], &old, sizeof old) < 0)
+	if (arg[2] != 0 && copy_out(arg[2], &old, sizeof(old)) < 0)
 		return -EFAULT;
 	if (arg[1] == 0)
 		return 0;
@@ -420,19 +485,19 @@ sys_sigpending(const unsigned long *arg)
 	sigset_t set = (current->proc->sigpending | current->sigpending) &
 		       current->sigmask;
 
-	return copy_out(arg[0], &set, sizeof set);
+	return copy_out(arg[0], &set, sizeof(set));
 }
 
-/* Sleep, with another mask, until a signal comes. Never succeeds. */
+/* signal_deliver restores the old mask, or sigreturn after a handler. */
 long
 sys_sigsuspend(const unsigned long *arg)
 {
 	sigset_t mask;
 
-	if (copy_in(&mask, arg[0], sizeof mask) < 0)
+	if (copy_in(&mask, arg[0], sizeof(mask)) < 0)
 		return -EFAULT;
 	current->sigmask_saved = current->sigmask;
 	current->sigmask_restore = true;
 	signal_set_mask(mask);
-	return time_sleep(WAIT_FOREVER);
+	return sleep_until(WAIT_FOREVER);
 }

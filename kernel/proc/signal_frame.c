@@ -1,37 +1,53 @@
 /*
- * What a handler interrupts. A handler runs on the user's stack, below a
- * frame with all that it interrupted; it returns to the restorer, user code
- * that sigaction named, and that calls sigreturn to take the frame off again.
+ * The frame of a signal handler. A handler runs on the user's stack, below a
+ * frame with the state of the thread that it interrupted:
+ *
+ *	old sp ->	what was interrupted
+ *			struct sigframe, and up to 15 bytes for alignment
+ *	new sp ->	the handler's own frames
+ *
+ * It returns to the restorer, user code that was named in sigaction. That calls
+ * sigreturn, with sp at the frame again, which restores the state.
  */
-#include "../syscall.h"
-#include "../trap.h"
+#include <stddef.h>
+
+#include "base/riscv.h"
+#include "mm/uaccess.h"
+#include "sched/entry.h"
+#include "sched/thread.h"
+
+#include "exit.h"
 #include "proc.h"
+#include "signal.h"
 
 #define STACK_ALIGN 16
 
-/* A frame as functions have it, which the handler's own leads to: a call stack
- * goes on there with what was interrupted. sepc is odd, so no return address;
- * what only ra may have is beside it. */
+/*
+ * A frame in the form that functions have: the return address at fp - 8, the
+ * caller's fp at fp - 16. So whoever follows a call stack (dev/stack.c) goes on
+ * with what was interrupted. In place of a return address it has the
+ * interrupted pc, with bit 0 set to tell it from one. ra is there as well: the
+ * caller of a function without a frame may be found nowhere else.
+ */
 struct link {
 	unsigned long unused, ra, s0, sepc;
 } __attribute__((aligned(STACK_ALIGN)));
 
-/* What a handler finds on its stack, and sigreturn takes back. */
 struct sigframe {
 	struct trapframe tf;
 	siginfo_t info;
 	sigset_t mask;
 	unsigned long fp_used;
 	struct link link;  /* sigreturn has no use for it */
-	struct fpstate fp; /* if so */
+	struct fpstate fp; /* if fp_used: so it comes last */
 };
 
-/* What lies between would be the kernel's stack, for the user to see. */
+/* Padding would show the user what was on the kernel's stack before. */
 _Static_assert(offsetof(struct sigframe, link) ==
 		   offsetof(struct sigframe, fp_used) + sizeof(unsigned long),
 	       "padding");
 
-/* Save all of the thread in a frame at a user address. */
+/* Save the current thread's state in a frame at a user address. */
 static int
 save(uintptr_t user, const siginfo_t *info)
 {
@@ -53,9 +69,10 @@ save(uintptr_t user, const siginfo_t *info)
 		return r;
 	fp_save(t);
 	return copy_out(user + offsetof(struct sigframe, fp), &t->fp,
-			sizeof t->fp);
+			sizeof(t->fp));
 }
 
+/* The handler starts as if the restorer had called it. */
 int
 signal_push_frame(const siginfo_t *info, uintptr_t handler)
 {
@@ -80,10 +97,13 @@ signal_push_frame(const siginfo_t *info, uintptr_t handler)
 }
 
 /*
- * Go back to what a handler interrupted. The frame is the user's own, so it
- * may say anything: of sstatus, which isn't the user's, nothing is taken; but
- * if the floating-point registers weren't in use, they no longer are.
- * Doesn't return to syscall(), as the a0 to be restored isn't a result.
+ * Go back to what a handler interrupted. The program may have written anything
+ * to the frame. Its own registers it may set as it likes; but sstatus, with
+ * the privilege to return to, isn't taken from there. Only if the frame says
+ * that floating-point registers weren't in use, they are off again.
+ *
+ * It doesn't return to syscall(), which would store a result in a0: a0 is to be
+ * restored like the others.
  */
 long
 sys_sigreturn(const unsigned long *)
@@ -91,7 +111,7 @@ sys_sigreturn(const unsigned long *)
 	uintptr_t user = current->tf.sp;
 	struct sigframe frame;
 
-	if (copy_in(&frame, user, sizeof frame) < 0)
+	if (copy_in(&frame, user, sizeof(frame)) < 0)
 		proc_exit(STATUS_KILLED(SIGSEGV));
 	frame.tf.sstatus = current->tf.sstatus;
 	if (!frame.fp_used)

@@ -1,28 +1,44 @@
 /*
  * Threads: several of them share a process, its memory and its files.
  *
- * One that ends leaves its struct and kernel stack behind, on the process's
- * list of those that are gone: it stands on that stack until the very end. The
- * next thread_create frees what has been left, or the process's own end.
+ * A thread that ends can't free its own kernel stack, which it uses until the
+ * very end (thread_leave in exit.c). It leaves struct and stack on the
+ * process's list p->gone. The next sys_thread_create of the process frees what
+ * is there (threads_reap), or else the process's own end does.
  *
- * When a process ends, or execs, its other threads are told: each leaves on
- * its way to user mode (signal_deliver); no wait that a signal could end keeps
- * it. Who is last does what is to be done for the process.
+ * At exec, as at the end of a process (exit.c), the other threads are told:
+ * interruptible waits end, and each leaves on its way to user mode
+ * (signal_deliver). The one that called exec waits until it is alone.
  *
- * Futexes: a thread sleeps on a word of its process's memory until another
- * wakes who sleeps there. The kernel keeps nothing for a word on which nobody
- * sleeps; what it means is up to the library.
+ * Futexes: a thread sleeps on a 32-bit word of its process's memory until
+ * another one wakes those who sleep there. The kernel keeps nothing for a word
+ * on which nobody sleeps; what its value means is up to the library, which
+ * makes mutexes, say, of it and calls the kernel only when a thread must wait.
  */
+#include "threads.h"
+
+#include <errno.h>
 #include <limits.h>
 
-#include "../clock.h"
-#include "../machine.h"
-#include "../syscall.h"
-#include "../trap.h"
+#include "base/list.h"
+#include "base/riscv.h"
+#include "mm/kmalloc.h"
+#include "mm/kstack.h"
+#include "mm/page.h"
+#include "mm/uaccess.h"
+#include "sched/entry.h"
+#include "sched/hart.h"
+#include "sched/lock.h"
+#include "sched/thread.h"
+
+#include "exit.h"
 #include "proc.h"
+#include "signal.h"
+#include "sleep.h"
 
 /* --- Coming and going --- */
 
+/* Freeing takes locks of level 1, so it's done after p->lock is released. */
 void
 threads_reap(struct proc *p)
 {
@@ -39,6 +55,10 @@ threads_reap(struct proc *p)
 		thread_free(t);
 }
 
+/*
+ * Once p->alone is set the others must leave, and no thread can be added. If
+ * two threads call exec at once, the second one finds that it must leave.
+ */
 int
 threads_alone(void)
 {
@@ -50,14 +70,50 @@ threads_alone(void)
 		r = -ERESTART;
 	} else {
 		p->alone = current;
-		if (p->nthreads > 1)
+		if (p->task.nthreads > 1)
 			signal_tell(p, SIGKILL);
-		while (p->nthreads > 1)
+		while (p->task.nthreads > 1)
 			wait_uninterruptible(&p->alone_wait, &p->lock);
 		p->alone = NULL;
 	}
 	spin_unlock(&p->lock);
 	return r;
+}
+
+/* switch.S */
+extern char thread_first[];
+
+/* The first switch to it returns to thread_first, which calls start. Without
+ * locks: nobody else knows of the new thread yet. */
+UNGUARDED struct thread *
+thread_create(struct proc *p, void (*start)(void))
+{
+	struct thread *t = kzalloc(sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->kstack_top = kstack_alloc();
+	if (!t->kstack_top) {
+		kfree(t);
+		return NULL;
+	}
+	t->proc = p;
+	t->task = p ? &p->task : NULL;
+	t->hart = this_hart();
+	t->state = THREAD_UNINTERRUPTIBLE;
+	t->share.had = TIME_NEW;
+	t->ctx.ra = (unsigned long)thread_first;
+	t->ctx.sp = t->kstack_top;
+	t->ctx.s1 = (unsigned long)start;
+	return t;
+}
+
+/* t has ended and left its stack, or has never run. */
+void
+thread_free(struct thread *t)
+{
+	kstack_free(t->kstack_top);
+	kfree(t);
 }
 
 bool
@@ -66,17 +122,21 @@ threads_add(struct proc *p, struct thread *t)
 	bool good;
 
 	spin_lock(&p->lock);
-	good = p->state < PROC_EXITING && p->alone == NULL &&
-	       p->nthreads < THREADS_MAX;
+	good = proc_state_now(p) < PROC_EXITING && p->alone == NULL &&
+	       p->task.nthreads < THREADS_MAX;
 	if (good) {
 		t->tid = PID_MAX + ++p->tids;
 		list_append(&p->threads, &t->proc_link);
-		p->nthreads++;
+		p->task.nthreads++;
 	}
 	spin_unlock(&p->lock);
 	return good;
 }
 
+/*
+ * thread_create(pc, sp, tp, argument): the new thread starts at pc in user
+ * mode, with its argument in a0. Returns its tid, or -EAGAIN.
+ */
 long
 sys_thread_create(const unsigned long *arg)
 {
@@ -117,10 +177,7 @@ sys_gettid(const unsigned long *)
 
 /* --- Futexes --- */
 
-/*
- * One who sleeps on a word. It is on that thread's stack; under the process's
- * sleep_lock from being listed to being woken.
- */
+/* On the sleeping thread's stack; under p->sleep_lock while on p->sleepers. */
 struct sleeper {
 	struct list link;
 	uintptr_t word;
@@ -129,8 +186,15 @@ struct sleeper {
 };
 
 /*
- * On the list first, then the look at the word: a waker changes the word, then
- * looks at the list, so one of them sees the other.
+ * futex_wait(word, value, timeout): sleep until woken up, unless the word has
+ * another value than this already. 0, -EAGAIN (another value), -ETIMEDOUT,
+ * -ERESTART, -EFAULT or -EINVAL.
+ *
+ * No wake-up may be lost. A waker changes the word first, and then looks at the
+ * list. So this thread puts itself on the list first, and then looks at the
+ * word: either it sees the new value, or the waker sees it on the list. The
+ * word can't be read under sleep_lock, as it may have to be faulted in; a
+ * wake-up between the look and the wait is remembered in s.woken.
  */
 long
 sys_futex_wait(const unsigned long *arg)
@@ -139,7 +203,7 @@ sys_futex_wait(const unsigned long *arg)
 	struct sleeper s = {.word = arg[0], .wait = WAITQ_INIT(s.wait)};
 	uint64_t deadline = WAIT_FOREVER;
 	uint32_t value;
-	int r = arg[2] != 0 ? time_copy_in(arg[2], &deadline) : 0;
+	int r = arg[2] != 0 ? sleep_copy_in(arg[2], &deadline) : 0;
 
 	if (r == 0 && s.word % sizeof(value) != 0)
 		r = -EINVAL;
@@ -159,6 +223,7 @@ sys_futex_wait(const unsigned long *arg)
 	return s.woken ? 0 : r;
 }
 
+/* Wake up the first count threads that sleep on word; returns how many. */
 static int
 futex_wake(uintptr_t word, int count)
 {
@@ -189,8 +254,8 @@ sys_futex_wake(const unsigned long *arg)
 }
 
 /*
- * The thread no longer stands on its user stack: whoever joins it may free
- * that, as the word (if there is one) tells by being 1.
+ * If the thread has named a word, that is set to 1 and those who sleep there
+ * are woken up: whoever joins the thread may free its user stack then.
  */
 long
 sys_thread_exit(const unsigned long *arg)

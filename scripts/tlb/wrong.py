@@ -13,7 +13,7 @@ import image
 
 # What a kernel is made of; and what is made of that, so that little is compiled.
 SOURCES = ("boot", "debug", "include", "kernel", "lib")
-FILES = ("Makefile", "linker.ld")
+FILES = ("Makefile", "VERSION", "linker.ld")
 OBJECTS = ("boot", "debug", "kernel", "lib")
 
 HEAD = re.compile(r"(\S+) in (\S+): (\w+) by (\S+)")

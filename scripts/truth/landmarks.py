@@ -136,7 +136,7 @@ def landmarks(kernel: Code) -> Iterator[tuple[str, int]]:
 
 STORE, LINK = 0x23, 0x6F  # opcodes
 RA, T0, A0, A1 = 1, 5, 10, 11
-A0_IN_FRAME, RA_IN_CONTEXT = 72, 312  # kernel/offsets.h
+A0_IN_FRAME, RA_IN_CONTEXT = 72, 312  # kernel/sched/offsets.h
 
 
 def store(code: int) -> Optional[tuple[int, int, int]]:

@@ -121,6 +121,10 @@ test_zero(void)
 	CHECK(write(fd, buf, sizeof(buf)) == sizeof(buf), "and takes all");
 	CHECK_FAULTS_OUT("zero", read(fd, bad, 1));
 	CHECK_ERRNO(read(fd, end - 2, 4), EFAULT, "and past the heap's end");
+	__brk(end + PAGE);
+	CHECK(read(fd, end, 2 * PAGE) == PAGE,
+	      "what was stored before a bad page is counted");
+	__brk(end);
 	close(fd);
 }
 

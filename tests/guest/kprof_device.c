@@ -1,5 +1,5 @@
 /*
- * /dev/kpctl and /dev/kpdata, with real samples held and made-up ones in
+ * /dev/kpctl and /dev/kpdata, with real samples held and synthetic ones in
  * their place: every count is known.
  */
 #include "profiling.h"

@@ -1,5 +1,5 @@
 /*
- * What the tests of pcs share: the device, made-up samples, the records of a
+ * What the tests of pcs share: the device, synthetic samples, the records of a
  * buffer, and the account.
  */
 #ifndef PCS_H

@@ -1,6 +1,6 @@
 /*
  * PCS_END of /dev/pcs: counting ends, and all that was counted can be read.
- * With made-up samples every record is known.
+ * With synthetic samples every record is known.
  */
 #include "pcs.h"
 
@@ -133,7 +133,7 @@ check_stop(void)
 	ioctl(fd, PCS_END);
 	CHECK(buffer_read(fd, &b) == BSIZE && unused(&b, 1) &&
 		  is_sample(b.lb_data, KERNEL, 0, 0, KERNEL_PC),
-	      "a made-up sample has no stack");
+	      "a synthetic sample has no stack");
 	close(fd);
 }
 

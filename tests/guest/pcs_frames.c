@@ -1,5 +1,5 @@
 /*
- * pcs's call stacks where a program's frame pointers are wrong, and made-up
+ * pcs's call stacks where a program's frame pointers are wrong, and synthetic
  * ones of which every address is known; and its stream with stacks.
  */
 #include "stacks.h"

@@ -106,7 +106,7 @@ begin(unsigned int hz)
 	fd = pcs_open();
 }
 
-/* Hold the samples; with made-up ones see to it that the buffers being filled
+/* Hold the samples; with synthetic ones see to it that the buffers being filled
  * and what was lost before them are read too. */
 static struct pcs_stat
 end(void)
@@ -134,7 +134,8 @@ balanced(const struct pcs_stat *s)
 	       sums.numlost == s->lost;
 }
 
-/* Processes that are busy in user mode, and in the kernel. */
+/* Processes that are busy in user mode, and in the kernel. No two calls are
+ * equally long, or all samples could hit the same place of each. */
 static pid_t
 burner_start(void)
 {
@@ -145,8 +146,8 @@ burner_start(void)
 	if (pid != 0)
 		return pid;
 	zero = open("/dev/zero", O_RDONLY);
-	for (;;)
-		read(zero, c, sizeof(c));
+	for (size_t n = 0;; n = (n + 7) % sizeof(c))
+		read(zero, c, n + 1);
 }
 
 /* By the machine's clock, were so many samples seen as the sampling clock of
@@ -265,7 +266,7 @@ check_levels(void)
 }
 
 /* This process is sampled, others' hits are merged. Only full buffers are read:
- * made-up samples of this process, one buffer's a hart, fill them. */
+ * synthetic samples of this process, one buffer's a hart, fill them. */
 static void
 check_list(void)
 {

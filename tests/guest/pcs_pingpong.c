@@ -7,7 +7,6 @@
 
 #define HZ     2000
 #define ENOUGH 600 /* stacks of each */
-#define TRIES  200
 #define ROUNDS 200
 
 static int ping[2], pong[2];
@@ -92,9 +91,8 @@ main(void)
 	child = fork();
 	if (child == 0)
 		childs_half();
-	for (int i = 0;
-	     i < TRIES && (of_parent.seen < ENOUGH || of_child.seen < ENOUGH);
-	     i++) {
+	/* How many that takes on free harts, the host's load decides. */
+	while (of_parent.seen < ENOUGH || of_child.seen < ENOUGH) {
 		int fd = stacks_begin(HZ);
 
 		parents_half();
@@ -103,8 +101,6 @@ main(void)
 	}
 	kill(child, SIGKILL);
 	child_end(child);
-	CHECK(of_parent.seen >= ENOUGH && of_child.seen >= ENOUGH,
-	      "both are seen in the kernel");
 	CHECK(of_parent.wrong == 0, "the parent has only its own callers");
 	CHECK(of_child.wrong == 0, "and the child");
 	CHECK(of_parent.cut < of_parent.seen / 5 &&

@@ -1,5 +1,5 @@
 /*
- * What is in the buffers of /dev/pcs: with real samples held and made-up ones
+ * What is in the buffers of /dev/pcs: with real samples held and synthetic ones
  * in their place, every byte is known.
  */
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
  * /dev/prf: what each call does and how it fails, with real samples held and
- * made-up ones in their place, so that every count is known.
+ * synthetic ones in their place, so that every count is known.
  */
 #include <dirent.h>
 #include <poll.h>

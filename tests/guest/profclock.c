@@ -141,7 +141,7 @@ check_hold(void)
 	nap_us(20 * TICK_US);
 	CHECK(kpdata(TOTAL) == 0, "on hold no sample is taken");
 	ctl(PROFCLOCK, "sample user 0 1 0 0x10000 3");
-	CHECK(kpdata(TOTAL) == 3, "but made-up ones are counted");
+	CHECK(kpdata(TOTAL) == 3, "but synthetic ones are counted");
 	ctl(PROFCLOCK, "go");
 	nap_us(20 * TICK_US);
 	CHECK(kpdata(TOTAL) + skipped_now() > 10, "off hold they come again");

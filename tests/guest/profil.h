@@ -1,5 +1,5 @@
 /*
- * What the tests of profil share: made-up ticks of this process, a buffer of
+ * What the tests of profil share: synthetic ticks of this process, a buffer of
  * counters, and what both flavours have in common.
  */
 #ifndef PROFIL_H

@@ -274,8 +274,8 @@ test_leave(void)
  * sleeper must see by itself that it's too late, or nobody ever wakes it; but
  * here an alarm does.
  */
-#define SLEEP_COUNTS 200 /* a call takes less until it sleeps */
-#define SLEEPS       600
+#define SLEEP_COUNTS 400 /* a call takes less until it sleeps */
+#define SLEEPS       1200
 
 static void
 on_alarm(int sig)
@@ -287,7 +287,7 @@ static void
 test_late_sleep(void)
 {
 	struct sigaction act = {.sa_handler = on_alarm};
-	struct itimerval soon = {.it_value.tv_usec = 100000};
+	struct itimerval soon = {.it_value.tv_sec = 1};
 	struct timespec shortest = {.tv_nsec = 1};
 	int n = 0, good = 0;
 

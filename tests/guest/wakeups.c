@@ -14,6 +14,7 @@
 #define PER      2 /* that compute, for each hart */
 #define RIVALS   3 /* that sleep now and then */
 #define AT_ONCE  16
+#define SECONDS  4   /* whose mean is taken */
 #define NEAREST  250 /* counts before a tick, at which one falls asleep */
 #define FARTHEST 550
 
@@ -213,9 +214,12 @@ static void
 check_shares(void)
 {
 	uint64_t alone = work_beside(NULL, 0);
-	uint64_t nibbled = work_beside(nibble, RIVALS) * 1000 / alone;
+	uint64_t nibbled = 0;
 	uint64_t crowded = work_beside(breed, 1) * 1000 / alone;
 
+	/* How they lie to the ticks makes it 100 to 300 in one second. */
+	for (int i = 0; i < SECONDS; i++)
+		nibbled += work_beside(nibble, RIVALS) * 1000 / alone / SECONDS;
 	CHECK(nibbled >= 100, "those who sleep now and then leave a share (%d)",
 	      (int)nibbled);
 	CHECK(crowded >= 350, "and who has many children (%d)", (int)crowded);

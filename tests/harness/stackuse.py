@@ -23,6 +23,9 @@ _INDIRECT = "__indirect_call"
 #: Where the functions come from that a pointer of another kind may point to.
 _SOURCES = {
     "call": r"call_with_path\((\w+), ",
+    "on_readable": r"uart_init\((\w+), ",
+    "on_writable": r"uart_init\(\w+, (\w+)\)",
+    "panic_process": r"panic_process = (\w+);",
     "handlers": r"plic_register\([^;]*?, (\w+)\)",
     "op": r"\.(?:read|write) = (\w+)\b",
     "alloc_fails": r"alloc_fails = [^;]*?(\w+) :",

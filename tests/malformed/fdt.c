@@ -1,17 +1,17 @@
 /*
- * kernel/fdt.c and kernel/machine.c with damaged device trees: either there is
+ * kernel/machine/fdt.c and machine.c with damaged device trees: either there is
  * a machine that makes sense, or a panic that says that the tree is wrong.
  */
 #include "host.h"
 
-#include "../../kernel/fdt.c"
-#include "../../kernel/layout.h"
+#include "kernel/base/layout.h"
+#include "kernel/machine/fdt.c"
 
 /* The kernel's place isn't this program's. */
 #define va_to_pa(va) ((void)(va), UINT64_C(0x80200000))
 char text_start[1], boot_dtb_end[1];
 
-#include "../../kernel/machine.c"
+#include "kernel/machine/machine.c"
 
 static void
 put_be32(char *at, uint32_t v)
@@ -93,7 +93,7 @@ forget(void)
 	all_sstc = true;
 }
 
-/* As fdt_read does, but of a tree that ends where its memory does. */
+/* As machine_read does, but of a tree that ends where its memory does. */
 static void
 read_tree(const char *tree, size_t size)
 {

@@ -6,12 +6,12 @@
  */
 #include "host.h"
 
-#include "../../kernel/proc/proc.h"
+#include "kernel/proc/proc.h"
 
-#include "../../kernel/fs/hostfile.c"
-#include "../../kernel/fs/hostfs.c"
+#include "kernel/fs/hostfile.c"
+#include "kernel/fs/hostfs.c"
 #undef VERSION
-#include "../../kernel/fs/p9.c"
+#include "kernel/fs/p9.c"
 
 #define CANARY    0xa5 /* what memory holds before; the server never says it */
 #define CALLS_MAX 500  /* exchanges of one system call: then comes a signal */
@@ -20,6 +20,15 @@
 struct thread *current;
 static struct thread thread;
 static struct proc proc;
+static bool signalled;
+
+static bool
+interrupted(void)
+{
+	return signalled;
+}
+
+struct thread_calls thread_calls = {.interrupted = interrupted};
 
 /* --- The rest of the kernel --- */
 
@@ -338,7 +347,7 @@ virtio_submit(const struct virtio_piece *piece, unsigned int n)
 	}
 	/* After so many, someone has killed the process. */
 	if (++exchanges > CALLS_MAX)
-		proc.sigpending = 1;
+		signalled = true;
 	EXPECT(exchanges < 2 * CALLS_MAX);
 }
 
@@ -374,7 +383,7 @@ read_directory(struct vnode *v, struct file *f)
 
 		memset(de.d_name, CANARY, sizeof(de.d_name));
 		exchanges = 0;
-		proc.sigpending = 0;
+		signalled = false;
 		r = hostfile_readdir(v, f, &cookie, &de);
 		EXPECT(r <= 1 && r >= -4095);
 		if (r <= 0)

@@ -5,9 +5,9 @@
  */
 #include "host.h"
 
-#include "../../kernel/proc/proc.h"
+#include "kernel/proc/proc.h"
 
-#include "../../kernel/fs/p9.c"
+#include "kernel/fs/p9.c"
 
 struct thread *current;
 static struct thread thread;

@@ -4,7 +4,7 @@
  */
 #include "host.h"
 
-#include "../../kernel/fs/ustar.c"
+#include "kernel/fs/ustar.c"
 
 static const char *archive, *archive_end;
 static long written;

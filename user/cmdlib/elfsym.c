@@ -17,7 +17,7 @@ struct tables {
 	size_t sections_count;
 	const Elf64_Sym *symbols;
 	size_t symbols_count;
-	const char *names;
+	char *names;
 	size_t names_size;
 };
 
@@ -105,6 +105,23 @@ by_address(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
+/* The compiler splits functions and copies them: open.part.0, open.isra.0. A
+ * reader looks for open. Other languages' names have dots of their own. */
+static void
+cut_suffix(char *name)
+{
+	static const char *const suffixes[] = {
+	    ".part.", ".isra.", ".constprop.", ".cold", ".lto_priv.",
+	};
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		char *suffix = strstr(name, suffixes[i]);
+
+		if (suffix && suffix != name)
+			*suffix = '\0';
+	}
+}
+
 static void
 collect(struct elfsyms *syms, const struct tables *t)
 {
@@ -115,6 +132,7 @@ collect(struct elfsyms *syms, const struct tables *t)
 
 		if (!is_function(t, s))
 			continue;
+		cut_suffix(t->names + s->st_name);
 		if (syms->count == room)
 			syms->text = cmd_grow(syms->text, &room,
 					      sizeof(*syms->text));

@@ -27,6 +27,12 @@ table_row(struct table *t, uint64_t hits, const char *format, ...)
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	show_name(text); /* it has others' names */
+	for (size_t i = 0; i < t->count; i++) {
+		if (strcmp(t->rows[i].text, text) == 0) {
+			t->rows[i].hits += hits;
+			return;
+		}
+	}
 	if (t->count == t->room)
 		t->rows = cmd_grow(t->rows, &t->room, sizeof(*t->rows));
 	t->rows[t->count] = (struct table_row){

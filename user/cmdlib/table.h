@@ -14,7 +14,8 @@ struct table {
 	int width; /* cut lines to so many columns; 0: don't */
 };
 
-/* Add a row, unless it is of nothing; its text follows the numbers. */
+/* Add a row, unless it is of nothing; its text follows the numbers. Another one
+ * with the same text has the sum: a function may be in pieces. */
 void table_row(struct table *t, uint64_t hits, const char *format, ...)
     CMD_PRINTF(3, 4);
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import io
+import re
 from pathlib import Path
 from typing import NamedTuple, Optional
 
@@ -18,6 +19,9 @@ from .lines import Line, Lines
 from .profile import ConvertError, clean
 
 INSTRUCTION = 4  # bytes, at most
+
+# What the compiler adds when it splits or copies a function.
+_PIECE = re.compile(r"(?<=.)\.(part|isra|constprop|cold|lto_priv)\b.*")
 
 # What pyelftools says of files that are not what they say they are.
 DAMAGE = (ELFError, ELFParseError, DWARFError, ConstructError, ValueError,
@@ -80,7 +84,9 @@ class Image:
                 self._symbols[symbol.name] = value
             if symbol["st_info"]["type"] == "STT_FUNC" and self.holds(value):
                 found[value] = min(symbol.name, found.get(value, symbol.name))
-        self.functions = [Function(a, clean(found[a])) for a in sorted(found)]
+        self.functions = [
+            Function(a, clean(_PIECE.sub("", found[a]))) for a in sorted(found)
+        ]
 
     @property
     def text(self) -> tuple[int, int]:

@@ -1,0 +1,171 @@
+/*
+ * The clock. Each hart has one timer, which interrupts when rdtime() reaches
+ * its comparator: stimecmp where the device tree offers Sstc, else the CLINT's,
+ * which the firmware programs (SBI TIME). It is set to the earlier of two
+ * deadlines: the scheduler's tick, HZ times a second, and the next sample
+ * (sampleclock.c).
+ *
+ * A tick has two parts. clock_interrupt runs with SIE=0 whatever was
+ * interrupted, even the holder of a lock. So it takes the sample, and only
+ * notes in hart->owed that the rest of the tick is to be done. clock_tick does
+ * that rest at level 5, but only where no spinlock is held: later in the same
+ * interrupt if it came at level 0, else when the level is lowered to 0
+ * (level_pending).
+ *
+ * All harts tick at the same moments: only so can QEMU be made to give each
+ * hart its share under -icount (icount.c).
+ */
+#include "clock.h"
+
+#include "base/panic.h"
+#include "base/riscv.h"
+#include "machine/machine.h"
+#include "machine/sbi.h"
+
+#include "hart.h"
+#include "icount.h"
+#include "level.h"
+#include "sampleclock.h"
+#include "thread.h"
+#include "timer.h"
+
+#define PAUSE 4 /* naps, in which a waiting hart surely looks at its lock */
+
+struct clock_sampler clock_sampler;
+
+static uint64_t limit = UINT64_MAX; /* rdtime() at which to power off */
+
+void
+clock_set_timer(uint64_t when)
+{
+	if (machine.sstc)
+		csr_write(CSR_STIMECMP, when);
+	else
+		sbi_set_timer(when);
+}
+
+uint64_t
+clock_next_due(const struct hart *h)
+{
+	uint64_t sample = h->sampleclock.strokes.next;
+
+	return h->next_tick < sample ? h->next_tick : sample;
+}
+
+static void
+clock_arm(const struct hart *h)
+{
+	clock_set_timer(clock_next_due(h));
+}
+
+/* The boot argument limit=MILLISECONDS counts from here, as rdtime() doesn't
+ * start at 0: the firmware has run before. */
+void
+clock_init(void)
+{
+	uint64_t ms = bootarg_number("limit", 0);
+
+	if (ms)
+		limit = rdtime() + ms * machine.timebase / 1000;
+}
+
+/* The first tick is at a multiple of the tick's length, as on all harts. */
+void
+clock_init_hart(void)
+{
+	struct hart *h = this_hart();
+	uint64_t now = rdtime();
+
+	h->tick_rate = rate_of(HZ);
+	h->next_tick = now - now % h->tick_rate.counts + h->tick_rate.counts;
+	sampleclock_follow(h);
+	clock_arm(h);
+}
+
+/*
+ * The next deadlines are later than the end of the sample: else, if a sample
+ * took long, the next one would be due at once, and nothing else run. Ticks
+ * that were missed are left out, and the samples due with them counted as
+ * skipped.
+ */
+void
+clock_interrupt(const struct sample *where)
+{
+	struct hart *h = this_hart();
+	struct sampleclock *c = &h->sampleclock;
+	uint64_t now = rdtime(), begin = now;
+
+	h->last_pc = where->pc;
+	if (c->generation != profclock.generation)
+		sampleclock_follow(h);
+	if (now >= (c->with_tick ? h->next_tick : c->strokes.next)) {
+		clock_sampler.take(where);
+		c->taken++;
+		now = rdtime();
+		if (!c->with_tick)
+			sampleclock_advance(c, begin, now);
+	}
+	if (now >= h->next_tick) {
+		uint64_t missed = rate_pass(&h->tick_rate, &h->next_tick, now);
+
+		if (c->with_tick)
+			c->skipped += missed;
+		__atomic_add_fetch(&h->owed, OWED_TICK, __ATOMIC_RELAXED);
+	}
+	clock_arm(h);
+	if (machine.icount)
+		icount_meet(h, begin, where->ipl > 0);
+}
+
+/*
+ * Do what this hart owes. One exchange takes it from h->owed, as another hart
+ * may add OWED_LOCK at any time. If `user', the process is charged user time
+ * for the ticks; if not, system time. The pause lets a hart that waits for a
+ * spinlock find it free: this hart holds none now (nap_for in lock.c).
+ */
+void
+clock_tick(bool user)
+{
+	struct hart *h = this_hart();
+	unsigned long owed = __atomic_exchange_n(&h->owed, 0, __ATOMIC_RELAXED);
+	unsigned long n = owed / OWED_TICK;
+	uint64_t now = rdtime();
+	struct task *task = current->task;
+
+	if (owed & OWED_SAMPLES)
+		clock_sampler.later();
+	if (owed & OWED_LOCK)
+		for (unsigned int i = 0; i < PAUSE; i++)
+			clock_nap();
+	if (n == 0)
+		return;
+	h->ticks += n;
+	if (task)
+		__atomic_add_fetch(user ? &task->utime : &task->stime, n,
+				   __ATOMIC_RELAXED);
+	if (now >= __atomic_load_n(&timer_soonest, __ATOMIC_RELAXED))
+		timer_tick(now);
+	if (icount_turn(h)) /* the others' threads have had nothing */
+		sched_tick();
+	if (now >= limit)
+		panic_limit();
+}
+
+/*
+ * The slow half of lowering the level to 0. A tick that comes during the work,
+ * at level 5, is only noted, so this isn't called again on the same stack. One
+ * may come just before the level is lowered again: so the loop looks again.
+ */
+void
+level_pending(void)
+{
+	while (this_hart()->owed || current->work & WORK_RESCHED) {
+		unsigned long sie = level_raise(LEVEL5_MASK);
+
+		if (this_hart()->owed)
+			clock_tick(false);
+		if (current->work & WORK_RESCHED)
+			thread_resched();
+		csr_write(sie, sie);
+	}
+}

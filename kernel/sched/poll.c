@@ -1,0 +1,40 @@
+/*
+ * Waiting for any of several things: see poll.h. All that wait sleep on one
+ * queue, and look again at each change. No change is missed, because changes
+ * are counted: the caller takes the count, then looks at all its files, and
+ * sleeps only as long as the count is still the same.
+ */
+#include "poll.h"
+
+#include "lock.h"
+
+static struct spinlock poll_lock = SPINLOCK5("poll");
+static struct waitq pollers GUARDED_BY(poll_lock) = WAITQ_INIT(pollers);
+static unsigned long changes GUARDED_BY(poll_lock); /* of what is polled for */
+
+unsigned long
+poll_changes(void)
+{
+	return __atomic_load_n(&changes, __ATOMIC_ACQUIRE);
+}
+
+void
+poll_wake(void)
+{
+	spin_lock(&poll_lock);
+	changes++;
+	wake_all(&pollers);
+	spin_unlock(&poll_lock);
+}
+
+int
+poll_wait(unsigned long seen, unsigned long deadline)
+{
+	int r = 0;
+
+	spin_lock(&poll_lock);
+	while (changes == seen && r == 0)
+		r = wait_until(&pollers, &poll_lock, deadline);
+	spin_unlock(&poll_lock);
+	return r;
+}

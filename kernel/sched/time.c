@@ -1,0 +1,51 @@
+/* The time of day, and times in other units: see time.h. */
+#include "time.h"
+
+#include <errno.h>
+
+#include "base/riscv.h"
+#include "machine/machine.h"
+
+#define NS_PER_SEC 1000000000UL
+
+static uint64_t boot_ns; /* ns since 1970, when rdtime() was 0 */
+
+/* In two parts: at 10 MHz counts * NS_PER_SEC overflows after half an hour. */
+uint64_t
+time_of_counts(uint64_t counts)
+{
+	uint64_t sec = counts / machine.timebase;
+	uint64_t rest = counts % machine.timebase;
+
+	return sec * NS_PER_SEC + rest * NS_PER_SEC / machine.timebase;
+}
+
+/* Without a real-time clock it was 1970 when rdtime() was 0. */
+void
+time_init(uint64_t now_ns)
+{
+	if (now_ns != 0)
+		boot_ns = now_ns - time_of_counts(rdtime());
+}
+
+uint64_t
+time_realtime_ns(void)
+{
+	return boot_ns + time_of_counts(rdtime());
+}
+
+/* Rounded up, so that no wait is too short. The limit is INT64_MAX counts, so
+ * that a caller can add rdtime() without an overflow. */
+int
+time_counts(long sec, unsigned long units, unsigned long per_sec,
+	    uint64_t *counts)
+{
+	if (sec < 0 || units >= per_sec)
+		return -EINVAL;
+	if ((uint64_t)sec >= INT64_MAX / machine.timebase)
+		*counts = INT64_MAX;
+	else
+		*counts = sec * machine.timebase +
+			  (units * machine.timebase + per_sec - 1) / per_sec;
+	return 0;
+}

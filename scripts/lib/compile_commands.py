@@ -1,0 +1,87 @@
+"""compile_commands.json, for clangd: standard input is what make would do.
+
+The flags are those that the Makefile gives GCC, less those that Clang doesn't
+know; and where GCC finds the C library by a specs file, its folder is named.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+COMPILE = re.compile(r"mkdir -p \S+ && (\S.* -c \S+) -o (\S+)\.\S+ && mv ")
+# GCC's alone; and what only says where to put what is made.
+UNKNOWN = re.compile(
+    r"--specs=|--picolibc-|-fcallgraph-info|-fno-schedule-insns2|-msmall-data-limit"
+    r"|-ftls-model|-MMD|-MP$"
+)
+WITH_VALUE = ("-MF", "-MT")
+
+
+def library_folders(command: list[str]) -> list[str]:
+    """Where GCC looks for headers of the C library; its own aren't for Clang."""
+    specs = [w for w in command if w.startswith(("--specs=", "--picolibc-"))]
+    if not specs:
+        return []
+    said = subprocess.run(
+        [command[0], *specs, "-E", "-v", "-x", "c", os.devnull],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "LC_ALL": "C"},
+    ).stderr
+    found = re.search(r"#include <\.\.\.>.*\n((?: .*\n)*)", said)
+    folders = found[1].split() if found else []
+    own = re.compile(r"/gcc[^/]*/[^/]+/[\d.]+/include(-fixed)?$")
+    return [folder for folder in folders if not own.search(folder)]
+
+
+def for_clang(command: list[str], folders: list[str]) -> list[str]:
+    words, rest = [], iter(command)
+    for word in rest:
+        if word in WITH_VALUE:
+            next(rest)
+        elif word.startswith("-march="):
+            # What became an extension of its own is part of the plain name.
+            words.append(word.partition("_")[0])
+        elif not UNKNOWN.match(word):
+            words.append(word)
+    source = words.index("-c")
+    searched = [word for folder in folders for word in ("-isystem", folder)]
+    return words[:source] + searched + words[source:]
+
+
+def main() -> int:
+    entries: dict[str, dict[str, object]] = {}
+    folders: dict[str, list[str]] = {}
+    for line in sys.stdin:
+        found = COMPILE.match(line)
+        if not found:
+            continue
+        command = shlex.split(found[1])
+        if command[0] not in folders:
+            folders[command[0]] = library_folders(command)
+        # What lib/ has is built for the kernel first, then for programs.
+        entries.setdefault(
+            command[-1],
+            {
+                "directory": os.getcwd(),
+                "file": command[-1],
+                "output": found[2],
+                "arguments": for_clang(command, folders[command[0]]),
+            },
+        )
+    if not entries:
+        print("compile_commands: make compiles nothing", file=sys.stderr)
+        return 1
+    json.dump(list(entries.values()), sys.stdout, indent=1)
+    print()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

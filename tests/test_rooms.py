@@ -1,0 +1,191 @@
+"""The kernel's rooms: each folder knows only those that the drawing allows.
+
+docs/tour.md draws them, in a block marked `rooms`: a line for each, from the
+lowest up, with those below that its files may include. What is called upward by
+a name that the linker finds is listed there too, in a block marked `upward`.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import image
+
+from harness import elves
+
+KERNEL = image.ROOT / "kernel"
+INCLUDE = re.compile(r'^\s*#\s*include "(?:\.\./)*([\w.]+)/[^"]+"', re.M)
+
+
+def block(kind: str) -> list[str]:
+    text = (image.ROOT / "docs" / "tour.md").read_text()
+    found = re.findall(rf"```{kind}\n(.*?)```", text, re.S)
+    assert len(found) == 1, f"docs/tour.md has {len(found)} blocks of {kind}"
+    return found[0].splitlines()
+
+
+def drawn() -> dict[str, set[str]]:
+    rooms: dict[str, set[str]] = {}
+    for line in block("rooms"):
+        name, _, below = line.partition(":")
+        known = set(below.split())
+        assert known <= set(rooms), f"{name}: {known - set(rooms)} isn't below"
+        rooms[name] = known
+    return rooms
+
+
+def room_of(file: Path) -> str:
+    """A folder; what lies beside the folders may know all."""
+    parts = file.relative_to(KERNEL).parts
+    return parts[0] if len(parts) > 1 else ""
+
+
+def sources() -> list[Path]:
+    return [f for f in sorted(KERNEL.rglob("*")) if f.suffix in (".c", ".h", ".S")]
+
+
+def test_every_folder_is_drawn() -> None:
+    assert set(map(room_of, sources())) - {""} == set(drawn())
+
+
+def test_includes_follow_the_arrows() -> None:
+    rooms = drawn()
+    wrong = [
+        f"{file.relative_to(image.ROOT)} includes {other}/"
+        for file in sources()
+        if room_of(file)
+        for other in INCLUDE.findall(file.read_text())
+        if other in rooms and other not in rooms[room_of(file)] | {room_of(file)}
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_arrow_is_drawn_for_nothing() -> None:
+    used: dict[str, set[str]] = {name: set() for name in drawn()}
+    for file in sources():
+        if room_of(file):
+            used[room_of(file)] |= set(INCLUDE.findall(file.read_text()))
+    idle = [f"{a} -> {b}" for a, below in drawn().items() for b in below - used[a]]
+    assert not idle, idle
+
+
+class Symbols(NamedTuple):
+    """Of an object file."""
+
+    defined: set[str]  # for all
+    wanted: set[str]  # of others
+    own: set[str]  # its static functions
+
+
+def symbols(file: Path) -> Symbols:
+    """Of the object that is made of a source."""
+    made = image.BUILD / file.relative_to(image.ROOT)
+    nm = subprocess.run(
+        [elves.tool("nm"), made.with_name(made.name + ".o")],
+        capture_output=True, text=True, check=True,
+    )
+    of: dict[str, set[str]] = {"U": set(), "global": set(), "t": set()}
+    for line in nm.stdout.splitlines():
+        kind, name = line.split()[-2:]
+        kind = "global" if kind.isupper() and kind != "U" else kind
+        of.setdefault(kind, set()).add(name.partition(".")[0])
+    return Symbols(of["global"], of["U"], of["t"])
+
+
+@pytest.fixture(scope="module")
+def objects() -> dict[Path, Symbols]:
+    with image.build_lock():
+        image.make()
+    return {f: symbols(f) for f in sources() if f.suffix != ".h"}
+
+
+def test_what_the_linker_finds_upward_is_listed(
+    objects: dict[Path, Symbols]
+) -> None:
+    """A declaration of one's own would get past the includes."""
+    rooms = drawn()
+    home = {n: room_of(f) for f, s in objects.items() for n in s.defined if room_of(f)}
+    upward = {
+        name
+        for file, of in objects.items()
+        for name in of.wanted
+        if room_of(file)
+        and not name.startswith("sys_")  # the table's, which is made of all rooms
+        and home.get(name, room_of(file)) not in rooms[room_of(file)] | {room_of(file)}
+    }
+    listed = {word for line in block("upward") for word in line.split()}
+    assert upward == listed
+
+
+# --- Names -------------------------------------------------------------------
+
+
+def prefixes(file: Path) -> set[str]:
+    """With what a module's names may begin: its own name or its folder's, and
+    what it is about, where that is another word."""
+    name = str(file.relative_to(KERNEL).with_suffix(""))
+    own = {file.stem, file.stem.removesuffix("s"), file.parent.name, "sys"}
+    return own | set(NAMES.get(name, "").split())
+
+
+NAMES = {
+    "main": "boot secondary",
+    "base/print": "kprintf printer",
+    "dev/pcslog": "log",
+    "dev/stack": "log",
+    "fs/devfs": "device",
+    "fs/device": "devices",
+    "fs/fd": "fdtable",
+    "fs/file": "uio zeroes",
+    "fs/hostfs": "host",
+    "fs/pipe": "kept",
+    "fs/ramfs": "ramnode",
+    "fs/vfs": "vnode",
+    "fs/walk": "vfs",
+    "machine/machine": "bootarg",
+    "mm/fault": "aspace",
+    "mm/kmalloc": "kfree kzalloc",
+    "mm/ktable": "aspace tlb kernel",
+    "mm/page": "alloc pages",
+    "mm/uaccess": "copy count peek",
+    "proc/exit": "thread",
+    "proc/memory": "kept",
+    "proc/proc": "init",
+    "proc/signal_frame": "signal",
+    "sched/clock": "level",
+    "sched/hart": "harts nharts",
+    "sched/icount": "clock",
+    "sched/lock": "mutex spin wait wake",
+    "sched/sampleclock": "interrupt profclock rate skips",
+    "sched/sched": "thread tf",
+    "sched/switch": "context fp idle thread",
+    "syscall/table": "syscall",
+    "trap/trap": "exit from kernel stack overflow user thread",
+}
+
+
+def test_a_name_says_of_which_module(objects: dict[Path, Symbols]) -> None:
+    wrong = [
+        f"{file.relative_to(KERNEL)}: {name}"
+        for file, of in objects.items()
+        for name in of.defined
+        if name.partition("_")[0] not in prefixes(file)
+        and not any(name.startswith(f"{p}_") for p in prefixes(file))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_function_has_another_ones_name(objects: dict[Path, Symbols]) -> None:
+    """A profile shows the name alone."""
+    homes: dict[str, list[str]] = {}
+    for file, of in objects.items():
+        for name in of.own | of.defined:
+            if file.suffix == ".c":
+                homes.setdefault(name, []).append(str(file.relative_to(KERNEL)))
+    twice = {name: files for name, files in homes.items() if len(files) > 1}
+    assert not twice
