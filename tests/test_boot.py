@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import re
 import subprocess
@@ -23,12 +22,7 @@ PIPELINE = "sort /usr/share/words | uniq | tail -n 1"
 
 def with_options(images: Images, folder: Path, options: str) -> Images:
     """The same images, for a QEMU that is given more options."""
-    wrapper = folder / "qemu"
-    wrapper.write_text(f'#!/bin/sh\nexec {images.qemu} {options} "$@"\n')
-    wrapper.chmod(0o755)
-    others = copy.copy(images)
-    others.qemu = str(wrapper)
-    return others
+    return images.started_by(folder, f'exec "$qemu" {options} "$@"')
 
 
 # --- Harts -------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import re
 import subprocess
 import sys
@@ -44,8 +43,7 @@ def boots(images: Images, tmp_path_factory: pytest.TempPathFactory) -> Boots:
     folder = tmp_path_factory.mktemp("coverage")
     kernel = (image.BUILD / "kernel.elf").read_bytes()
     recorder = Recorder(kernel, find_qemu(), folder)
-    recording = copy.copy(images)
-    recording.qemu = str(recorder.qemu)
+    recording = images.with_qemu(str(recorder.qemu))
     four = MACHINES["4"]
     assert Guest(recording, four)("echo hello | cat").out == "hello\n"
     with pytest.raises(Enough):

@@ -6,7 +6,6 @@ sees of it, and the folders that a host may have.
 
 from __future__ import annotations
 
-import copy
 import os
 import random
 import shutil
@@ -154,14 +153,9 @@ def test_what_was_synced_is_there(images: Images, share: Path) -> None:
 
 def test_a_disk_that_is_full(images: Images, share: Path, tmp_path: Path) -> None:
     """A write ends where the host lets it end, and so does its offset."""
-    wrapper = tmp_path / "qemu"
     # Blocks of 512 bytes. QEMU 10 has files of its own, of some megabytes.
-    limited = f"trap '' XFSZ\nulimit -f {2**30 // 512}\nexec {images.qemu}"
-    wrapper.write_text(f'#!/bin/sh\n{limited} "$@"\n')
-    wrapper.chmod(0o755)
-    others = copy.copy(images)
-    others.qemu = str(wrapper)
-    guest = Guest(others, MACHINES["4"])
+    limited = f"trap '' XFSZ\nulimit -f {2**30 // 512}\nexec \"$qemu\" \"$@\""
+    guest = Guest(images.started_by(tmp_path, limited), MACHINES["4"])
     assert_checks(guest("/bin/host_full", extra=PROGRAMS, share=str(share)))
     with (share / "full").open("rb") as file:
         file.seek(2**30 - 65_537)

@@ -4,7 +4,6 @@ output, no input. Those of the guest: guest/limits.c.
 
 from __future__ import annotations
 
-import copy
 import subprocess
 import time
 from pathlib import Path
@@ -25,12 +24,7 @@ DEADLINE = 60.0  # seconds that the guest has to fill its port
 
 def around(images: Images, folder: Path, script: str) -> Guest:
     """A machine whose QEMU is started by a script: exec "$qemu" "$@"."""
-    wrapper = folder / "qemu"
-    wrapper.write_text(f"#!/bin/sh\nqemu={images.qemu}\n{script}\n")
-    wrapper.chmod(0o755)
-    others = copy.copy(images)
-    others.qemu = str(wrapper)
-    return Guest(others, MACHINES["4"])
+    return Guest(images.started_by(folder, script), MACHINES["4"])
 
 
 @pytest.fixture

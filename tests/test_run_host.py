@@ -160,6 +160,11 @@ def test_arguments_interactive() -> None:
     )
 
 
+def test_a_shell_under_icount_waits_in_real_time() -> None:
+    """Else one that waits for a key would use a whole processor."""
+    assert "shift=5,sleep=on" in Machine(icount=5).arguments("K", "I", framed=False)
+
+
 # --- How it ends -------------------------------------------------------------
 
 

@@ -101,10 +101,10 @@ static struct mutex lock = MUTEX("pcs", lock);
 /* Who has opened the device, and what has been requested since. */
 static struct DEVPC devpc GUARDED_BY(lock);
 static unsigned int nbufs; /* for each log; changed under lock; an atomic */
-/* Where the next read goes on; position is 0 unless it is inside a buffer. */
-static struct log *
-    reading GUARDED_BY(lock); /* the log whose first full buffer it is */
-static size_t position GUARDED_BY(lock); /* bytes of it that were read */
+/* Where the next read goes on: the log whose first full buffer it is, and the
+ * bytes of it that were read. position is 0 unless it is inside a buffer. */
+static struct log *reading GUARDED_BY(lock);
+static size_t position GUARDED_BY(lock);
 /* Hits in records that were read; hits that the last close discarded. */
 static uint64_t hits_read GUARDED_BY(lock), thrown GUARDED_BY(lock);
 /* Samples that the clock has skipped since the open, while pcs was armed. */

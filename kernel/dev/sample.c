@@ -34,7 +34,7 @@ static struct profiler *const profilers[] = {
     &profil_profiler,
 };
 
-#define NPROFILERS (ARRAY_SIZE(profilers))
+#define NPROFILERS ARRAY_SIZE(profilers)
 
 /*
  * sample_settle relies on the two memory orders: sampling is odd before the

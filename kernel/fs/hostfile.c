@@ -311,7 +311,7 @@ hostfile_readdir(struct vnode *, struct file *f, off_t *cookie,
 	}
 	while ((r = next_entry(o, de)) > 0 &&
 	       (o->position <= *cookie - DIR_COOKIE || is_dots(de->d_name)))
-		if (thread_calls.interrupted())
+		if (thread_interrupted())
 			return -ERESTART;
 	*cookie = o->position + DIR_COOKIE;
 	return r;

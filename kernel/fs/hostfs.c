@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "mm/kmalloc.h"
+#include "sched/time.h"
 
 #include "filesystems.h"
 #include "p9.h"
@@ -73,11 +74,10 @@ static int
 setattr(const struct hostnode *n, unsigned int valid, unsigned int mode,
 	off_t size, int64_t atime, int64_t mtime)
 {
-	const long ns = 1000000000;
-
 	return p9_call(P9_SETATTR, NULL, NULL, "", "dddddqqqqq", fid_of(n),
-		       valid, mode, 0, 0, size, atime / ns, atime % ns,
-		       mtime / ns, mtime % ns);
+		       valid, mode, 0, 0, size, atime / NS_PER_SEC,
+		       atime % NS_PER_SEC, mtime / NS_PER_SEC,
+		       mtime % NS_PER_SEC);
 }
 
 /* --- Names --- */

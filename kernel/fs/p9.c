@@ -46,10 +46,10 @@ static struct mutex busy = MUTEX("9p", busy);
 static _Alignas(PAGE_SIZE) uint8_t request[PAGE_SIZE] GUARDED_BY(busy);
 static _Alignas(PAGE_SIZE) uint8_t answer[PAGE_SIZE] GUARDED_BY(busy);
 
-/* Of level 5, as the device's interrupt takes it. */
+/* Where a caller sleeps until its exchange has ended. The lock is of level 5,
+ * as the device's interrupt takes it. */
 static struct spinlock done_lock = SPINLOCK5("9p");
-static struct waitq
-    done GUARDED_BY(done_lock) = WAITQ_INIT(done); /* an exchange has ended */
+static struct waitq done GUARDED_BY(done_lock) = WAITQ_INIT(done);
 
 /* The server's errnos are Linux's. Up to ERANGE those of our C library are the
  * same; of the others, these are translated. */

@@ -66,21 +66,21 @@ struct proc {
 	struct list all_link GUARDED_BY(proc_tree_lock); /* in proc_list */
 	struct proc *parent GUARDED_BY(proc_tree_lock);
 	pid_t ppid; /* its pid; may be read without the lock */
-	struct list children GUARDED_BY(proc_tree_lock), sibling
-	    GUARDED_BY(proc_tree_lock);
+	struct list children GUARDED_BY(proc_tree_lock);
+	struct list sibling GUARDED_BY(proc_tree_lock); /* in parent's */
 	pid_t pgrp GUARDED_BY(proc_tree_lock);
 	enum proc_state state GUARDED_BY(proc_tree_lock);
 	int status GUARDED_BY(proc_tree_lock); /* the last wait status */
-	bool status_new
-	    GUARDED_BY(proc_tree_lock); /* no wait has taken it yet */
-	bool execed
-	    GUARDED_BY(proc_tree_lock); /* since its fork; setpgid asks */
-	struct waitq child_wait
-	    GUARDED_BY(proc_tree_lock); /* it sleeps here for its children */
-	struct waitq
-	    cont_wait GUARDED_BY(proc_tree_lock); /* and here while stopped */
-	clock_t child_utime GUARDED_BY(proc_tree_lock), child_stime
-	    GUARDED_BY(proc_tree_lock); /* ticks, of those waited for */
+	/* No wait has taken the status yet. */
+	bool status_new GUARDED_BY(proc_tree_lock);
+	/* Since its fork; setpgid asks. */
+	bool execed GUARDED_BY(proc_tree_lock);
+	/* Where it sleeps for its children, and where while it is stopped. */
+	struct waitq child_wait GUARDED_BY(proc_tree_lock);
+	struct waitq cont_wait GUARDED_BY(proc_tree_lock);
+	/* Ticks of those children that were waited for. */
+	clock_t child_utime GUARDED_BY(proc_tree_lock);
+	clock_t child_stime GUARDED_BY(proc_tree_lock);
 
 	/*
 	 * Under lock. A thread that has ended is moved from threads to gone,

@@ -11,8 +11,6 @@
 
 #include "proc.h"
 
-#define NS_PER_SEC 1000000000UL
-
 int
 sleep_copy_in(uintptr_t user, uint64_t *counts)
 {

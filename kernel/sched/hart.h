@@ -34,11 +34,11 @@ struct hart {
 	unsigned int sampling; /* odd while the sampler runs; any hart */
 	unsigned int flush_asked, flush_done; /* mm/ktable.c; any hart */
 
-	/* idling: the idle thread sleeps, or is about to (sched_idle). since:
-	 * up to this rdtime() the current thread's time has been counted. */
+	/* idling: the idle thread sleeps, or is about to (sched_idle).
+	 * running: NULL if that is the idle thread. since: up to this rdtime()
+	 * the running thread's time has been counted. */
 	unsigned int idling GUARDED_BY(sched_lock);
-	struct thread *
-	    running GUARDED_BY(sched_lock); /* NULL: the idle thread */
+	struct thread *running GUARDED_BY(sched_lock);
 	uint64_t since GUARDED_BY(sched_lock);
 };
 

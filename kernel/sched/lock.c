@@ -113,14 +113,6 @@ wake_late(void *thread)
 	thread_wake(thread, false);
 }
 
-/* Is a signal to be delivered to this thread? Whoever has one for it sets the
- * bit before anything else (signal_tell). */
-static bool
-interrupted(void)
-{
-	return current->work & WORK_SIGNAL && thread_calls.interrupted();
-}
-
 /*
  * What the three functions below have in common. deadline is an rdtime().
  *
@@ -150,7 +142,7 @@ wait_common(struct waitq *q, struct spinlock *lk, int state,
 	}
 	spin_lock(&sched_lock);
 	spin_release(lk);
-	if (rdtime() < deadline && !(signals && interrupted())) {
+	if (rdtime() < deadline && !(signals && thread_interrupted())) {
 		current->state = state;
 		sched();
 	}
@@ -160,7 +152,7 @@ wait_common(struct waitq *q, struct spinlock *lk, int state,
 	list_remove(&current->wait_link);
 	if (deadline != WAIT_FOREVER)
 		timer_set(&limit, WAIT_FOREVER, 0);
-	if (signals && interrupted())
+	if (signals && thread_interrupted())
 		return -ERESTART;
 	return rdtime() < deadline ? 0 : -ETIMEDOUT;
 }

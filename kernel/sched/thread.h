@@ -171,6 +171,14 @@ struct thread_calls {
 
 extern struct thread_calls thread_calls;
 
+/* Is a signal to be delivered to the current thread? Whoever has one for it
+ * sets the bit before anything else (signal_tell). */
+static inline bool
+thread_interrupted(void)
+{
+	return current->work & WORK_SIGNAL && thread_calls.interrupted();
+}
+
 /* fp.c: floating-point registers are saved only when dirty. */
 void fp_switch(struct thread *prev, struct thread *next);
 void fp_set(const struct fpstate *fp);

@@ -6,8 +6,6 @@
 #include "base/riscv.h"
 #include "machine/machine.h"
 
-#define NS_PER_SEC 1000000000UL
-
 static uint64_t boot_ns; /* ns since 1970, when rdtime() was 0 */
 
 /* In two parts: at 10 MHz counts * NS_PER_SEC overflows after half an hour. */

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#define NS_PER_SEC 1000000000L
+
 void time_init(uint64_t now_ns);          /* since 1970; 0: nobody knows */
 uint64_t time_realtime_ns(void);          /* since 1970 */
 uint64_t time_of_counts(uint64_t counts); /* in ns */
@@ -17,8 +19,8 @@ static inline struct timespec
 time_of_ns(uint64_t ns)
 {
 	return (struct timespec){
-	    .tv_sec = ns / 1000000000,
-	    .tv_nsec = ns % 1000000000,
+	    .tv_sec = ns / NS_PER_SEC,
+	    .tv_nsec = ns % NS_PER_SEC,
 	};
 }
 

@@ -18,8 +18,6 @@
 #include "sched/thread.h"
 #include "sched/time.h"
 
-#define NS_PER_S 1000000000L
-
 /* Find what the path at address user leads to: *out, with a reference. */
 static int
 lookup_user(uintptr_t user, struct vnode **out)
@@ -234,10 +232,10 @@ time_in_ns(const struct timespec *t)
 		return time_realtime_ns();
 	if (t->tv_nsec == UTIME_OMIT)
 		return OMIT;
-	if (t->tv_nsec < 0 || t->tv_nsec >= NS_PER_S || t->tv_sec < 0 ||
-	    t->tv_sec >= INT64_MAX / NS_PER_S)
+	if (t->tv_nsec < 0 || t->tv_nsec >= NS_PER_SEC || t->tv_sec < 0 ||
+	    t->tv_sec >= INT64_MAX / NS_PER_SEC)
 		return -EINVAL;
-	return t->tv_sec * NS_PER_S + t->tv_nsec;
+	return t->tv_sec * NS_PER_SEC + t->tv_nsec;
 }
 
 /* utimens(path, times): access and modification time. Without times, now. */

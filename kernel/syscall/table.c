@@ -18,7 +18,7 @@ static long (*const table[])(const unsigned long *arg) = {
 };
 #undef SYSCALL
 
-#define TABLE_SIZE (ARRAY_SIZE(table))
+#define TABLE_SIZE ARRAY_SIZE(table)
 
 /*
  * sepc is advanced past the ecall before the call: fork copies the trap frame

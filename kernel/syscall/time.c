@@ -19,7 +19,6 @@
 #include "sched/time.h"
 #include "sched/timer.h"
 
-#define NS_PER_SEC 1000000000UL
 #define US_PER_SEC 1000000UL
 #define NS_PER_US  1000UL
 

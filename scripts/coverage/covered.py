@@ -85,8 +85,7 @@ def files(boots: Boots) -> list[File]:
         file.name = line.file
         file.lines[line.number] = max(times, file.lines.get(line.number, 0))
         if address in entries:
-            # The compiler may make several of one function: NAME.part.0
-            name = entries[address].partition(".")[0]
+            name = entries[address]
             file.functions[name] = max(times, file.functions.get(name, 0))
             file.begins[name] = min(line.number, file.begins.get(name, line.number))
     return [found[name] for name in sorted(found)]

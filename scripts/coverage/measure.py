@@ -19,10 +19,9 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 
 import covered  # noqa: E402
 import image  # noqa: E402
-from machine import SetupError, find_qemu  # noqa: E402
+from machine import STATUS_SETUP, SetupError, find_qemu  # noqa: E402
 from record import Recorder  # noqa: E402
 
-STATUS_SETUP = 126
 BUILD = image.BUILD / "coverage"
 
 

@@ -114,8 +114,9 @@ class Machine:
             arguments += ["-cpu", f"rv64,{self.cpu}"]
         if self.icount is not None:
             # While all harts idle virtual time jumps to the next deadline, but
-            # not where the host works: that takes the time it takes.
-            sleep = "off" if self.share is None else "on"
+            # not where the host works or someone types: that takes the time it
+            # takes, and a shell that waits would use a whole processor.
+            sleep = "off" if framed and self.share is None else "on"
             arguments += ["-icount", f"shift={self.icount},sleep={sleep}"]
             arguments += ["-rtc", f"base={RTC_EPOCH},clock=vm"]
         arguments += ["-display", "none", "-no-reboot"]

@@ -16,16 +16,15 @@ main(int, char **argv)
 	struct termios before, raw;
 	char c;
 
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	tcgetattr(STDIN_FILENO, &before);
 	raw = before;
 	raw.c_lflag &= ~(ICANON | ECHO);
 	tcsetattr(STDIN_FILENO, TCSANOW, &raw);
 	printf("ready\n");
-	fflush(stdout);
 	while (waiting < wanted && ioctl(STDIN_FILENO, FIONREAD, &waiting) == 0)
 		usleep(10000);
 	printf("full: %d\n", waiting);
-	fflush(stdout);
 	for (; read(STDIN_FILENO, &c, 1) == 1 && c != 'X'; count++)
 		sum = sum * 31 + (unsigned char)c;
 	tcsetattr(STDIN_FILENO, TCSANOW, &before);

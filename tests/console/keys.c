@@ -9,13 +9,6 @@
 #include <termios.h>
 #include <unistd.h>
 
-static void
-say(const char *text)
-{
-	printf("%s\n", text);
-	fflush(stdout);
-}
-
 int
 main(void)
 {
@@ -24,11 +17,12 @@ main(void)
 	int waiting = 0;
 	char c;
 
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	tcgetattr(STDIN_FILENO, &before);
 	t = before;
 	t.c_lflag &= ~(ICANON | ISIG | ECHO);
 	tcsetattr(STDIN_FILENO, TCSANOW, &t);
-	say("type a^C");
+	puts("type a^C");
 	while (waiting < 2 && ioctl(STDIN_FILENO, FIONREAD, &waiting) == 0)
 		usleep(10000);
 	t.c_lflag |= ICANON;
@@ -36,10 +30,10 @@ main(void)
 	fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK);
 	if (read(STDIN_FILENO, &c, 1) >= 0)
 		return 2;
-	say("erase it");
+	puts("erase it");
 	poll(&line, 1, -1);
 	tcsetattr(STDIN_FILENO, TCSANOW, &before);
-	say("it signals nobody");
+	puts("it signals nobody");
 	fcntl(STDIN_FILENO, F_SETFL, 0);
 	read(STDIN_FILENO, &c, 1);
 	return c == '\n' ? 0 : 1;

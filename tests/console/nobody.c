@@ -15,13 +15,6 @@ count(int)
 	interrupts++;
 }
 
-static void
-say(const char *text)
-{
-	printf("%s\n", text);
-	fflush(stdout);
-}
-
 int
 main(void)
 {
@@ -31,15 +24,16 @@ main(void)
 	if (child == 0)
 		for (;;)
 			pause();
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	signal(SIGINT, count);
 	setpgid(child, child);
 	tcsetpgrp(STDIN_FILENO, child);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
-	say("type ^C, and a line");
+	puts("type ^C, and a line");
 	if (read(STDIN_FILENO, &c, 1) != 1 || interrupts != 0)
 		return 1;
 	tcsetpgrp(STDIN_FILENO, getpgrp());
-	say(interrupts == 1 ? "it came" : "it was lost");
+	puts(interrupts == 1 ? "it came" : "it was lost");
 	return 0;
 }

@@ -8,6 +8,7 @@ deadline that fails. Where a test wants one of these to go wrong it says so.
 from __future__ import annotations
 
 import collections
+import copy
 import dataclasses
 import hashlib
 import os
@@ -132,6 +133,19 @@ class Images:
             self.kernel = image.hold((image.BUILD / "kernel.elf").read_bytes(), "k")
         self.qemu = find_qemu()
         self._extras: dict[Path, bytes] = {}
+
+    def with_qemu(self, qemu: str) -> Images:
+        """The same images, for another QEMU."""
+        others = copy.copy(self)
+        others.qemu = qemu
+        return others
+
+    def started_by(self, folder: Path, script: str) -> Images:
+        """The same images, for a shell script in folder, whose "$qemu" is ours."""
+        wrapper = folder / "qemu"
+        wrapper.write_text(f"#!/bin/sh\nqemu={self.qemu}\n{script}\n")
+        wrapper.chmod(0o755)
+        return self.with_qemu(str(wrapper))
 
     def extra(self, folder: Path) -> bytes:
         if folder not in self._extras:

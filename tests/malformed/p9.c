@@ -18,7 +18,7 @@
 #define ENTRY     24   /* bytes of a directory's entry before the name */
 
 struct thread *current;
-static struct thread thread;
+static struct thread thread = {.work = WORK_SIGNAL}; /* if `signalled' */
 static struct proc proc;
 static bool signalled;
 

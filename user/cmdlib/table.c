@@ -27,12 +27,6 @@ table_row(struct table *t, uint64_t hits, const char *format, ...)
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	show_name(text); /* it has others' names */
-	for (size_t i = 0; i < t->count; i++) {
-		if (strcmp(t->rows[i].text, text) == 0) {
-			t->rows[i].hits += hits;
-			return;
-		}
-	}
 	if (t->count == t->room)
 		t->rows = cmd_grow(t->rows, &t->room, sizeof(*t->rows));
 	t->rows[t->count] = (struct table_row){
@@ -41,6 +35,35 @@ table_row(struct table *t, uint64_t hits, const char *format, ...)
 	    .text = strcpy(cmd_alloc(strlen(text) + 1), text),
 	};
 	t->count++;
+}
+
+static int
+by_text(const void *left, const void *right)
+{
+	const struct table_row *a = left, *b = right;
+	int way = strcmp(a->text, b->text);
+
+	return way != 0 ? way : a->order < b->order ? -1 : 1;
+}
+
+/* Make one row, at the first one's place, of those with the same text. */
+static void
+merge(struct table *t)
+{
+	size_t n = 1;
+
+	qsort(t->rows, t->count, sizeof(*t->rows), by_text);
+	for (size_t i = 1; i < t->count; i++) {
+		struct table_row *last = &t->rows[n - 1], *row = &t->rows[i];
+
+		if (strcmp(row->text, last->text) == 0) {
+			last->hits += row->hits;
+			free(row->text);
+		} else {
+			t->rows[n++] = *row;
+		}
+	}
+	t->count = n;
 }
 
 static int
@@ -95,6 +118,7 @@ table_print(struct table *t, const char *title, uint64_t total, size_t limit)
 {
 	if (t->count == 0)
 		return;
+	merge(t);
 	qsort(t->rows, t->count, sizeof(*t->rows), most_first);
 	if (title) {
 		out_char('\n');

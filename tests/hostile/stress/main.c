@@ -293,13 +293,19 @@ show_clock(struct sysinfo before, struct sysinfo after)
 		(unsigned long)after.harts, taken, skipped);
 }
 
+/* No process is left but those there were before any work. */
+static bool
+all_gone(const struct sysinfo *first)
+{
+	return AWAIT(system_info().processes == first->processes);
+}
+
 static void
-check_rest(const struct sysinfo *before)
+check_rest(const struct sysinfo *first, const struct sysinfo *before)
 {
 	struct sysinfo now;
 
-	CHECK(AWAIT(system_info().processes == before->processes),
-	      "no process is left over");
+	CHECK(all_gone(first), "no process is left over");
 	CHECK(AWAIT(pages_free() + SLACK >= (long)before->pages_free),
 	      "no memory is lost");
 	now = system_info();
@@ -311,7 +317,7 @@ check_rest(const struct sysinfo *before)
 int
 main(int argc, char **argv)
 {
-	struct sysinfo before;
+	struct sysinfo first, before;
 
 	if (argc > 1 && strcmp(argv[1], "executed") == 0)
 		run_executed(argv + 2);
@@ -330,14 +336,15 @@ main(int argc, char **argv)
 	scratch_enter("stress");
 	alarm(0);
 	ctl(PROFCLOCK, "hz %u", HZ);
-	CHECK(all_at_once(WARM_UP) == 0, "a first time");
+	first = system_info();
+	CHECK(all_at_once(WARM_UP) == 0 && all_gone(&first), "a first time");
 	before = system_info();
 	CHECK(all_at_once(atoi(argv[1])) == 0, "all work well, seed %u", seed);
 	show_clock(before, system_info());
 	ctl(PROFCLOCK, "hz 100");
 	if (scarce)
 		system("cd /tmp/stress; for f in *; do rm -r $f; done");
-	check_rest(&before);
+	check_rest(&first, &before);
 	scratch_leave("stress");
 	return check_done();
 }
