@@ -7,6 +7,8 @@
 #   make stress       everything at once, for ten minutes: STRESS_S, SEED
 #   make fuzz         hostile system calls at random; SEED=1, CALLS=10000000,
 #                     HARTS=4, ICOUNT=6 (ICOUNT= runs free), ROUND=, V=1
+#   make races        RUN=COMMAND on harts that take turns at random moments:
+#                     SEEDS=5 boots, EXTRA=DIR, HARTS=4
 #   make mutants      wrong kernels, and whether tests notice; ONLY=, SAMPLE=10,
 #                     SEED=, CHANGED=COMMIT, MINUTES=, LIST=1, CHECK=1
 #   make coverage     which lines of the kernel the tests reach; TESTS='FILE..',
@@ -58,7 +60,7 @@ endif
 goals := $(or $(MAKECMDGOALS),all)
 building := $(filter-out clean fmt check size help gdb hostile mutants tags, \
 	$(goals))
-running := $(filter qemu qemu-gdb test test-viewers stress fuzz,$(goals))
+running := $(filter qemu qemu-gdb test test-viewers stress fuzz races,$(goals))
 
 found = $(shell command -v $1 2>/dev/null)
 
@@ -341,6 +343,16 @@ stress: all
 	$(Q)scripts/run --harts 8 --extra tests/hostile \
 		--timeout $$(($(STRESS_S) * 2 + 100)) -- 'stress $(STRESS_S) $(SEED)'
 
+# Any status but 0 is a finding, which its seed repeats.
+SEEDS ?= 5
+.PHONY: races
+races: all
+	$(if $(RUN),,$(error make races RUN=COMMAND: which command?))
+	$(Q)for seed in $$(seq $(SEEDS)); do \
+		$(run) --races $$seed -- '$(RUN)' || { \
+		status=$$?; echo "again: $(strip $(run)) --races $$seed -- '$(RUN)'"; \
+		exit $$status; }; done
+
 # A case that was found: the same SEED, HARTS and ICOUNT; or only its ROUND.
 fuzz: SEED := $(if $(filter file,$(origin SEED)),1,$(SEED))
 CALLS ?= $(if $(ROUND),1,10000000)
@@ -363,9 +375,9 @@ mutants:
 
 # --- Looking after the sources -----------------------------------------------
 
-c_files = $(shell find boot debug kernel lib include user examples tests \
-	scripts -name '*.[ch]')
-shell_files = $(shell for f in scripts/* scripts/*/* .ci/*; do \
+c_files = $(shell find boot debug kernel lib include user examples labs \
+	tests scripts -name '*.[ch]')
+shell_files = $(shell for f in scripts/* scripts/*/* labs/* .ci/*; do \
 	sed -n '1s,^\#! */bin/sh,&,p;q' "$$f" 2>/dev/null | sed "s,.*,$$f,"; done)
 
 .PHONY: coverage truth tlb-check bench bench-check print-CC size fmt check clean help

@@ -114,7 +114,8 @@ static void
 number_harts(unsigned long hartid)
 {
 	nharts = machine.nharts;
-	machine.icount = nharts > 1 && bootarg_present("icount");
+	machine.icount = nharts > 1 && bootarg_present("icount") &&
+			 !bootarg_present("races");
 	for (unsigned int i = 0; i < nharts; i++) {
 		harts[i].id = i;
 		harts[i].hartid = machine.hartid[i];

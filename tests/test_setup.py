@@ -91,6 +91,6 @@ def test_where_nothing_can_be_installed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("words", [["-x"], ["-c", "all"], ["everything"], [""]])
 def test_usage(words: list[str]) -> None:
     result = subprocess.run([SETUP, *words], capture_output=True, text=True)
-    goals = "build | run | convert | test | bare"
+    goals = "build | run | convert | labs | test | bare"
     usage = f"setup: usage: setup [-c | -y] [{goals}]...\n"
     assert (result.returncode, result.stderr) == (126, usage)

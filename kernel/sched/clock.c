@@ -10,7 +10,7 @@
  * notes in hart->owed that the rest of the tick is to be done. clock_tick does
  * that rest at level 5, but only where no spinlock is held: later in the same
  * interrupt if it came at level 0, else when the level is lowered to 0
- * (level_pending).
+ * (level_pending). A third deadline does nothing: races.c.
  *
  * All harts tick at the same moments: only so can QEMU be made to give each
  * hart its share under -icount (icount.c).
@@ -25,6 +25,7 @@
 #include "hart.h"
 #include "icount.h"
 #include "level.h"
+#include "races.h"
 #include "sampleclock.h"
 #include "thread.h"
 #include "timer.h"
@@ -47,9 +48,11 @@ clock_set_timer(uint64_t when)
 uint64_t
 clock_next_due(const struct hart *h)
 {
-	uint64_t sample = h->sampleclock.strokes.next;
+	uint64_t due = h->sampleclock.strokes.next;
 
-	return h->next_tick < sample ? h->next_tick : sample;
+	if (h->next_tick < due)
+		due = h->next_tick;
+	return h->next_turn < due ? h->next_turn : due;
 }
 
 static void
@@ -79,6 +82,7 @@ clock_init_hart(void)
 	h->tick_rate = rate_of(HZ);
 	h->next_tick = now - now % h->tick_rate.counts + h->tick_rate.counts;
 	sampleclock_follow(h);
+	races_next(h, now);
 	clock_arm(h);
 }
 
@@ -112,6 +116,8 @@ clock_interrupt(const struct sample *where)
 			c->skipped += missed;
 		__atomic_add_fetch(&h->owed, OWED_TICK, __ATOMIC_RELAXED);
 	}
+	if (now >= h->next_turn)
+		races_next(h, now);
 	clock_arm(h);
 	if (machine.icount)
 		icount_meet(h, begin, where->ipl > 0);

@@ -27,7 +27,8 @@ struct hart {
 	unsigned int depth;    /* interrupt handlers in progress */
 	unsigned long last_pc; /* what the timer last interrupted; any hart */
 
-	uint64_t next_tick; /* deadline, in timer counts */
+	uint64_t next_tick; /* deadlines, in timer counts */
+	uint64_t next_turn; /* races.c */
 	struct rate tick_rate;
 	struct sampleclock sampleclock;
 	uint64_t ticks;        /* since boot; any hart */

@@ -23,6 +23,7 @@
  */
 #include "sampleclock.h"
 
+#include "base/random.h"
 #include "base/riscv.h"
 #include "machine/machine.h"
 #include "machine/sbi.h"
@@ -66,16 +67,6 @@ rate_pass_over(struct rate *r, uint64_t *deadline, uint64_t until)
 	*deadline += n * r->counts + carry / r->hz;
 	r->carry = carry % r->hz;
 	return n;
-}
-
-/* The generator xorshift64*: fast, and good enough to spread samples. */
-static uint64_t
-random_next(uint64_t *state)
-{
-	*state ^= *state >> 12;
-	*state ^= *state << 25;
-	*state ^= *state >> 27;
-	return *state * 0x2545f4914f6cdd1d;
 }
 
 /* By how much intervals with jitter vary, in timer counts: 8192 us, halved
@@ -285,7 +276,7 @@ strokes_start(struct strokes *s, uint64_t seed, uint64_t now)
 	s->variation = p->jitter ? variation_of(p->hz) : 0;
 	if (s->series != p->series) {
 		s->series = p->series;
-		s->random = seed * 0x9e3779b97f4a7c15 | 1;
+		s->random = seed * RANDOM_SPREAD | 1;
 	}
 	s->next = p->since;
 	strokes_pass(s, now);

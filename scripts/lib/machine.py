@@ -101,6 +101,7 @@ class Machine:
     mem: str = "256M"
     icount: Optional[int] = None
     cpu: Optional[str] = None
+    races: Optional[int] = None  # a seed: harts take turns at random moments
     limit: Optional[float] = None  # virtual seconds after boot
     timeout: Optional[float] = None  # seconds of wall clock
     gdb: Optional[int] = None  # port at which to wait for a debugger
@@ -168,6 +169,8 @@ class Machine:
         words = ["framed"] if framed else []
         if self.icount is not None:
             words.append("icount")
+        if self.races is not None:
+            words.append(f"races={self.races}")
         if self.limit is not None:
             words.append(f"limit={round(self.limit * 1000)}")  # milliseconds
         if self.terminal is not None:

@@ -16,6 +16,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Iterable, Iterator, Optional
 
+import hunks
 import image
 
 FOLDER = image.ROOT / "tests" / "mutants"
@@ -44,7 +45,7 @@ class Mutant:
     name: str
     wrong: str
     file: str
-    hunks: tuple[tuple[str, str], ...]  # lines, and what becomes of them
+    hunks: hunks.Hunks
     tests: tuple[str, ...]
     clauses: tuple[str, ...]
     survives: str  # why no test can tell; empty: one must
@@ -52,16 +53,11 @@ class Mutant:
     text: str
 
     def apply(self, source: str) -> str:
-        source = "\n" + source
-        for old, new in self.hunks:
-            times = source.count("\n" + old)
-            if times != 1:
-                raise MutantError(
-                    f"{self.place}: {self.name}: {self.file} has its lines "
-                    + ("nowhere" if times == 0 else f"{times} times")
-                )
-            source = source.replace("\n" + old, "\n" + new)
-        return source[1:]
+        place = f"{self.place}: {self.name}: {self.file}"
+        try:
+            return hunks.apply(source, self.hunks, place)
+        except hunks.HunkError as error:
+            raise MutantError(str(error)) from error
 
     def pytest_ids(self) -> list[str]:
         """Its tests; or all those that its clauses cite."""
@@ -102,34 +98,6 @@ def cited_checks(clause: str, program: str) -> set[str]:
 # --- Reading -----------------------------------------------------------------
 
 
-def stanzas(file: Path) -> Iterator[tuple[str, list[str]]]:
-    """The parts of a list between empty lines, and where each begins."""
-    name = file.relative_to(image.ROOT)
-    lines: list[str] = []
-    for number, line in enumerate([*file.read_text().splitlines(), ""], 1):
-        if line and not line.startswith("#"):
-            lines.append(line)
-        elif not line and lines:
-            yield f"{name}:{number - len(lines)}", lines
-            lines = []
-
-
-def read_hunks(lines: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    hunks = [("", "")]
-    for line in lines:
-        old, new = hunks.pop()
-        body = line[1:] + "\n"
-        if line == "@@":
-            hunks += [(old, new), ("", "")]
-        elif line[0] == " ":
-            hunks.append((old + body, new + body))
-        elif line[0] == "-":
-            hunks.append((old + body, new))
-        else:
-            hunks.append((old, new + body))
-    return tuple(hunks)
-
-
 def read_fields(lines: list[str], place: str) -> dict[str, str]:
     """Lines that begin with a field's name, by it; many lines may have one."""
     fields: dict[str, str] = {}
@@ -146,7 +114,7 @@ def read(file: Path) -> tuple[list[Mutant], dict[str, str]]:
     mutants: list[Mutant] = []
     without: dict[str, str] = {}
     common: dict[str, str] = {}
-    for place, lines in stanzas(file):
+    for place, lines in hunks.stanzas(file, f"{file.relative_to(image.ROOT)}"):
         head = [line for line in lines if line[0] not in " -+@"]
         patch = lines[len(head) :]
         if not patch and lines[0].startswith("without "):
@@ -170,7 +138,7 @@ def read(file: Path) -> tuple[list[Mutant], dict[str, str]]:
                     name=name,
                     wrong=wrong,
                     file=fields["file"],
-                    hunks=read_hunks(patch),
+                    hunks=hunks.read(patch),
                     tests=tuple(fields["tests"].split()),
                     clauses=tuple(fields["clause"].split()),
                     survives=fields["survives"],

@@ -82,6 +82,8 @@ def folder(text: str) -> str:
 HARTS = number(1, HARTS_MAX)
 ICOUNT = number(0, ICOUNT_MAX)
 PORT = number(1, 65535)
+SEED = number(0, 2**32 - 1)
+RACES_ICOUNT = 5  # 780 instructions in the 25 us that a turn takes on two harts
 
 
 def parser() -> Parser:
@@ -93,6 +95,8 @@ def parser() -> Parser:
                    help="as QEMU's -m")
     p.add_argument("--icount", type=ICOUNT, metavar="SHIFT",
                    help="an instruction takes 2^SHIFT ns, every run is the same")
+    p.add_argument("--races", type=SEED, metavar="SEED",
+                   help="under --icount (5): harts take turns at random moments")
     p.add_argument("--cpu", type=cpu, metavar="OPTIONS",
                    help="as in QEMU's -cpu rv64,OPTIONS")
     p.add_argument("--extra", type=folder, metavar="DIR",
@@ -121,7 +125,10 @@ def parse(words: list[str]) -> tuple[argparse.Namespace, Optional[str]]:
         words = words[:at]
         if not command:
             raise UsageError("no command after --")
-    return parser().parse(words), command
+    options = parser().parse(words)
+    if options.races is not None and options.icount is None:
+        options.icount = RACES_ICOUNT
+    return options, command
 
 
 def early_report(words: list[str]) -> Optional[Path]:

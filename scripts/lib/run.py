@@ -124,7 +124,7 @@ def terminal_size() -> Optional[os.terminal_size]:
 
 def run(options: argparse.Namespace, command: Optional[str]) -> Outcome:
     machine = Machine(
-        options.harts, options.mem, options.icount, options.cpu,
+        options.harts, options.mem, options.icount, options.cpu, options.races,
         options.limit, options.timeout, options.gdb, options.share,
         terminal_size() if command is None else None,
     )

@@ -1,0 +1,587 @@
+/*
+ * observe FILE: do what a script says, and tell what came of it. It judges
+ * nothing: the host has made the script, and knows from a model of its own what
+ * each answer must be (labs/lib/script.py lists the operations).
+ *
+ * A line is TOKEN OPERATION ARGUMENT... Its answer is TOKEN RESULT, where the
+ * token is a word that nobody can know before: a kernel that prints answers of
+ * its own doesn't know whose they are, unless it does what was asked. A result
+ * is a number, or -NAME of an errno; after what was read, its bytes follow in
+ * hexadecimal. A long answer is cut into lines, of which all but the last have
+ * a + behind the token. So no line is longer than what the console writes at
+ * once, and those of several processes don't mix.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SLOTS     16
+#define LINES     200000
+#define PIECE     200 /* characters of a result in a line */
+#define BUFFER    (1 << 20)
+#define FILLED    0xa5 /* what a buffer has before a call */
+#define SPRAYED   0x5a
+#define BEHIND    16 /* bytes behind what a call may write, that are shown */
+#define PAGE      4096
+#define NS_PER_MS 1000000L
+
+static int files[SLOTS];      /* descriptors, by the script's numbers */
+static pid_t children[SLOTS]; /* the same for processes */
+static unsigned char buffer[BUFFER];
+static char *lines[LINES];
+static int at, end; /* the line that is next, and where this process ends */
+static volatile sig_atomic_t caught;
+static const char *token;
+
+/* --- Answers --- */
+
+static const struct {
+	int number;
+	const char *name;
+} errors[] = {
+    {EPERM, "EPERM"},   {ENOENT, "ENOENT"},   {ESRCH, "ESRCH"},
+    {EINTR, "EINTR"},   {EIO, "EIO"},         {ENXIO, "ENXIO"},
+    {E2BIG, "E2BIG"},   {EBADF, "EBADF"},     {ECHILD, "ECHILD"},
+    {EAGAIN, "EAGAIN"}, {ENOMEM, "ENOMEM"},   {EACCES, "EACCES"},
+    {EFAULT, "EFAULT"}, {EBUSY, "EBUSY"},     {EEXIST, "EEXIST"},
+    {ENODEV, "ENODEV"}, {ENOTDIR, "ENOTDIR"}, {EISDIR, "EISDIR"},
+    {EINVAL, "EINVAL"}, {EMFILE, "EMFILE"},   {ENOTTY, "ENOTTY"},
+    {EFBIG, "EFBIG"},   {ENOSPC, "ENOSPC"},   {ESPIPE, "ESPIPE"},
+    {EPIPE, "EPIPE"},   {ERANGE, "ERANGE"},   {ENOSYS, "ENOSYS"},
+};
+
+static const char *
+error_name(int number)
+{
+	static char other[16];
+
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
+		if (errors[i].number == number)
+			return errors[i].name;
+	snprintf(other, sizeof(other), "%d", number);
+	return other;
+}
+
+/* One write for each line, so that it stays whole. */
+static void
+answer(const char *text)
+{
+	char line[PIECE + 32];
+	size_t left = strlen(text);
+
+	for (;;) {
+		int n = left < PIECE ? (int)left : PIECE;
+		int size = snprintf(line, sizeof(line), "%s%c%.*s\n", token,
+				    left > PIECE ? '+' : ' ', n, text);
+
+		write(STDOUT_FILENO, line, size);
+		text += n;
+		left -= n;
+		if (left == 0)
+			return;
+	}
+}
+
+static void
+answer_number(long result)
+{
+	char text[32];
+
+	if (result < 0)
+		snprintf(text, sizeof(text), "-%s", error_name(errno));
+	else
+		snprintf(text, sizeof(text), "%ld", result);
+	answer(text);
+}
+
+/* What a call has put into the buffer, and what came of it. */
+static void
+answer_bytes(long result, size_t n)
+{
+	static char text[2 * BUFFER + 32];
+	char *to = text;
+
+	if (result < 0) {
+		answer_number(result);
+		return;
+	}
+	to += sprintf(to, "%ld ", result);
+	for (size_t i = 0; i < n; i++) {
+		*to++ = "0123456789abcdef"[buffer[i] >> 4];
+		*to++ = "0123456789abcdef"[buffer[i] & 15];
+	}
+	*to = '\0';
+	answer(text);
+}
+
+/* --- Arguments --- */
+
+static char *rest; /* of the line */
+
+static long
+number(void)
+{
+	return strtoul(rest, &rest, 0);
+}
+
+/* The rest of the line, as it is. */
+static char *
+text(void)
+{
+	return *rest == ' ' ? rest + 1 : rest;
+}
+
+static char *
+word(void)
+{
+	char *start = text();
+
+	rest = strchr(start, ' ');
+	if (rest == NULL)
+		rest = start + strlen(start);
+	else
+		*rest++ = '\0';
+	return start;
+}
+
+static int
+digit(char c)
+{
+	return c <= '9' ? c - '0' : c - 'a' + 10;
+}
+
+/* --- Operations --- */
+
+static long
+now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * (1000 * NS_PER_MS) + t.tv_nsec;
+}
+
+static void
+do_open(void)
+{
+	int *file = &files[number()], flags = 0;
+
+	for (const char *c = word(); *c != '\0'; c++)
+		flags |= *c == 'w'   ? O_WRONLY
+			 : *c == '+' ? O_RDWR
+			 : *c == 'n' ? O_NONBLOCK
+			 : *c == 'c' ? O_CREAT
+			 : *c == 't' ? O_TRUNC
+				     : O_RDONLY;
+	*file = open(rest, flags, 0600);
+	answer_number(*file < 0 ? -1 : 0);
+}
+
+static void
+do_close(void)
+{
+	answer_number(close(files[number()]));
+}
+
+static void
+do_put(void)
+{
+	int file = files[number()];
+
+	answer_number(write(file, text(), strlen(text())));
+}
+
+static void
+do_write(void)
+{
+	int file = files[number()];
+	size_t n = 0;
+
+	for (const char *c = text(); c[0] != '\0' && c[1] != '\0'; c += 2)
+		buffer[n++] = digit(c[0]) << 4 | digit(c[1]);
+	answer_number(write(file, buffer, n));
+}
+
+static void
+do_read(void)
+{
+	int file = files[number()];
+	ssize_t n = read(file, buffer, number());
+
+	answer_bytes(n, n);
+}
+
+static void
+do_pread(void)
+{
+	int file = files[number()];
+	size_t size = number();
+	ssize_t n = pread(file, buffer, size, number());
+
+	answer_bytes(n, n);
+}
+
+/* At an address of the script's own. */
+static void
+do_read_at(void)
+{
+	int file = files[number()];
+	uintptr_t address = number();
+
+	answer_number(read(file, (void *)address, number()));
+}
+
+static void
+do_write_at(void)
+{
+	int file = files[number()];
+	uintptr_t address = number();
+
+	answer_number(write(file, (const void *)address, number()));
+}
+
+/* To the last bytes of the memory that there is, and on. */
+static void
+do_read_edge(void)
+{
+	int file = files[number()];
+	size_t before = number();
+	uintptr_t edge = ((uintptr_t)sbrk(0) + PAGE - 1) & ~(PAGE - 1UL);
+
+	if (sbrk(edge - (uintptr_t)sbrk(0)) == (void *)-1)
+		answer("no memory");
+	else
+		answer_number(read(file, (void *)(edge - before), number()));
+}
+
+static void
+do_seek(void)
+{
+	int file = files[number()];
+
+	answer_number(lseek(file, number(), SEEK_SET));
+}
+
+static void
+do_size(void)
+{
+	struct stat st;
+
+	answer_number(fstat(files[number()], &st) < 0 ? -1 : st.st_size);
+}
+
+static void
+do_poll(void)
+{
+	struct pollfd p = {.fd = files[number()], .events = POLLIN};
+	int n = poll(&p, 1, (int)number());
+
+	answer_number(n < 0 ? -1 : n == 0 ? 0 : p.revents);
+}
+
+static void
+do_ioctl(void)
+{
+	int file = files[number()];
+	unsigned long request = number();
+
+	answer_number(ioctl(file, request, number()));
+}
+
+/* A system call without the library: its result as it is. */
+static long
+ecall(long nr, long a, long b, long c)
+{
+	register long a0 asm("a0") = a;
+	register long a1 asm("a1") = b;
+	register long a2 asm("a2") = c;
+	register long a7 asm("a7") = nr;
+
+	asm volatile("ecall" : "+r"(a0) : "r"(a1), "r"(a2), "r"(a7) : "memory");
+	errno = a0 < 0 ? -a0 : 0;
+	return a0;
+}
+
+/* The arguments of a call, of which one may be the buffer. */
+static long
+call(void)
+{
+	long nr = number(), arg[3] = {0};
+
+	for (int i = 0; i < 3; i++) {
+		if (strncmp(text(), "buffer", 6) == 0) {
+			arg[i] = (long)buffer;
+			rest = text() + 6;
+		} else {
+			arg[i] = number();
+		}
+	}
+	return ecall(nr, arg[0], arg[1], arg[2]);
+}
+
+static void
+do_call(void)
+{
+	answer_number(call());
+}
+
+/* call-into SIZE NUMBER ARGUMENT...: the bytes of the buffer, too, and those
+ * behind what the call may write. */
+static void
+do_call_into(void)
+{
+	size_t size = number() + BEHIND;
+
+	memset(buffer, FILLED, size);
+	answer_bytes(call(), size);
+}
+
+/* Fill the kernel's stack with a byte that can be recognized later. */
+static void
+do_spray(void)
+{
+	static char path[1024];
+
+	memset(path, SPRAYED, sizeof(path) - 1);
+	rename(path, path);
+	answer_number(0);
+}
+
+/* many SLOT COUNT: the next COUNT lines are written there, one by one. The
+ * answer is how many of these writes have failed. */
+static void
+do_many(void)
+{
+	int file = files[number()];
+	long failed = 0;
+
+	for (long n = number(); n > 0 && at < end; n--, at++)
+		failed += write(file, lines[at], strlen(lines[at])) < 0;
+	answer_number(failed);
+}
+
+/* child SLOT COUNT: a child does the next COUNT lines, and ends. */
+static void
+do_child(void)
+{
+	long slot = number(), n = number();
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		end = at + n;
+		return;
+	}
+	children[slot] = pid;
+	at += n;
+	answer_number(pid < 0 ? -1 : 0);
+}
+
+static void
+do_wait(void)
+{
+	int status = 0;
+
+	if (waitpid(children[number()], &status, 0) < 0)
+		answer_number(-1);
+	else
+		answer_number(status);
+}
+
+static void
+do_kill(void)
+{
+	pid_t pid = children[number()];
+
+	answer_number(kill(pid, number()));
+}
+
+static char
+state_of(pid_t pid)
+{
+	struct psinfo all[64];
+	long n = psinfo(all, 64);
+
+	for (long i = 0; i < n && i < 64; i++)
+		if (all[i].pid == pid)
+			return all[i].state;
+	return '-';
+}
+
+static void
+nap(long ms)
+{
+	struct timespec t = {ms / 1000, ms % 1000 * NS_PER_MS};
+
+	nanosleep(&t, NULL);
+}
+
+/* state SLOT: a child's state, once it is another one than R. */
+static void
+do_state(void)
+{
+	pid_t pid = children[number()];
+	char state[2] = "";
+
+	for (int i = 0; i < 50; i++) {
+		nap(10);
+		state[0] = state_of(pid);
+		if (state[0] != 'R')
+			break;
+	}
+	answer(state);
+}
+
+static void
+do_caught(void)
+{
+	answer_number(caught);
+}
+
+static void
+do_sleep(void)
+{
+	nap(number());
+	answer_number(0);
+}
+
+static void
+do_spin(void)
+{
+	long until = now_ns() + number() * NS_PER_MS;
+
+	while (now_ns() < until)
+		;
+	answer_number(0);
+}
+
+/* drain SLOT SIZE MS: how many bytes so many milliseconds' reads return. */
+static void
+do_drain(void)
+{
+	int file = files[number()];
+	size_t size = number();
+	long until = now_ns() + number() * NS_PER_MS, all = 0;
+
+	do {
+		ssize_t n = read(file, buffer, size);
+
+		if (n > 0)
+			all += n;
+	} while (now_ns() < until);
+	answer_number(all);
+}
+
+static void
+do_clock(void)
+{
+	answer_number(now_ns());
+}
+
+static const struct operation {
+	const char *name;
+	void (*run)(void);
+} operations[] = {
+    {"open", do_open},
+    {"close", do_close},
+    {"put", do_put},
+    {"write", do_write},
+    {"read", do_read},
+    {"pread", do_pread},
+    {"read-at", do_read_at},
+    {"write-at", do_write_at},
+    {"read-edge", do_read_edge},
+    {"seek", do_seek},
+    {"size", do_size},
+    {"poll", do_poll},
+    {"ioctl", do_ioctl},
+    {"call", do_call},
+    {"call-into", do_call_into},
+    {"many", do_many},
+    {"child", do_child},
+    {"wait", do_wait},
+    {"kill", do_kill},
+    {"state", do_state},
+    {"caught", do_caught},
+    {"sleep", do_sleep},
+    {"spin", do_spin},
+    {"drain", do_drain},
+    {"clock", do_clock},
+    {"spray", do_spray},
+};
+
+static void
+do_line(char *line)
+{
+	const char *name;
+
+	rest = line;
+	token = word();
+	name = word();
+	errno = 0;
+	for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]);
+	     i++) {
+		if (strcmp(operations[i].name, name) == 0) {
+			operations[i].run();
+			return;
+		}
+	}
+	answer("no such operation");
+}
+
+static void
+on_signal(int)
+{
+	caught++;
+}
+
+/* The script, as one string. */
+static char *
+load(const char *name)
+{
+	struct stat st;
+	int file = open(name, O_RDONLY);
+	char *script = NULL;
+	ssize_t n = 0, size = 0;
+
+	if (file >= 0 && fstat(file, &st) == 0)
+		script = malloc(st.st_size + 1);
+	if (script == NULL) {
+		perror(name);
+		exit(1);
+	}
+	while ((n = read(file, script + size, st.st_size - size)) > 0)
+		size += n;
+	script[size] = '\0';
+	close(file);
+	return script;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct sigaction act = {.sa_handler = on_signal};
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: observe FILE\n");
+		return 2;
+	}
+	for (char *line = strtok(load(argv[1]), "\n"); line != NULL;
+	     line = strtok(NULL, "\n"))
+		if (end < LINES)
+			lines[end++] = line;
+	sigaction(SIGUSR1, &act, NULL);
+	while (at < end)
+		do_line(lines[at++]);
+	return 0;
+}

@@ -1,0 +1,301 @@
+"""labs/grade: judge what a student has built. See docs/teaching.md.
+
+    grade NAME                        in a student's tree: the tree as it is
+    grade NAME --submission DIR       a folder with the lab's files
+    grade NAME --all DIR -j N         each folder in DIR is a submission
+
+A submission's files are laid over the lab's tree and built where nothing else can
+be read (sandbox.py). All submissions of one call get the same nonce, and so the
+same script. Status 0: it has all points, or with --all, all were judged; 1: it
+hasn't; 126: it can't be judged here, through no fault of the student's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import queue
+import secrets
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Optional
+
+if "--debug" in sys.argv:
+    os.environ["DEBUG"] = "1"  # image.py asks for it, once
+
+from lab import CONF, LABS, ROOT, Course, Lab, LabError, parse_time, read_course
+import image  # noqa: E402 - lab.py says where it is
+import report
+from judge import Judge, Reference, Verdict
+from machine import SetupError
+from report import Grade
+from sandbox import Sandbox, TroubleError
+from tree import SubmissionError, Tree, put_lab, read_submission
+
+STATUS_SETUP = 126
+HANDED_OUT = LABS / "handout.json"
+WORK = image.BUILD / "labs"
+SUBMITTED = "submitted"  # a file in a submission's folder that says when
+
+
+class Grader:
+    """Grades submissions of one lab, with one nonce, in a tree of its own."""
+
+    def __init__(
+        self, lab: Lab, judge: Judge, reference: Reference, sandbox: Optional[Sandbox],
+        folder: Path,
+    ) -> None:
+        self.lab = lab
+        self.judge = judge
+        self.reference = reference
+        self.tree = Tree(folder, lab, sandbox)
+        put_lab(folder, lab, whole=False)
+        self.start = {
+            name: (folder / name).read_bytes()
+            for name in lab.files
+            if (folder / name).is_file()
+        }
+        self.tree.make()
+
+    def grade(self, folder: Path, options: argparse.Namespace) -> Grade:
+        who = folder.name
+        try:
+            files = read_submission(folder, self.lab)
+            kept = self.lab.course.kept(self.lab.name, submitted(folder, options))
+            self.tree.lay({**self.start, **files})
+            built = self.tree.make()
+            if built.kernel is None:
+                return self._none(who, "not built", built.complaint)
+            return graded(self.lab, self.judge, built.kernel, self.reference,
+                          options, who, kept)
+        except SubmissionError as error:
+            return self._none(who, "refused", str(error))
+        except TroubleError as error:
+            return self._none(who, "trouble", str(error))
+
+    def _none(self, who: str, ended: str, why: str) -> Grade:
+        """A grade without a point."""
+        tests = [Verdict(kind.name, kind.points, False) for kind in self.lab.tests]
+        return Grade(self.lab, who, self.judge.nonce, commit(), tests, ended, why)
+
+
+def graded(
+    lab: Lab, judge: Judge, kernel: bytes, reference: Reference,
+    options: argparse.Namespace, who: str, kept: float = 1.0,
+) -> Grade:
+    grading = judge.judge(
+        kernel, reference, only=options.test, races=options.races
+    )
+    ended = "forged" if grading.forged else "judged"
+    return Grade(
+        lab, who, judge.nonce, commit(), grading.judged(options.test), ended,
+        grading.forged, grading.instructions, kept,
+    )
+
+
+def submitted(
+    folder: Path, options: argparse.Namespace
+) -> Optional[datetime.datetime]:
+    """When it was handed in, if anybody says so."""
+    file = folder / SUBMITTED
+    if options.submitted:
+        return parse_time(options.submitted, "--submitted")
+    if file.is_file() and not file.is_symlink():
+        return parse_time(file.read_text().strip(), str(file))
+    return None
+
+
+def commit() -> str:
+    """Of this checkout; that of a hand-out was written down."""
+    if HANDED_OUT.exists():
+        return json.loads(HANDED_OUT.read_text())["commit"]
+    done = subprocess.run(
+        ["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True
+    )
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+# --- The reference -----------------------------------------------------------
+
+
+def solution(lab: Lab, folder: Path) -> bytes:
+    """The kernel that does what the lab asks."""
+    tree = Tree(folder, lab, None)
+    put_lab(folder, lab, whole=True)
+    built = tree.make()
+    if built.kernel is None:
+        raise LabError(f"{lab.name}: the solution isn't built: {built.complaint}")
+    return built.kernel
+
+
+def reference_of(lab: Lab, judge: Judge) -> Reference:
+    """Measured with the same script; in a hand-out, what was measured then."""
+    if HANDED_OUT.exists():
+        facts = json.loads(HANDED_OUT.read_text())["reference"]
+        return Reference(facts["seconds"], facts["costs"])
+    return judge.measure(solution(lab, WORK / "solution" / lab.name))
+
+
+# --- A student's own tree ----------------------------------------------------
+
+
+def grade_here(lab: Lab, judge: Judge, options: argparse.Namespace) -> Grade:
+    """The tree as it is, built as always."""
+    if HANDED_OUT.exists():
+        for name in changed_elsewhere():
+            complain(f"{name} isn't as it was handed out; nobody grades that")
+    kernel = (image.BUILD / "kernel.elf").read_bytes()
+    reference = reference_of(lab, judge)
+    return graded(lab, judge, kernel, reference, options, "this tree")
+
+
+def changed_elsewhere() -> list[str]:
+    import hashlib
+
+    facts = json.loads(HANDED_OUT.read_text())
+    return [
+        name
+        for name, known in facts["files"].items()
+        if not (ROOT / name).is_file()
+        or hashlib.sha256((ROOT / name).read_bytes()).hexdigest() != known
+    ]
+
+
+# --- Many --------------------------------------------------------------------
+
+
+def grade_all(
+    lab: Lab, judge: Judge, folders: list[Path], options: argparse.Namespace,
+    sandbox: Optional[Sandbox],
+) -> list[Grade]:
+    """Side by side; the order is the folders'."""
+    reference = reference_of(lab, judge)
+    waiting: queue.SimpleQueue = queue.SimpleQueue()
+    for place in enumerate(folders):
+        waiting.put(place)
+    grades: list[Optional[Grade]] = [None] * len(folders)
+    errors: list[BaseException] = []
+
+    def work(number: int) -> None:
+        try:
+            place = WORK / "grade" / lab.name / str(number)
+            grader = Grader(lab, judge, reference, sandbox, place)
+            while not errors:
+                i, folder = waiting.get_nowait()
+                grades[i] = grader.grade(folder, options)
+                if len(folders) > 1:
+                    g = grades[i]
+                    complain(f"{g.who}: {report.number(g.total)}, {g.ended}")
+        except queue.Empty:
+            pass
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [
+        threading.Thread(target=work, args=(n,))
+        for n in range(min(options.jobs, len(folders)))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+    return [grade for grade in grades if grade is not None]
+
+
+# --- The command -------------------------------------------------------------
+
+
+def parse(words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="grade", usage="%(prog)s NAME [OPTIONS]")
+    parser.add_argument("name", metavar="NAME", help="of the lab")
+    parser.add_argument("--submission", metavar="DIR", help="with the lab's files")
+    parser.add_argument("--all", metavar="DIR", help="each folder is a submission")
+    parser.add_argument("--test", metavar="T", help="judge this one alone")
+    parser.add_argument("--nonce", type=int, metavar="N", help="the script's")
+    parser.add_argument("--races", type=int, metavar="N", help="a race's seed")
+    parser.add_argument("--seed", metavar="S", help="of another course")
+    parser.add_argument("--course", metavar="FILE", default=str(CONF))
+    parser.add_argument("--debug", action="store_true", help="the debug build")
+    parser.add_argument("--trust", action="store_true",
+                        help="build without the sandbox")
+    parser.add_argument("--submitted", metavar="TIME", help="when")
+    parser.add_argument("-j", dest="jobs", type=int, metavar="N",
+                        default=os.cpu_count(), help="so many at once")
+    for kind in ("json", "junit", "gradescope", "html"):
+        parser.add_argument(f"--{kind}", metavar="FILE", help="write the report there")
+    return parser.parse_args(words)
+
+
+def folders_of(options: argparse.Namespace) -> list[Path]:
+    if options.submission:
+        folders = [Path(options.submission)]
+    else:
+        top = Path(options.all)
+        folders = sorted(f for f in top.iterdir() if f.is_dir()) if top.is_dir() else []
+    if not folders or not all(f.is_dir() for f in folders):
+        raise LabError(f"{options.submission or options.all}: no submission there")
+    return [f.resolve() for f in folders]
+
+
+def write_reports(grades: list[Grade], options: argparse.Namespace) -> None:
+    texts = {
+        "json": report.as_json, "junit": report.junit, "html": report.page,
+        "gradescope": lambda all: report.gradescope(all[0]),
+    }
+    for kind, make in texts.items():
+        file = getattr(options, kind)
+        if file:
+            Path(file).write_text(make(grades))
+
+
+def complain(text: str) -> None:
+    print(f"grade: {text}", file=sys.stderr, flush=True)
+
+
+def run(options: argparse.Namespace) -> int:
+    course: Course = read_course(Path(options.course), options.seed)
+    lab = Lab(options.name, course)
+    if options.test and options.test not in {kind.name for kind in lab.tests}:
+        raise LabError(f"{lab.name} has no test {options.test!r}")
+    many = options.all is not None
+    foreign = many or options.submission is not None
+    if options.gradescope and many:
+        raise LabError("--gradescope is of one submission")
+    if not foreign and not HANDED_OUT.exists():
+        raise LabError("this is no student's tree: --submission DIR, or --all DIR")
+    sandbox = Sandbox() if foreign and not options.trust else None
+    nonce = options.nonce if options.nonce is not None else secrets.randbelow(1 << 48)
+    judge = Judge(lab, nonce)
+    if foreign:
+        grades = grade_all(lab, judge, folders_of(options), options, sandbox)
+    else:
+        grades = [grade_here(lab, judge, options)]
+    write_reports(grades, options)
+    if many:
+        good = sum(g.total == g.worth for g in grades)
+        print(f"{len(grades)} submissions, {good} with all points; nonce {nonce}")
+    else:
+        print(report.text(grades[0]), end="")
+    if any(g.ended == "trouble" for g in grades):
+        return STATUS_SETUP
+    return 0 if many or all(v.ok for v in grades[0].tests) else 1
+
+
+def main(words: list[str]) -> int:
+    try:
+        return run(parse(words))
+    except (LabError, SetupError, TroubleError, image.BuildError) as error:
+        complain(str(error))
+    except OSError as error:
+        complain(f"{error.filename or 'output'}: {error.strerror}")
+    return STATUS_SETUP
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,267 @@
+"""A lab: what its folder has, and the course that it is drawn for.
+
+    lab.conf     its title, the files that a student changes, the machine
+    params.py    draw(random): the parameters; words(params): for README.md and
+                 cut; files(params): for students; solution(params): macros
+    cut          what becomes of the kernel, so that the lab can begin
+    skeleton/    files that a student starts from
+    solution/    the same, done
+    wrong.txt    solutions that are wrong, and the tests that must fail
+    check.py     the tests (script.py)
+    README.md    the hand-out; @NAME@ is a parameter, as in cut
+"""
+
+from __future__ import annotations
+
+import configparser
+import dataclasses
+import datetime
+import importlib.util
+import random
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Optional
+
+LIB = Path(__file__).resolve().parent
+LABS = LIB.parent
+ROOT = LABS.parent
+sys.path.append(str(ROOT / "scripts" / "lib"))
+
+import hunks  # noqa: E402
+from script import Test, TestKind  # noqa: E402
+
+CONF = LABS / "course.conf"
+MACROS = "kernel/lab.h"  # the solution's
+
+
+class LabError(Exception):
+    """A line about what is wrong with a lab, a course or an option."""
+
+
+# --- The course --------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Course:
+    """course.conf. A lab has `points`, from which lateness takes `per_day` of
+    the whole a day, and all after `days`."""
+
+    name: str
+    seed: str
+    per_day: float
+    days: int
+    points: dict[str, float]
+    due: dict[str, Optional[datetime.datetime]]
+
+    @property
+    def labs(self) -> list[str]:
+        return list(self.points)
+
+    def kept(self, lab: str, submitted: Optional[datetime.datetime]) -> float:
+        """The part of the points that is left of a submission at that time."""
+        due = self.due.get(lab)
+        if due is None or submitted is None or submitted <= due:
+            return 1.0
+        late = -((due - submitted) // datetime.timedelta(days=1))  # begun days
+        return 0.0 if late > self.days else max(0.0, 1 - self.per_day * late)
+
+
+def parse_time(text: str, where: str) -> datetime.datetime:
+    """A day, which ends at midnight, or a time; without a zone it's UTC."""
+    try:
+        time = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        raise LabError(f"{where}: {text}: not a time like 2027-02-01T18:00") from None
+    if re.fullmatch(r"\d+-\d+-\d+", text):
+        time += datetime.timedelta(days=1)
+    return time if time.tzinfo else time.replace(tzinfo=datetime.timezone.utc)
+
+
+def read_conf(file: Path) -> configparser.ConfigParser:
+    conf = configparser.ConfigParser(interpolation=None)
+    try:
+        conf.read_string(file.read_text(), str(file))
+    except OSError as error:
+        raise LabError(f"{file}: {error.strerror}") from error
+    except configparser.Error as error:
+        raise LabError(str(error).replace("\n", " ")) from error
+    return conf
+
+
+def read_course(file: Path = CONF, seed: Optional[str] = None) -> Course:
+    """seed: instead of the file's."""
+    conf = read_conf(file)
+    try:
+        course = conf["course"]
+        labs = [name for name in conf.sections() if name != "course"]
+        due = {name: conf[name].get("due") for name in labs}
+        return Course(
+            name=course["name"],
+            seed=seed if seed is not None else course["seed"],
+            per_day=course.getfloat("late-per-day", 0) / 100,
+            days=course.getint("late-days", 0),
+            points={name: conf[name].getfloat("points", 1) for name in labs},
+            due={
+                name: parse_time(text, f"{file}: {name}") if text else None
+                for name, text in due.items()
+            },
+        )
+    except KeyError as error:
+        raise LabError(f"{file}: no {error.args[0]}") from error
+    except ValueError as error:
+        raise LabError(f"{file}: {error}") from error
+
+
+# --- A lab -------------------------------------------------------------------
+
+
+def load(file: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(
+        f"{file.parent.name}_{file.stem}", file
+    )
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@dataclasses.dataclass(frozen=True)
+class Edit:
+    """A change of a file: hunks, or another body of a function."""
+
+    place: str
+    file: str
+    function: str
+    lines: tuple[str, ...]
+
+    def apply(self, source: str) -> str:
+        try:
+            if not self.function:
+                read = hunks.read(self.lines)
+                return hunks.apply(source, read, f"{self.place}: {self.file}")
+            return self._replace_body(source)
+        except hunks.HunkError as error:
+            raise LabError(str(error)) from error
+
+    def _replace_body(self, source: str) -> str:
+        """The name and both braces of a function stand at the left margin."""
+        pattern = rf"^{self.function}\([^;{{]*?\)\n{{\n(.*?)^}}"
+        found = list(re.finditer(pattern, source, re.M | re.S))
+        if len(found) != 1:
+            raise LabError(
+                f"{self.place}: {self.file} has {self.function} {len(found)} times"
+            )
+        body = "".join(f"{line}\n" for line in self.lines)
+        return source[: found[0].start(1)] + body + source[found[0].end(1) :]
+
+
+@dataclasses.dataclass(frozen=True)
+class Wrong:
+    """A wrong solution: hunks for files of the right one."""
+
+    name: str
+    what: str
+    fails: tuple[str, ...]  # tests, of which each must notice it
+    edits: tuple[Edit, ...]
+
+
+class Lab:
+    def __init__(self, name: str, course: Course) -> None:
+        self.name = name
+        self.course = course
+        self.folder = LABS / name
+        if not (self.folder / "lab.conf").is_file():
+            raise LabError(f"{name}: no such lab; there are {', '.join(all_labs())}")
+        conf = read_conf(self.folder / "lab.conf")
+        try:
+            self.title = conf["lab"]["title"]
+            self.files = conf["lab"]["files"].split()
+            self.harts = conf["lab"].getint("harts", 2)
+        except KeyError as error:
+            raise LabError(f"{name}/lab.conf: no {error.args[0]}") from error
+        self.check = load(self.folder / "check.py")
+        self._params = load(self.folder / "params.py")
+        self.params: dict[str, Any] = self._params.draw(
+            random.Random(f"{course.seed}/{name}")
+        )
+
+    @property
+    def tests(self) -> list[TestKind]:
+        return [t for t in vars(self.check).values() if isinstance(t, TestKind)]
+
+    @property
+    def setup(self) -> TestKind:
+        return TestKind("setup", 0, 0, self._setup)
+
+    def _setup(self, t: Test, _model: None) -> Any:
+        return self.check.setup(t)
+
+    def parameter_files(self, whole: bool) -> dict[str, str]:
+        """What the parameters become; the solution has them as macros, too."""
+        files = dict(self._params.files(self.params))
+        if whole:
+            macros = self._params.solution(self.params)
+            files[MACROS] = "".join(f"#define LAB_{k} {v}\n" for k, v in macros.items())
+        return files
+
+    def fill(self, text: str, where: str) -> str:
+        """A text with the parameters in their places."""
+        words = self._params.words(self.params)
+
+        def value(found: re.Match) -> str:
+            if found[1] not in words:
+                raise LabError(f"{self.name}/{where}: no parameter {found[1]}")
+            return str(words[found[1]])
+
+        return re.sub(r"@([A-Z_]+)@", value, text)
+
+    def readme(self) -> str:
+        return self.fill((self.folder / "README.md").read_text(), "README.md")
+
+    def edits(self, whole: bool) -> list[Edit]:
+        """What becomes of the kernel: whole, for the solution, or with holes."""
+        file = self.folder / "cut"
+        edits: list[Edit] = []
+        for place, lines in hunks.stanzas(file, f"{self.name}/cut"):
+            name, _, function = lines[0].partition(" ")
+            if not (function and whole):
+                filled = tuple(self.fill(line, "cut") for line in lines[1:])
+                edits.append(Edit(place, name, function, filled))
+        return edits
+
+    def wrong(self) -> list[Wrong]:
+        """wrong.txt: NAME: WHAT; lines `fails TEST'; a file's name, and hunks."""
+        wrong = []
+        file = self.folder / "wrong.txt"
+        for place, lines in hunks.stanzas(file, f"{self.name}/wrong.txt"):
+            name, _, what = lines[0].partition(": ")
+            fails = [x.removeprefix("fails ") for x in lines if x.startswith("fails ")]
+            rest = [x for x in lines[1:] if not x.startswith("fails ")]
+            edits: list[tuple[str, list[str]]] = []
+            for line in rest:
+                if line[0] in " -+@":
+                    edits[-1][1].append(line)
+                else:
+                    edits.append((line, []))
+            known = {t.name for t in self.tests}
+            unknown = [f for f in fails if f not in known]
+            if unknown or not fails or not edits:
+                raise LabError(
+                    f"{place}: {name}: no test {unknown[0]}"
+                    if unknown
+                    else f"{place}: {name}: not NAME: WHAT, fails TEST, FILE, hunks"
+                )
+            wrong.append(
+                Wrong(
+                    name,
+                    what,
+                    tuple(fails),
+                    tuple(Edit(f"{place}: {name}", f, "", tuple(h)) for f, h in edits),
+                )
+            )
+        return wrong
+
+
+def all_labs() -> list[str]:
+    return sorted(file.parent.name for file in LABS.glob("*/lab.conf"))

@@ -1,0 +1,184 @@
+"""What a lab's check.py is made of: tests, their steps, and what must come.
+
+A check.py has a function `setup(t)`, which returns a model of what the student
+builds, and functions marked with @test, which get the model and add steps:
+
+    def setup(t):
+        t.do("open 0 r /dev/ticks", 0)
+        return Model(t.params)
+
+    @test("a clear clears")
+    def clears(t, model):
+        t.do("put 0 clear", 5)
+        t.do("read 0 32", model.image())
+
+A step is an operation of guest/observe.c and its expected answer. What is drawn
+at random is drawn from t.random, which is another one for each test and nonce.
+Each boot has the setup and some of the tests, in their order. So a test may rely
+on the model, but not on the tests before it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import random
+from typing import Any, Callable, Iterator, Optional, Union
+
+#: What an answer must be: a number; bytes that are read; a text, "-EINVAL" for
+#: an error; a function that returns what is wrong with it, or None; or None, if
+#: it is not judged.
+Want = Union[int, bytes, str, Callable[[str], Optional[str]], None]
+
+#: Of a child that is killed meanwhile: no answer must come.
+NEVER = object()
+
+#: The address of a name in the kernel that is judged.
+Symbol = Callable[[str], int]
+
+SHOWN = 60  # characters of a step or an answer in a message
+SHOWN_BYTES = 8
+
+
+@dataclasses.dataclass
+class Step:
+    """An operation, and what its answer must be."""
+
+    text: str
+    want: Want
+    token: str
+    process: int  # 0 is the first; each child has a number of its own
+
+    def wrong(self, got: str) -> Optional[str]:
+        """What is wrong with an answer."""
+        if self.want is None:
+            return None
+        if self.want is NEVER:
+            return f"`{cut(self.text)}`: nothing was to come, got {cut(got)}"
+        if callable(self.want):
+            try:
+                why = self.want(got)
+            except (ValueError, IndexError, ArithmeticError):
+                why = f"got {cut(got)}"
+            return f"`{cut(self.text)}`: {why}" if why else None
+        want = expected(self.want)
+        if got == want:
+            return None
+        return f"`{cut(self.text)}`: {difference(want, got)}"
+
+
+def expected(want: Union[int, bytes, str]) -> str:
+    """The answer's text."""
+    if isinstance(want, bytes):
+        return f"{len(want)} {want.hex()}"
+    return str(want)
+
+
+def cut(text: str) -> str:
+    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+
+
+def data(answer: str) -> bytes:
+    """The bytes of an answer; ValueError: it has none."""
+    size, _, digits = answer.partition(" ")
+    int(size)
+    return bytes.fromhex(digits)
+
+
+def difference(want: str, got: str) -> str:
+    """Two answers that aren't the same, in words."""
+    try:
+        left, right = data(want), data(got)
+    except ValueError:
+        left = right = b""
+    if not left or len(left) != len(right) or want.split()[0] != got.split()[0]:
+        return f"expected {cut(want)}, got {cut(got)}"
+    wrong = [i for i, (a, b) in enumerate(zip(left, right)) if a != b]
+    first = wrong[0]
+    ends = first + SHOWN_BYTES
+    return (
+        f"{len(wrong)} of {len(left)} bytes differ, the first is {first}:"
+        f" expected {left[first:ends].hex(' ')}, got {right[first:ends].hex(' ')}"
+    )
+
+
+@dataclasses.dataclass
+class Cost:
+    """Steps that may take no more than `factor` times the reference's time."""
+
+    name: str
+    factor: float
+    begin: str  # tokens of two clocks
+    end: str
+
+
+class Test:
+    """The steps of one test, or of the setup, while they are drawn."""
+
+    def __init__(
+        self, name: str, params: dict[str, Any], seed: str, symbol: Symbol
+    ) -> None:
+        self.name = name
+        self.params = params
+        self.symbol = symbol
+        self.random = random.Random(f"{seed}/{name}")
+        self._tokens = random.Random(f"{seed}/{name}/tokens")
+        self.steps: list[Step] = []
+        self.costs: list[Cost] = []
+        self.lines: list[str] = []
+        self._process = 0
+        self._processes = 0
+
+    def do(self, text: str, want: Want = None) -> str:
+        """One operation; its token."""
+        token = f"{self._tokens.getrandbits(60):015x}"
+        self.steps.append(Step(text, want, token, self._process))
+        self.lines.append(f"{token} {text}")
+        return token
+
+    @contextlib.contextmanager
+    def child(self, slot: int) -> Iterator[None]:
+        """The steps inside are a child's, which ends with the last. Wait for it,
+        or it is left over."""
+        parent, place = self._process, len(self.lines)
+        self.do("child", 0)  # its text is known at the end
+        begin = self.steps[-1]
+        self._processes += 1
+        self._process = self._processes
+        yield
+        self._process = parent
+        begin.text = f"child {slot} {len(self.lines) - place - 1}"
+        self.lines[place] = f"{begin.token} {begin.text}"
+
+    def many(self, slot: int, texts: list[str]) -> None:
+        """Each text is written on its own; none may fail."""
+        self.do(f"many {slot} {len(texts)}", 0)
+        self.lines += texts
+
+    def put(self, slot: int, text: str, want: Want = ...) -> None:
+        """Write a text: all of it, unless something else is expected."""
+        self.do(f"put {slot} {text}", len(text) if want is ... else want)
+
+    @contextlib.contextmanager
+    def cost(self, name: str, factor: float) -> Iterator[None]:
+        """The steps inside take at most factor times what the reference takes."""
+        begin = self.do("clock")
+        yield
+        self.costs.append(Cost(name, factor, begin, self.do("clock")))
+
+
+@dataclasses.dataclass(frozen=True)
+class TestKind:
+    """What @test says of a test function."""
+
+    name: str
+    points: int
+    race: int  # so many boots of its own, each with other turns of the harts
+    draw: Callable[[Test, Any], None]
+
+
+def test(name: str, points: int = 1, race: int = 0) -> Callable:
+    def mark(function: Callable[[Test, Any], None]) -> TestKind:
+        return TestKind(name, points, race, function)
+
+    return mark

@@ -1,0 +1,168 @@
+"""Trees of sources: a lab's, with a student's files in it or not, and built."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+import stat
+import subprocess
+import time
+from pathlib import Path
+from typing import Iterable, Optional
+
+import image
+from lab import ROOT, Edit, Lab, LabError
+from sandbox import Sandbox
+
+#: What a kernel is made of.
+KERNEL = ("Makefile", "VERSION", "linker.ld", "boot", "debug", "include", "kernel",
+          "lib")
+#: Objects that a tree has in common with the one that it is made from.
+OBJECTS = ("boot", "debug", "kernel", "lib")
+FILE_MAX = 1 << 20  # bytes of a student's file
+
+
+class SubmissionError(Exception):
+    """What is handed in can't be taken; a line that says why."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Built:
+    """A kernel; or what the compiler complains of."""
+
+    kernel: Optional[bytes]
+    complaint: str = ""
+
+
+def sources(names: Iterable[str]) -> list[str]:
+    """The files of some files and folders of the checkout, by their paths in it."""
+    files: list[str] = []
+    for name in names:
+        top = ROOT / name
+        files += (
+            [name]
+            if top.is_file()
+            else [str(f.relative_to(ROOT)) for f in top.rglob("*") if f.is_file()]
+        )
+    return sorted(f for f in files if "__pycache__" not in f)
+
+
+def write(tree: Path, name: str, text: str) -> None:
+    file = tree / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def put_lab(tree: Path, lab: Lab, whole: bool) -> None:
+    """Make a lab's of a copy of the sources: its solution, or its start."""
+    for edit in lab.edits(whole):
+        edit_file(tree, edit)
+    for name, text in lab.parameter_files(whole).items():
+        write(tree, name, text)
+    folder = lab.folder / ("solution" if whole else "skeleton")
+    for file in sorted(folder.rglob("*")):
+        if file.is_file():
+            write(tree, str(file.relative_to(folder)), file.read_text())
+
+
+def edit_file(tree: Path, edit: Edit) -> None:
+    file = tree / edit.file
+    if not file.is_file():
+        raise LabError(f"{edit.place}: there is no {edit.file}")
+    before = file.read_text()
+    after = edit.apply(before)
+    if after == before:
+        raise LabError(f"{edit.place}: changes nothing of {edit.file}")
+    file.write_text(after)
+
+
+class Tree:
+    """A copy of the kernel's sources that is made a lab's, and built.
+
+    Its objects are copied, too, so that only what differs is compiled. A student's
+    files are laid over it and built in the sandbox, where nothing else is.
+    """
+
+    def __init__(self, path: Path, lab: Lab, sandbox: Optional[Sandbox]) -> None:
+        self.path = path
+        self.lab = lab
+        self.sandbox = sandbox
+        self.build = path / image.BUILD.name
+        shutil.rmtree(path, ignore_errors=True)
+        for name in sources(KERNEL):
+            copy = path / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, copy)
+        for name in OBJECTS:
+            built = image.BUILD / name
+            if built.is_dir():
+                shutil.copytree(built, self.build / name)
+
+    def lay(self, files: dict[str, bytes]) -> None:
+        """Put a submission's files in, or what the lab has in their place."""
+        for name, data in files.items():
+            file = self.path / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+            # As new as can be: make compares times.
+            now = time.time()
+            os.utime(file, (now, now))
+
+    def make(self) -> Built:
+        """Build the kernel."""
+        kernel = self.build / "kernel.elf"
+        kernel.unlink(missing_ok=True)
+        goal = [f"{self.build.name}/kernel.elf"]
+        if image.DEBUG:
+            goal.append("DEBUG=1")
+        if self.sandbox:
+            status, said = self.sandbox.make(self.path, self.build, goal)
+        else:
+            done = subprocess.run(
+                ["make", "-C", str(self.path), f"-j{os.cpu_count()}", *goal],
+                env=make_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )
+            status, said = done.returncode, done.stdout.decode(errors="replace")
+        if status != 0 or not kernel.is_file() or kernel.is_symlink():
+            return Built(None, complaint(said))
+        return Built(kernel.read_bytes())
+
+
+def make_environment() -> dict[str, str]:
+    """A make that called us must not share its jobs or options with this one."""
+    inherited = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "BUILD", "DEBUG")
+    return {k: v for k, v in os.environ.items() if k not in inherited}
+
+
+def complaint(said: str) -> str:
+    """What matters of what a build says: errors, or its end."""
+    lines = [line for line in said.splitlines() if not line.startswith("  ")]
+    errors = [line for line in lines if "error" in line.lower()]
+    return "\n".join((errors or lines)[:8]) or "make said nothing"
+
+
+def read_submission(folder: Path, lab: Lab) -> dict[str, bytes]:
+    """The lab's files that a folder has, and no others. A link isn't followed: it
+    could lead to what isn't the student's."""
+    files: dict[str, bytes] = {}
+    for name in lab.files:
+        path = folder
+        for part in Path(name).parts:
+            path = path / part
+            if path.is_symlink():
+                raise SubmissionError(f"{name} is a link; hand in the file itself")
+        if not path.exists():
+            continue
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise SubmissionError(f"{name} is no file")
+        if status.st_size > FILE_MAX:
+            raise SubmissionError(f"{name} has more than {FILE_MAX} bytes")
+        files[name] = path.read_bytes()
+    if not files:
+        raise SubmissionError(f"none of {', '.join(lab.files)} was handed in")
+    return files

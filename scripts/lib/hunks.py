@@ -1,0 +1,55 @@
+"""Patches without line numbers, as tests/mutants/README describes them: lines
+that a file must have once, and what becomes of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Iterable, Iterator
+
+Hunks = tuple[tuple[str, str], ...]  # lines, and what becomes of them
+
+
+class HunkError(Exception):
+    """A file doesn't have the lines, or more than once."""
+
+
+def stanzas(file: Path, name: str) -> Iterator[tuple[str, list[str]]]:
+    """The parts of a file between empty lines, without comments; and where each
+    begins, as NAME:LINE."""
+    lines: list[str] = []
+    for number, line in enumerate([*file.read_text().splitlines(), ""], 1):
+        if line and not line.startswith("#"):
+            lines.append(line)
+        elif not line and lines:
+            yield f"{name}:{number - len(lines)}", lines
+            lines = []
+
+
+def read(lines: Iterable[str]) -> Hunks:
+    hunks = [("", "")]
+    for line in lines:
+        old, new = hunks.pop()
+        body = line[1:] + "\n"
+        if line == "@@":
+            hunks += [(old, new), ("", "")]
+        elif line[0] == " ":
+            hunks.append((old + body, new + body))
+        elif line[0] == "-":
+            hunks.append((old + body, new))
+        else:
+            hunks.append((old, new + body))
+    return tuple(hunks)
+
+
+def apply(source: str, hunks: Hunks, place: str) -> str:
+    """place: of what, for the error."""
+    source = "\n" + source
+    for old, new in hunks:
+        times = source.count("\n" + old)
+        if times != 1:
+            raise HunkError(
+                f"{place} has its lines "
+                + ("nowhere" if times == 0 else f"{times} times")
+            )
+        source = source.replace("\n" + old, "\n" + new)
+    return source[1:]

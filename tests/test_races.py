@@ -1,0 +1,67 @@
+"""scripts/run --races: harts take turns at random moments, the same ones for the
+same seed. So a race is lost within a few seeds, and lost again."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import image
+from harness.guest import MACHINES, Guest, Images
+
+PROGRAMS = Path(__file__).parent / "races"
+
+
+@pytest.fixture(scope="module")
+def guest(images: Images) -> Guest:
+    return Guest(images, MACHINES["4"])
+
+
+def lost(guest: Guest, seed: int, **changes: object) -> int:
+    """How many plain additions of several threads were lost; no atomic one is."""
+    options = {"icount": 5, **changes}
+    result = guest("lost", extra=PROGRAMS, races=seed, **options)
+    plain, atomic = map(int, result.out.split())
+    assert atomic == 0
+    return plain
+
+
+@pytest.mark.parametrize("harts", [2, 4, 8])
+def test_each_seed_finds_it(guest: Guest, harts: int) -> None:
+    """Each in another way."""
+    found = [lost(guest, seed, harts=harts) for seed in range(1, 4)]
+    assert all(found) and len(set(found)) > 1
+
+
+def test_a_seed_finds_it_again(guest: Guest) -> None:
+    assert lost(guest, 5) == lost(guest, 5)
+
+
+def test_without_it_none_is_found(guest: Guest) -> None:
+    """That is why it's there: a turn is a millisecond."""
+    assert guest("lost", extra=PROGRAMS, icount=5).out == "0 0\n"
+
+
+def test_one_hart_has_none(guest: Guest) -> None:
+    """An addition in memory is several instructions, but no thread's turn ends
+    in between: only at a tick."""
+    assert guest("true", harts=1, icount=5, races=1).status == 0
+
+
+def make(*words: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        ["make", "-C", str(image.ROOT), "races", *words],
+        capture_output=True, text=True,
+    )
+
+
+def test_make_races() -> None:
+    """A status but 0 is a finding, and is shown with the command that repeats it."""
+    done = make("RUN=echo hello", "SEEDS=2", "HARTS=2")
+    assert (done.returncode, done.stdout.count("hello\n")) == (0, 2)
+    done = make("RUN=exit 3", "HARTS=2")
+    assert done.returncode != 0
+    assert "again: scripts/run --harts 2 --mem 256M --races 1 -- 'exit 3'" in done.stdout
+    assert "which command?" in make().stderr
