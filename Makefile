@@ -9,6 +9,7 @@
 #                     HARTS=4, ICOUNT=6 (ICOUNT= runs free), ROUND=, V=1
 #   make races        RUN=COMMAND on harts that take turns at random moments:
 #                     SEEDS=5 boots, EXTRA=DIR, HARTS=4
+#   make labs         do the labs decide what they are to decide? ONLY='NAME..'
 #   make mutants      wrong kernels, and whether tests notice; ONLY=, SAMPLE=10,
 #                     SEED=, CHANGED=COMMIT, MINUTES=, LIST=1, CHECK=1
 #   make coverage     which lines of the kernel the tests reach; TESTS='FILE..',
@@ -304,6 +305,16 @@ overlay: $(extra_programs)
 	$(tar) -C $(extra).$$$$ -cf $(OVERLAY).$$$$ . && \
 	mv $(OVERLAY).$$$$ $(OVERLAY); s=$$?; rm -rf $(extra).$$$$; exit $$s
 
+# --- Another kernel ----------------------------------------------------------
+
+# What the guest finds under /boot of a kernel that wasn't built here.
+.PHONY: boot-files
+boot-files:
+	$(call say,TAR,$(OVERLAY))OBJCOPY=$(OBJCOPY) READELF=$(READELF) \
+		scripts/mkroot $(extra).$$$$ --kernel $(KERNEL) && \
+	$(tar) -C $(extra).$$$$ -cf $(OVERLAY).$$$$ . && \
+	mv $(OVERLAY).$$$$ $(OVERLAY); s=$$?; rm -rf $(extra).$$$$; exit $$s
+
 # --- Running -----------------------------------------------------------------
 
 GDB ?= $(notdir $(firstword $(call found,gdb-multiarch) \
@@ -342,6 +353,10 @@ SEED ?= $(shell date +%s)
 stress: all
 	$(Q)scripts/run --harts 8 --extra tests/hostile \
 		--timeout $$(($(STRESS_S) * 2 + 100)) -- 'stress $(STRESS_S) $(SEED)'
+
+.PHONY: labs
+labs: all
+	$(Q)labs/selftest $(ONLY)
 
 # Any status but 0 is a finding, which its seed repeats.
 SEEDS ?= 5

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import hashlib
 import json
 import os
 import queue
@@ -53,7 +54,8 @@ class Grader:
         self.judge = judge
         self.reference = reference
         self.tree = Tree(folder, lab, sandbox)
-        put_lab(folder, lab, whole=False)
+        if not HANDED_OUT.exists():  # that tree is the lab's already
+            put_lab(folder, lab, whole=False)
         self.start = {
             name: (folder / name).read_bytes()
             for name in lab.files
@@ -154,8 +156,7 @@ def grade_here(lab: Lab, judge: Judge, options: argparse.Namespace) -> Grade:
 
 
 def changed_elsewhere() -> list[str]:
-    import hashlib
-
+    """Files of the kernel, but the student's, that aren't as they were."""
     facts = json.loads(HANDED_OUT.read_text())
     return [
         name

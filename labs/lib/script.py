@@ -47,7 +47,7 @@ class Step:
     text: str
     want: Want
     token: str
-    process: int  # 0 is the first; each child has a number of its own
+    process: str  # who does it; "" is the first
 
     def wrong(self, got: str) -> Optional[str]:
         """What is wrong with an answer."""
@@ -126,7 +126,7 @@ class Test:
         self.steps: list[Step] = []
         self.costs: list[Cost] = []
         self.lines: list[str] = []
-        self._process = 0
+        self._process = ""
         self._processes = 0
 
     def do(self, text: str, want: Want = None) -> str:
@@ -144,7 +144,7 @@ class Test:
         self.do("child", 0)  # its text is known at the end
         begin = self.steps[-1]
         self._processes += 1
-        self._process = self._processes
+        self._process = f"{self.name} {self._processes}"
         yield
         self._process = parent
         begin.text = f"child {slot} {len(self.lines) - place - 1}"

@@ -92,7 +92,7 @@ def some(t: Test, model: Model, times: int) -> None:
         model.sample(t, hart, mode, t.random.randrange(1, 1000))
 
 
-@test("what comes back", points=3)
+@test("what comes back", points=2)
 def counted(t: Test, model: Model) -> None:
     some(t, model, 40)
     model.ask_all(t)
@@ -101,7 +101,7 @@ def counted(t: Test, model: Model) -> None:
     model.ask_all(t)
 
 
-@test("there is no such hart", points=2)
+@test("there is no such hart")
 def no_hart(t: Test, model: Model) -> None:
     some(t, model, 3)
     for hart in NO_HARTS:
@@ -136,7 +136,7 @@ def unchanged(t: Test, model: Model) -> None:
         model.ask(t, hart)
 
 
-@test("nothing else of the kernel's comes along", points=2)
+@test("nothing else of the kernel's comes along")
 def clean(t: Test, model: Model) -> None:
     for _ in range(4):
         some(t, model, 2)

@@ -85,6 +85,15 @@ def overlay(extra: Path, verbose: bool = False) -> bytes:
     return archive.read_bytes()
 
 
+def boot_files(kernel: Path, verbose: bool = False) -> bytes:
+    """What the guest finds under /boot of another kernel than the one built here:
+    itself, and the names of its functions. Call with the lock held."""
+    archive = BUILD / "kernel-files.tar"
+    make("boot-files", f"KERNEL={kernel.resolve()}", f"OVERLAY={archive}",
+         verbose=verbose)
+    return archive.read_bytes()
+
+
 def members(archive: bytes) -> bytes:
     """An archive without the zeros at its end, so that others can follow."""
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:

@@ -96,6 +96,9 @@ def build(
         extra = b""
         if options.extra:
             extra = image.overlay(Path(options.extra), options.verbose)
+        if options.kernel:
+            files = image.boot_files(options.kernel, options.verbose)
+            extra = image.members(extra) + files if extra else files
         initrd = image.initrd(command, extra)
         kernel = read_kernel(options.kernel or image.BUILD / "kernel.elf")
     return kernel, initrd

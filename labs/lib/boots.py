@@ -1,0 +1,186 @@
+"""One boot for a lab's tests: its script, and what the guest answers.
+
+Nothing here depends on the host's speed. A boot may take so much guest time; and
+four times as many instructions, which ends what hangs with interrupts off.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import dataclasses
+import re
+import tempfile
+from pathlib import Path
+from typing import Iterable, Iterator, Optional
+
+import frames
+import image
+import plugin
+from lab import LABS, Lab
+from machine import Boot, Machine, Outcome, find_qemu
+from sandbox import TroubleError
+from script import Step, Symbol, Test, TestKind
+
+SHIFT = 6  # of icount: an instruction takes 2^SHIFT ns
+RACE_SHIFT = 5
+SLACK = 1.0  # seconds of guest time that any boot may take beyond
+TIMEOUT = 300.0  # seconds by the clock: the machine is in trouble
+
+
+@dataclasses.dataclass
+class Heard:
+    """What a boot has said."""
+
+    outcome: Outcome
+    answers: dict[str, str]
+    forged: str  # why it isn't the interpreter's; empty: it is
+    words: str  # the kernel's last ones
+    instructions: int
+    capped: bool
+
+    @property
+    def died(self) -> str:
+        """How it ended, unless by the script's end."""
+        if self.capped:
+            return "it hangs with interrupts off"
+        return {
+            "panic": "the kernel panicked",
+            "limit": "it waits for ever, or takes over twice the solution's time",
+            "machine": "the machine restarted",
+        }.get(self.outcome.reason, "")
+
+
+class Plan:
+    """What one boot does: the setup, and some tests."""
+
+    def __init__(
+        self,
+        lab: Lab,
+        kinds: Iterable[TestKind],
+        seed: str,
+        symbol: Symbol,
+        races: Optional[int] = None,
+    ) -> None:
+        self.races = races
+        self.harts = lab.harts
+        self.tests: list[Test] = []
+        model = None
+        for kind in (lab.setup, *kinds):
+            t = Test(kind.name, lab.params, seed, symbol)
+            drawn = kind.draw(t, model)
+            if not self.tests:
+                model = drawn
+            self.tests.append(t)
+        end = Test("end", lab.params, seed, symbol)
+        end.do("clock", None)
+        self.tests.append(end)
+
+    def script(self) -> str:
+        lines = [line for t in self.tests for line in t.lines]
+        return "".join(f"{line}\n" for line in lines)
+
+    def steps(self) -> list[Step]:
+        return [step for t in self.tests for step in t.steps]
+
+
+LINE = re.compile(r"([0-9a-f]{15})([ +])(.*)")
+
+
+class Forged(Exception):
+    """An answer that the interpreter can't have given."""
+
+
+def read_answers(text: str, steps: list[Step]) -> dict[str, str]:
+    """The answers by token. Forged: they aren't as the interpreter gives them,
+    each once, and those of a process in the order of its steps."""
+    process = {step.token: step.process for step in steps}
+    waiting: dict[str, list[str]] = {}  # tokens by process, the next one last
+    for step in reversed(steps):
+        waiting.setdefault(step.process, []).append(step.token)
+    answers: dict[str, str] = {}
+    for line in text.splitlines():
+        found = LINE.fullmatch(line)
+        token, mark, result = found.groups() if found else ("", "", "")
+        if token not in process:
+            raise Forged(f"something other than the tests has printed {line[:60]!r}")
+        turn = waiting[process[token]]
+        if not turn or turn[-1] != token:
+            when = "twice" if token not in turn else "before it was asked"
+            raise Forged(f"a step was answered {when}: {line[:60]!r}")
+        answers[token] = answers.get(token, "") + result
+        if mark == " ":
+            turn.pop()
+    unfinished = {turn[-1] for turn in waiting.values() if turn}
+    return {t: a for t, a in answers.items() if t not in unfinished}
+
+
+@contextlib.contextmanager
+def scratch() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="tally-lab-") as name:
+        yield Path(name)
+
+
+class Booter:
+    """Boots kernels for plans."""
+
+    def __init__(self) -> None:
+        self.qemu = find_qemu()
+        with image.build_lock():
+            image.make()
+            self.program = image.overlay(LABS / "guest")
+            self.cap = plugin.build(
+                LABS / "cap", plugin.qemu_version(self.qemu), image.BUILD
+            )
+
+    def boot(self, kernel: bytes, names: str, plan: Plan, seconds: float) -> Heard:
+        """names: the kernel's functions, for a panic. seconds: of guest time that
+        it may take."""
+        shift = SHIFT if plan.races is None else RACE_SHIFT
+        machine = Machine(
+            harts=plan.harts, icount=shift, races=plan.races, limit=seconds,
+            timeout=TIMEOUT,
+        )
+        files = {"extra/script": plan.script(), "boot/symbols": names}
+        archives = [image.file_archive(n, text.encode()) for n, text in files.items()]
+        extra = b"".join(map(image.members, [self.program, *archives]))
+        initrd = image.initrd("observe /extra/script", extra)
+        with scratch() as folder, image.held(kernel, "kernel") as k:
+            with image.held(initrd, "initrd") as i:
+                boot = Boot(machine, self.qemu, k, i)
+                cap = int(4 * (seconds + SLACK) * 1e9) >> shift
+                boot.command += ["-plugin", self._capped(folder, cap)]
+                return self._hear(boot, plan, folder / "count", cap)
+
+    def _capped(self, folder: Path, cap: int) -> str:
+        map_file = folder / "map"
+        map_file.write_text(f"result {folder / 'count'}\ncap {cap}\n")
+        return f"{self.cap},map={map_file}"
+
+    def _hear(self, boot: Boot, plan: Plan, count: Path, cap: int) -> Heard:
+        said: dict[str, bytearray] = collections.defaultdict(bytearray)
+
+        def take(channel: str, data: bytes) -> None:
+            said[channel] += data
+
+        outcome = boot.run(take)
+        restarted = outcome.text == "the machine restarted"
+        if outcome.reason == "timeout" or outcome.reason == "machine" and not restarted:
+            raise TroubleError(f"{outcome.text}; grade again")
+
+        def text(channel: str) -> str:
+            return said[channel].decode(errors="replace").replace("\r", "")
+
+        instructions = int(count.read_text()) if count.exists() else 0
+        forged = ""
+        answers: dict[str, str] = {}
+        try:
+            # The last line may have been cut.
+            whole = text(frames.STDOUT).rpartition("\n")[0]
+            answers = read_answers(whole, plan.steps())
+        except Forged as error:
+            forged = str(error)
+        words = text(frames.PANIC) or text(frames.LIMIT)
+        return Heard(
+            outcome, answers, forged, words, instructions, instructions > cap
+        )

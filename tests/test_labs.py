@@ -1,0 +1,395 @@
+"""The labs: what a course does with them, and what a student may try."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as xml
+from pathlib import Path
+from typing import Optional
+
+import pytest
+
+import image
+
+sys.path.append(str(image.ROOT / "labs" / "lib"))
+
+from lab import Lab, all_labs, read_course  # noqa: E402
+
+LABS = image.ROOT / "labs"
+FILE = "kernel/syscall/hart_ticks.c"  # what lab ticks is about
+COURSE = read_course()
+TICKS = Lab("ticks", COURSE)
+DAY = datetime.timedelta(days=1)
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("bwrap") is None
+    or subprocess.run(["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"],
+                      stderr=subprocess.DEVNULL).returncode != 0,
+    reason="no name spaces for bwrap here",
+)
+
+
+def solution() -> str:
+    """Lab ticks's, as a student of the course would write it."""
+    macros = TICKS.parameter_files(True)["kernel/lab.h"]
+    text = (TICKS.folder / "solution" / FILE).read_text()
+    assert '#include "lab.h"\n' in text
+    return text.replace('#include "lab.h"\n', macros)
+
+
+def hand_in(folder: Path, text: str, name: str = FILE) -> Path:
+    file = folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return folder
+
+
+def labs(tool: str, *words: object, **options: object) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [str(LABS / tool), *map(str, words)],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, **options,
+    )
+
+
+def grade(folder: Path, report: Path, *words: object) -> dict:
+    """What --json says of a submission of lab ticks."""
+    done = labs("grade", "ticks", "--submission", folder, "--json", report, *words)
+    assert done.returncode in (0, 1), done.stderr
+    return json.loads(report.read_text())
+
+
+def points(facts: dict) -> dict[str, float]:
+    return {test["name"]: test["points"] for test in facts["tests"]}
+
+
+def replaced(old: str, new: str) -> str:
+    text = solution()
+    assert text.count(old) == 1
+    return text.replace(old, new)
+
+
+# --- The labs decide what they are to decide ---------------------------------
+
+
+def test_every_lab_is_in_the_course() -> None:
+    assert set(COURSE.labs) == set(all_labs())
+
+
+@pytest.mark.parametrize("name", all_labs())
+def test_a_lab_is_whole(name: str) -> None:
+    """A hand-out without a hole, and six wrong solutions or more."""
+    lab = Lab(name, COURSE)
+    text = lab.readme()
+    for word in ("Read first", "Build", "How it is judged", "Questions"):
+        assert f"## {word}" in text
+    assert f"labs/grade {name}" in text
+    assert len(lab.wrong()) >= 6
+    assert len({test.name for test in lab.tests}) == len(lab.tests)
+
+
+@pytest.mark.parametrize("name", all_labs())
+def test_selftest(name: str) -> None:
+    """A sample of it: another one with SEED in the environment. `make labs' is all
+    of it."""
+    seed = os.environ.get("SEED", "1")
+    done = labs("selftest", name, "--quick", seed)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+# --- Grades ------------------------------------------------------------------
+
+
+def test_all_points(tmp_path: Path) -> None:
+    hand_in(tmp_path / "anna", solution())
+    reports = [f"--{kind}={tmp_path / kind}" for kind in ("junit", "gradescope")]
+    facts = grade(tmp_path / "anna", tmp_path / "json", *reports)
+    assert (facts["ended"], facts["points"], facts["of"]) == ("judged", 10, 10)
+    assert facts["submission"] == "anna" and facts["instructions"] > 1_000_000
+    assert facts["params"] == TICKS.params
+    suite = xml.parse(tmp_path / "junit").getroot()[0]
+    assert (suite.get("tests"), suite.get("failures")) == (str(len(TICKS.tests)), "0")
+    assert json.loads((tmp_path / "gradescope").read_text())["score"] == 10
+
+
+def test_one_mistake_costs_one_test(tmp_path: Path) -> None:
+    """It says which operation, what was expected and what came."""
+    text = replaced("if (!LAB_EINVAL_FIRST &&", "if (LAB_EINVAL_FIRST &&")
+    facts = grade(hand_in(tmp_path / "s", text), tmp_path / "json")
+    bad = [test for test in facts["tests"] if not test["ok"]]
+    assert [test["name"] for test in bad] == ["both are wrong"]
+    assert bad[0]["why"].startswith("`call 122 ")
+    assert bad[0]["why"].endswith("expected -EFAULT, got -EINVAL")
+    assert facts["points"] == 10 - bad[0]["of"]
+
+
+def test_a_race_is_found_and_found_again(tmp_path: Path) -> None:
+    """By the command that the report shows."""
+    text = replaced(
+        "	__atomic_add_fetch(&counts[s->hart][place[s->mode]], 1,\n"
+        "			   __ATOMIC_RELAXED);\n",
+        "	counts[s->hart][place[s->mode]]++;\n",
+    )
+    folder = hand_in(tmp_path / "s", text)
+    first = grade(folder, tmp_path / "json")
+    (bad,) = [test for test in first["tests"] if not test["ok"]]
+    assert bad["name"] == "two harts count for one" and "--races" in bad["replay"]
+    nonce, races = bad["replay"].split("--nonce ")[1].split(" --races ")
+    again = grade(folder, tmp_path / "json", "--test", bad["name"], "--nonce", nonce,
+                  "--races", races)
+    assert [test["why"] for test in again["tests"]] == [bad["why"]]
+
+
+def test_a_panic_costs_one_test(tmp_path: Path) -> None:
+    """What comes after it gets a boot of its own; the report shows the panic."""
+    text = replaced(
+        "	if (hart >= nharts)\n		return -EINVAL;\n",
+        "	if (hart >= nharts)\n		return *(volatile long *)8;\n",
+    )
+    facts = grade(hand_in(tmp_path / "s", text), tmp_path / "json")
+    why = {t["name"]: t["why"] for t in facts["tests"] if not t["ok"]}
+    lost = {"there is no such hart", "both are wrong"}
+    assert set(why) <= lost and "there is no such hart" in why
+    assert "the kernel panicked" in why["there is no such hart"]
+    assert "sys_hart_ticks" in why["there is no such hart"]
+
+
+def test_a_hang_with_interrupts_off_ends(tmp_path: Path) -> None:
+    text = replaced(
+        "	if (hart >= nharts)\n		return -EINVAL;\n",
+        "	if (hart >= nharts)\n"
+        '		asm volatile("csrci sstatus, 2\\n1: j 1b");\n',
+    )
+    facts = grade(hand_in(tmp_path / "s", text), tmp_path / "json")
+    why = {t["name"]: t["why"] for t in facts["tests"] if not t["ok"]}
+    assert "it hangs with interrupts off" in why["there is no such hart"]
+    assert points(facts)["what comes back"] > 0
+
+
+def test_a_course(tmp_path: Path) -> None:
+    """Every folder is a submission; one page has all, and lateness costs."""
+    due = "2027-02-01T18:00+01:00"
+    course = tmp_path / "course.conf"
+    text = (LABS / "course.conf").read_text()
+    course.write_text(text.replace("[ticks]\n", f"[ticks]\ndue = {due}\n"))
+    hand_in(tmp_path / "all/anna", solution())
+    hand_in(hand_in(tmp_path / "all/ben", solution()), "2027-02-02T16:30", "submitted")
+    hand_in(tmp_path / "all/carl", "int x = ;\n")
+    (tmp_path / "all/dora").mkdir()
+    done = labs("grade", "ticks", "--all", tmp_path / "all", "-j", 2, "--course",
+                course, "--json", tmp_path / "json", "--html", tmp_path / "page")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("4 submissions, 1 with all points")
+    facts = json.loads((tmp_path / "json").read_text())
+    by_name = {f["submission"]: f for f in facts}
+    assert [f["points"] for f in facts] == [10, 9, 0, 0]
+    assert by_name["ben"]["late"] == 0.1
+    assert by_name["carl"]["ended"] == "not built"
+    assert "hart_ticks.c:1" in by_name["carl"]["why"]
+    assert (by_name["dora"]["ended"], by_name["dora"]["why"]) == (
+        "refused", f"none of {FILE} was handed in"
+    )
+    assert len({f["nonce"] for f in facts}) == 1
+    page = (tmp_path / "page").read_text()
+    assert all(f"<td>{name}</td>" in page for name in by_name)
+
+
+@pytest.mark.parametrize(
+    "days, kept", [(-1, 1), (0, 1), (0.01, 0.9), (1, 0.9), (4.5, 0.5), (5.1, 0)]
+)
+def test_lateness(days: float, kept: float, tmp_path: Path) -> None:
+    file = tmp_path / "course.conf"
+    file.write_text(
+        "[course]\nname = x\nseed = y\nlate-per-day = 10\nlate-days = 5\n"
+        "[ticks]\ndue = 2027-02-01\n"
+    )
+    due = datetime.datetime(2027, 2, 2, tzinfo=datetime.timezone.utc)
+    course = read_course(file)
+    assert course.kept("ticks", due + days * DAY) == pytest.approx(kept)
+    assert course.kept("ticks", None) == 1
+
+
+# --- What a student may try --------------------------------------------------
+
+PRINTS = """
+#include <stdio.h>
+#include <string.h>
+
+#include "base/syscall.h"
+#include "dev/sample.h"
+#include "driver/uart.h"
+#include "fs/vfs.h"
+#include "fs/vnode.h"
+
+/* Past the kernel's own functions, which mark what they print as theirs. */
+static void
+forge(const char *text)
+{
+	while (!uart_put(text, strlen(text)))
+		;
+}
+
+static void
+count(const struct sample *s)
+{
+	(void)s;
+}
+
+struct profiler ticks_profiler = {.count = count};
+
+long
+sys_hart_ticks(const unsigned long *arg)
+{
+	(void)arg;
+	BODY
+	return 0;
+}
+"""
+
+#: Reads the script as the tests do, and answers each call.
+FINDS_SCRIPT = """
+	static char script[1 << 17];
+	struct vnode *v;
+	char line[40];
+
+	if (vfs_lookup("/extra/script", &v) != 0)
+		return 0;
+	vnode_read(v, script, sizeof(script) - 1, 0);
+	for (char *p = script + 15; *p != '\\0'; p++) {
+		if (strncmp(p, " call-into ", 11) != 0)
+			continue;
+		snprintf(line, sizeof(line), "\\x10o%.15s 0\\n\\x10k", p - 15);
+		forge(line);
+	}
+"""
+
+CHEATS = {
+    "forge": ('	forge("\\x10ook what comes back\\nok all\\n\\x10k");', "forged"),
+    "script": (FINDS_SCRIPT, "forged"),
+}
+
+
+@pytest.mark.parametrize("name", CHEATS)
+def test_a_kernel_that_answers_itself(name: str, tmp_path: Path) -> None:
+    """One answer that isn't the tests' own, and there are no points."""
+    body, ended = CHEATS[name]
+    text = PRINTS.replace("	BODY\n", body)
+    facts = grade(hand_in(tmp_path / "s", text), tmp_path / "json")
+    assert (facts["ended"], facts["points"]) == (ended, 0), facts["why"]
+    assert facts["why"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'asm(".incbin \\"/etc/passwd\\"");',
+        f'asm(".incbin \\"{LABS}/ticks/solution/{FILE}\\"");',
+        f'#include "{LABS}/ticks/solution/{FILE}"',
+        f'#include "../../labs/ticks/solution/{FILE}"',
+    ],
+)
+def test_nothing_can_be_read_in_the_build(line: str, tmp_path: Path) -> None:
+    facts = grade(hand_in(tmp_path / "s", f"{line}\n{solution()}"), tmp_path / "json")
+    assert (facts["ended"], facts["points"]) == ("not built", 0)
+    assert "root:" not in facts["why"]
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    folder = tmp_path / "s"
+    (folder / "kernel").mkdir(parents=True)
+    (folder / "kernel/syscall").symlink_to(LABS / "ticks/solution/kernel/syscall")
+    facts = grade(folder, tmp_path / "json")
+    assert (facts["ended"], facts["points"]) == ("refused", 0)
+    assert "link" in facts["why"]
+
+
+def test_other_files_are_not_taken(tmp_path: Path) -> None:
+    """A Makefile, a kernel, a report, a model of one's own: nobody looks at them."""
+    folder = hand_in(tmp_path / "s", (TICKS.folder / "skeleton" / FILE).read_text())
+    hand_in(folder, "all:\n\ttouch /tmp/made\n", "Makefile")
+    hand_in(folder, "not a kernel", "build/kernel.elf")
+    hand_in(folder, '{"points": 10}', "json")
+    hand_in(folder, "def tests(): pass", "labs/ticks/check.py")
+    facts = grade(folder, tmp_path / "json")
+    assert (facts["ended"], facts["points"]) == ("judged", 0)
+
+
+def test_without_a_sandbox_nothing_is_built(tmp_path: Path) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for place in ("/usr/bin", "/bin"):
+        for tool in Path(place).iterdir():
+            if tool.name != "bwrap" and not (folder / tool.name).exists():
+                (folder / tool.name).symlink_to(tool)
+    hand_in(tmp_path / "s", solution())
+    done = labs("grade", "ticks", "--submission", tmp_path / "s",
+                env={**os.environ, "PATH": str(folder)})
+    assert (done.returncode, done.stdout) == (126, "")
+    assert done.stderr.startswith("grade: no bwrap to build foreign code in")
+
+
+# --- Hand-outs ---------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def handed_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    to = tmp_path_factory.mktemp("student") / "ticks"
+    done = labs("handout", "ticks", to)
+    assert done.returncode == 0, done.stderr
+    # What is the same needn't be built again.
+    built = shutil.ignore_patterns("mutants*", "labs", "overlay-*", ".lock")
+    shutil.copytree(image.BUILD, to / image.BUILD.name, ignore=built)
+    return to
+
+
+def grade_there(tree: Path, *words: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [tree / "labs/grade", "ticks", "--nonce", "1", *words],
+        capture_output=True, text=True,
+    )
+
+
+def test_a_hand_out(handed_out: Path) -> None:
+    """It builds, boots and fails; it has no solution; and one can work there."""
+    done = grade_there(handed_out)
+    assert done.returncode == 1, done.stderr
+    assert "ENOSYS" in done.stdout and "0 of 10 points" in done.stdout
+    assert "@" not in (handed_out / "labs/ticks/README.md").read_text()
+    for file in (handed_out / "labs").rglob("*"):
+        assert file.name not in ("solution", "wrong.txt", "selftest", "hist")
+    hand_in(handed_out, solution())
+    (handed_out / "VERSION").write_text("mine\n")
+    done = grade_there(handed_out)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "10 of 10 points" in done.stdout
+    assert "VERSION isn't as it was handed out" in done.stderr
+
+
+def test_a_hand_out_grades_others(handed_out: Path, tmp_path: Path) -> None:
+    """As where the course's grader has no solution, but what it takes."""
+    hand_in(tmp_path / "s", solution())
+    done = grade_there(handed_out, "--submission", str(tmp_path / "s"), "--gradescope",
+                       str(tmp_path / "results.json"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    facts = json.loads((tmp_path / "results.json").read_text())
+    assert facts["score"] == sum(test["max_score"] for test in facts["tests"]) == 10
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["none"], "grade: none: no such lab; there are "),
+        (["ticks"], "grade: this is no student's tree: --submission DIR, or --all DIR"),
+        (["ticks", "--submission", "/none"], "grade: /none: no submission there"),
+        (["ticks", "--test", "x"], "grade: ticks has no test 'x'"),
+        (["ticks", "--course", "/none"], "grade: /none: No such file or directory"),
+    ],
+)
+def test_mistakes(words: list[str], said: str) -> None:
+    done = labs("grade", *words)
+    assert (done.returncode, done.stdout) == (126, "")
+    assert done.stderr.startswith(said) and done.stderr.count("\n") == 1
