@@ -36,6 +36,8 @@
 #define PAGE      4096
 #define NS_PER_MS 1000000L
 
+char *__brk(char *end); /* the system call: the library's sbrk asks for more */
+
 static int files[SLOTS];      /* descriptors, by the script's numbers */
 static pid_t children[SLOTS]; /* the same for processes */
 static unsigned char buffer[BUFFER];
@@ -251,18 +253,39 @@ do_write_at(void)
 	answer_number(write(file, (const void *)address, number()));
 }
 
-/* To the last bytes of the memory that there is, and on. */
+/* Where the last `room' bytes of the heap begin. The library has more of it than
+ * it says, so the kernel is asked. */
+static char *
+last_bytes(size_t room)
+{
+	uintptr_t end = (uintptr_t)__brk(NULL);
+
+	return (char *)((end + PAGE - 1) & ~(PAGE - 1UL)) - room;
+}
+
+/* read-edge SLOT ROOM SIZE: to the last ROOM bytes of the heap, and on. */
 static void
 do_read_edge(void)
 {
 	int file = files[number()];
-	size_t before = number();
-	uintptr_t edge = ((uintptr_t)sbrk(0) + PAGE - 1) & ~(PAGE - 1UL);
+	char *to = last_bytes(number());
 
-	if (sbrk(edge - (uintptr_t)sbrk(0)) == (void *)-1)
-		answer("no memory");
-	else
-		answer_number(read(file, (void *)(edge - before), number()));
+	answer_number(read(file, to, number()));
+}
+
+/* read-room SLOT ROOM SIZE: the same, and what is in the room then. */
+static void
+do_read_room(void)
+{
+	int file = files[number()];
+	size_t room = number();
+	char *to = last_bytes(room);
+	ssize_t n;
+
+	memset(to, FILLED, room);
+	n = read(file, to, number());
+	memcpy(buffer, to, room);
+	answer_bytes(n, room);
 }
 
 static void
@@ -501,6 +524,7 @@ static const struct operation {
     {"read-at", do_read_at},
     {"write-at", do_write_at},
     {"read-edge", do_read_edge},
+    {"read-room", do_read_room},
     {"seek", do_seek},
     {"size", do_size},
     {"poll", do_poll},

@@ -17,6 +17,7 @@ import itertools
 import os
 import random
 import sys
+import threading
 from pathlib import Path
 from typing import Callable, Optional
 
@@ -41,6 +42,8 @@ class Bench:
     def __init__(self, name: str, seed: str) -> None:
         self.lab = Lab(name, read_course(seed=seed))
         self.place = WORK / "selftest" / f"{name}-{seed}"
+        self._lock = threading.Lock()
+        self._reference: Optional[Reference] = None
 
     def kernel(
         self, name: str, whole: bool = True, wrong: Optional[Wrong] = None,
@@ -59,18 +62,20 @@ class Bench:
             raise LabError(f"not built: {built.complaint}")
         return built.kernel
 
-    def judge(self, nonce: int, name: str, **what: object) -> Grading:
-        judge = Judge(self.lab, nonce)
-        kernel = self.kernel(name, **what)
-        return judge.judge(kernel, judge.measure(self.kernel("right")))
+    def judge(self, name: str, **what: object) -> Grading:
+        """With nonce 0. What the right one takes is measured once."""
+        judge = Judge(self.lab, 0)
+        with self._lock:
+            if self._reference is None:
+                self._reference = judge.measure(self.kernel("right"))
+        return judge.judge(self.kernel(name, **what), self._reference)
 
 
 def failed(grading: Grading) -> list[str]:
     return [v.name for v in grading.judged() if not v.ok]
 
 
-def start_fails(name: str, seed: str) -> Finding:
-    bench = Bench(name, seed)
+def start_fails(bench: Bench) -> Finding:
     judge = Judge(bench.lab, 0)
     grading = judge.judge(bench.kernel("start", whole=False), Reference())
     if grading.died_early:
@@ -78,43 +83,38 @@ def start_fails(name: str, seed: str) -> Finding:
     return None if failed(grading) else "passes"
 
 
-def solution_passes(name: str, seed: str, nonce: int) -> Finding:
-    bench = Bench(name, seed)
+def solution_passes(bench: Bench, nonce: int) -> Finding:
     judge = Judge(bench.lab, nonce)
     reference = judge.measure(bench.kernel(f"solution-{nonce}"))
     return None if reference.seconds else "takes no time"
 
 
-def wrong_fails(name: str, seed: str, wrong: Wrong) -> Finding:
-    grading = Bench(name, seed).judge(0, wrong.name, wrong=wrong)
+def wrong_fails(bench: Bench, wrong: Wrong) -> Finding:
+    grading = bench.judge(wrong.name, wrong=wrong)
     passed = [test for test in wrong.fails if test not in failed(grading)]
     return f"passes {', '.join(map(repr, passed))}" if passed else None
 
 
-def last_year_fails(name: str, seed: str, before: str) -> Finding:
-    grading = Bench(name, seed).judge(
-        0, "last-year", macros=Lab(name, read_course(seed=before))
-    )
+def last_year_fails(bench: Bench, before: Lab) -> Finding:
+    grading = bench.judge("last-year", macros=before)
     return None if failed(grading) else "passes"
 
 
 def checks(name: str, seed: str, quick: bool) -> list[tuple[str, Callable[[], Finding]]]:
-    seeds = [f"{seed}-{i}" for i in range(1 if quick else SEEDS)]
+    benches = [Bench(name, f"{seed}-{i}") for i in range(1 if quick else SEEDS)]
+    before = Lab(name, read_course(seed=f"{seed}-before"))
     wrong = Lab(name, read_course(seed=seed)).wrong()
     if quick:
         wrong = random.Random(f"{seed}/{name}").sample(wrong, min(QUICK, len(wrong)))
     all: list[tuple[str, Callable[[], Finding]]] = [
-        (f"{name}: the start", lambda: start_fails(name, seeds[0])),
-        (
-            f"{name}: last year's solution",
-            lambda: last_year_fails(name, seeds[0], f"{seed}-before"),
-        ),
+        (f"{name}: the start", lambda: start_fails(benches[0])),
+        (f"{name}: last year's solution", lambda: last_year_fails(benches[0], before)),
     ]
-    for s, nonce in itertools.product(seeds, range(1 if quick else NONCES)):
-        label = f"{name}: the solution, seed {s}, nonce {nonce}"
-        all.append((label, lambda s=s, n=nonce: solution_passes(name, s, n)))
+    for bench, nonce in itertools.product(benches, range(1 if quick else NONCES)):
+        label = f"{name}: the solution, seed {bench.lab.course.seed}, nonce {nonce}"
+        all.append((label, lambda b=bench, n=nonce: solution_passes(b, n)))
     for w in wrong:
-        all.append((f"{name}: {w.name}", lambda w=w: wrong_fails(name, seeds[0], w)))
+        all.append((f"{name}: {w.name}", lambda w=w: wrong_fails(benches[0], w)))
     return all
 
 

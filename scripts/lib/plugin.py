@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
+import threading
 from pathlib import Path
 
 from machine import SetupError
@@ -28,7 +30,10 @@ def build(sources: Path, version: int, folder: Path) -> Path:
     api = 2 if version >= REGISTERS_SINCE else 1
     plugin = folder / f"{sources.name}-{api}.so"
     command = ["cc", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra"]
-    command += [f"-DAPI={api}", f"-I{COMMON}", "-o", str(plugin)]
+    # Replaced as a whole: another QEMU may be loading it.
+    new = plugin.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
+    command += [f"-DAPI={api}", f"-I{COMMON}", "-o", str(new)]
     files = [*sorted(COMMON.glob("*.c")), *sorted(sources.glob("*.c"))]
     subprocess.run([*command, *files], check=True)
+    new.replace(plugin)
     return plugin

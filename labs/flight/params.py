@@ -1,0 +1,79 @@
+"""What the seed draws: the record, what happens when the ring is full, and what
+the device says of that."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+FIELDS = {
+    "pc": "uint64_t pc;",
+    "pid": "uint32_t pid;",
+    "where": "uint32_t where;",
+}
+
+
+def draw(r: random.Random) -> dict[str, Any]:
+    order = list(FIELDS)
+    r.shuffle(order)
+    return {
+        "RECORDS": r.choice((48, 56, 60, 72, 80)),
+        "WAKE": r.randrange(2, 6),
+        "ORDER": order,
+        "LEVEL_HIGH": r.randrange(2),
+        "OLDEST_GOES": r.randrange(2),
+        "LOST": r.randrange(0x4600, 0x4700),
+        "LOST_RESETS": r.randrange(2),
+    }
+
+
+def words(p: dict[str, Any]) -> dict[str, Any]:
+    """What README.md says of them."""
+    return {
+        "RECORDS": p["RECORDS"],
+        "WAKE": p["WAKE"],
+        "STRUCT": struct(p),
+        "WHERE": "level << 8 | hart" if p["LEVEL_HIGH"] else "hart << 8 | level",
+        "FULL": "the oldest record goes, and the new one comes"
+        if p["OLDEST_GOES"]
+        else "the new record doesn't come",
+        "SINCE": "since it was last asked" if p["LOST_RESETS"] else "since the open",
+    }
+
+
+def struct(p: dict[str, Any]) -> str:
+    fields = "".join(f"\t{FIELDS[name]}\n" for name in p["ORDER"])
+    return f"struct flight_record {{\n{fields}}} __attribute__((packed));"
+
+
+def files(p: dict[str, Any]) -> dict[str, str]:
+    """Files that a student gets, by name."""
+    return {
+        "kernel/dev/flight.h": f"""\
+/* /dev/flight: see the lab's README.md. */
+#ifndef KERNEL_FLIGHT_H
+#define KERNEL_FLIGHT_H
+
+#include <stdint.h>
+
+#define FLIGHT_RECORDS {p["RECORDS"]} /* the most that are kept */
+#define FLIGHT_WAKE {p["WAKE"]} /* a reader waits for so many */
+#define FLIGHT_LOST {p["LOST"]:#x} /* the ioctl: how many were lost */
+
+/* where: {words(p)["WHERE"]}. */
+{struct(p)}
+
+#endif
+"""
+    }
+
+
+def solution(p: dict[str, Any]) -> dict[str, Any]:
+    """What kernel/lab.h defines, which only the solution has."""
+    return {
+        "WHERE(s)": "((s)->ipl << 8 | (s)->hart)"
+        if p["LEVEL_HIGH"]
+        else "((s)->hart << 8 | (s)->ipl)",
+        "OLDEST_GOES": p["OLDEST_GOES"],
+        "LOST_RESETS": p["LOST_RESETS"],
+    }
