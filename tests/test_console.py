@@ -748,6 +748,26 @@ def test_interrupt_that_was_erased(images: Images, machine: Machine) -> None:
     console.close()
 
 
+def test_settings_that_no_command_asks_for(images: Images, machine: Machine) -> None:
+    """A kill that shows a new line, a word erased with the blanks behind it, a ^C
+    typed ahead, a time that counts from the first byte."""
+    console = Console(machine, extra=PROGRAMS)
+    console.send("edit; echo status $?\r")
+    console.expect(r"and kill it\s")
+    console.send("abc" + control("U") + "de\r")
+    console.expect(r"abc\s+de\s+read de\s")
+    console.expect(r"and erase it\s")
+    console.send("one two  " + control("W") + "three\r")
+    console.expect(r"read one three\s")
+    console.expect(r"type ahead\s")
+    console.send("a" + control("C"))
+    console.expect(r"signals: 1\s")
+    console.expect(r"type one\s")
+    console.send("x")
+    console.expect(r"bytes: 1\s+status 0\s")
+    console.close()
+
+
 @pytest.mark.parametrize("text", ["\u00e4", "\u4e2d", "e\u0301", "\U0001f600"])
 def test_kernel_erases_characters(console: Console, text: str) -> None:
     """By their columns: two for what is wide, a mark with what it is on."""

@@ -3,12 +3,14 @@ same seed. So a race is lost within a few seeds, and lost again."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
 import image
+from harness.checks import assert_checks
 from harness.guest import MACHINES, Guest, Images
 
 PROGRAMS = Path(__file__).parent / "races"
@@ -37,6 +39,17 @@ def test_each_seed_finds_it(guest: Guest, harts: int) -> None:
 
 def test_a_seed_finds_it_again(guest: Guest) -> None:
     assert lost(guest, 5) == lost(guest, 5)
+
+
+#: Programs that have several processes or threads at the same thing.
+SEVERAL = ("t_cow", "threads", "pipes", "select", "pcs_shared", "pcs_lists")
+
+
+@pytest.mark.parametrize("program", SEVERAL)
+def test_the_kernel_stands(guest: Guest, program: str) -> None:
+    """Another seed each time the suite has another: SEED in the environment."""
+    seed = int(os.environ.get("SEED", "1"))
+    assert_checks(guest(program, icount=5, races=seed))
 
 
 def test_without_it_none_is_found(guest: Guest) -> None:
