@@ -12,10 +12,10 @@
  * between any two of them, also where interrupts are off; then others go on.
  * The handler does nothing but set the next deadline.
  *
- * The harts don't take turns as they otherwise do under -icount (icount.c). Each
- * deadline would be a meeting of all of them, and most of the time be spent on
- * meetings; on eight harts some seeds found nothing. What one hart gets and
- * another doesn't is up to QEMU: so times mean nothing here.
+ * The harts don't take turns as they otherwise do under -icount (icount.c).
+ * Each deadline would be a meeting of all of them, and most of the time be
+ * spent on meetings; on eight harts some seeds found nothing. What one hart
+ * gets and another doesn't is up to QEMU: so times mean nothing here.
  */
 #include "races.h"
 

@@ -253,8 +253,8 @@ do_write_at(void)
 	answer_number(write(file, (const void *)address, number()));
 }
 
-/* Where the last `room' bytes of the heap begin. The library has more of it than
- * it says, so the kernel is asked. */
+/* Where the last `room' bytes of the heap begin. The library has more of it
+ * than it says, so the kernel is asked. */
 static char *
 last_bytes(size_t room)
 {

@@ -24,7 +24,7 @@ flight_count(const struct sample *s)
 	(void)s; /* TODO */
 }
 
-/* Called a little later, at level 5, if flight_count has called sample_defer. */
+/* Called later, at level 5, if flight_count has called sample_defer. */
 static void
 flight_deferred(void)
 {
