@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -92,11 +93,11 @@ def test_a_lab_is_whole(name: str) -> None:
     assert len({test.name for test in lab.tests}) == len(lab.tests)
 
 
-@pytest.mark.parametrize("name", all_labs())
-def test_selftest(name: str) -> None:
-    """A sample of it: another one with SEED in the environment. `make labs' is all
-    of it."""
-    seed = os.environ.get("SEED", "1")
+def test_selftest() -> None:
+    """A sample of one lab's; another with another LABS_SEED in the environment, as
+    .ci/run has it, which also tries a sample of each. `make labs' is all of it."""
+    seed = os.environ.get("LABS_SEED", "1")
+    name = random.Random(seed).choice(all_labs())
     done = labs("selftest", name, "--quick", seed)
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -21,6 +21,9 @@ def draw(r: random.Random) -> dict[str, Any]:
         "WAKE": r.randrange(2, 6),
         "ORDER": order,
         "LEVEL_HIGH": r.randrange(2),
+        "SHIFT": r.choice((4, 8, 12, 16, 20)),
+        "TWICE": r.choice(("EBUSY", "EACCES", "EAGAIN")),
+        "END": r.randrange(2),
         "OLDEST_GOES": r.randrange(2),
         "LOST": r.randrange(0x4600, 0x4700),
         "LOST_RESETS": r.randrange(2),
@@ -33,12 +36,19 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
         "RECORDS": p["RECORDS"],
         "WAKE": p["WAKE"],
         "STRUCT": struct(p),
-        "WHERE": "level << 8 | hart" if p["LEVEL_HIGH"] else "hart << 8 | level",
+        "WHERE": where(p, "level", "hart"),
+        "TWICE": p["TWICE"],
+        "EMPTY": "it returns 0" if p["END"] else "it fails with EAGAIN",
         "FULL": "the oldest record goes, and the new one comes"
         if p["OLDEST_GOES"]
         else "the new record doesn't come",
         "SINCE": "since it was last asked" if p["LOST_RESETS"] else "since the open",
     }
+
+
+def where(p: dict[str, Any], level: str, hart: str) -> str:
+    high, low = (level, hart) if p["LEVEL_HIGH"] else (hart, level)
+    return f"{high} << {p['SHIFT']} | {low}"
 
 
 def struct(p: dict[str, Any]) -> str:
@@ -71,9 +81,9 @@ def files(p: dict[str, Any]) -> dict[str, str]:
 def solution(p: dict[str, Any]) -> dict[str, Any]:
     """What kernel/lab.h defines, which only the solution has."""
     return {
-        "WHERE(s)": "((s)->ipl << 8 | (s)->hart)"
-        if p["LEVEL_HIGH"]
-        else "((s)->hart << 8 | (s)->ipl)",
+        "WHERE(s)": f"({where(p, '(s)->ipl', '(s)->hart')})",
+        "TWICE": p["TWICE"],
+        "END": p["END"],
         "OLDEST_GOES": p["OLDEST_GOES"],
         "LOST_RESETS": p["LOST_RESETS"],
     }

@@ -254,12 +254,15 @@ do_write_at(void)
 }
 
 /* Where the last `room' bytes of the heap begin. The library has more of it
- * than it says, so the kernel is asked. */
+ * than it says, so the kernel is asked. They are nobody's: so many are taken
+ * first, and what is behind these the library has only in store. */
 static char *
 last_bytes(size_t room)
 {
-	uintptr_t end = (uintptr_t)__brk(NULL);
+	uintptr_t end;
 
+	sbrk(room);
+	end = (uintptr_t)__brk(NULL);
 	return (char *)((end + PAGE - 1) & ~(PAGE - 1UL)) - room;
 }
 

@@ -19,7 +19,6 @@ import json
 import os
 import queue
 import secrets
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -35,7 +34,7 @@ from judge import Judge, Reference, Verdict
 from machine import SetupError
 from report import Grade
 from sandbox import Sandbox, TroubleError
-from tree import SubmissionError, Tree, put_lab, read_submission
+from tree import SubmissionError, Tree, git, put_lab, read_submission
 
 STATUS_SETUP = 126
 HANDED_OUT = LABS / "handout.json"
@@ -115,10 +114,7 @@ def commit() -> str:
     """Of this checkout; that of a hand-out was written down."""
     if HANDED_OUT.exists():
         return json.loads(HANDED_OUT.read_text())["commit"]
-    done = subprocess.run(
-        ["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True
-    )
-    return done.stdout.strip() if done.returncode == 0 else ""
+    return (git("rev-parse", "HEAD") or "").strip()
 
 
 # --- The reference -----------------------------------------------------------

@@ -13,7 +13,6 @@ import hashlib
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -23,21 +22,18 @@ from grade import WORK, commit, solution
 from judge import Judge
 from machine import SetupError
 from sandbox import TroubleError
-from tree import KERNEL, put_lab
+from tree import KERNEL, git, put_lab
 
 #: Of a lab's folder and of labs/: what the course keeps.
-KEPT = ("solution", "skeleton", "cut", "wrong.txt")
+KEPT = ("solution", "skeleton", "cut", "wrong.txt", "right.txt")
 KEPT_TOOLS = ("handout", "selftest", "lib/handout.py", "lib/selftest.py")
 
 
 def all_files() -> list[str]:
     """Those of the checkout; of one that isn't git's, those that no build made."""
-    done = subprocess.run(
-        ["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard", "-z"],
-        capture_output=True, text=True,
-    )
-    if done.returncode == 0:
-        names = done.stdout.split("\0")
+    listed = git("ls-files", "-co", "--exclude-standard", "-z")
+    if listed is not None:
+        names = listed.split("\0")
     else:
         made = {"build", "build-debug", "__pycache__", ".git", "reports"}
         names = []

@@ -7,6 +7,7 @@
     skeleton/    files that a student starts from
     solution/    the same, done
     wrong.txt    solutions that are wrong, and the tests that must fail
+    right.txt    other ways to do it right, which must pass; may be left out
     check.py     the tests (script.py)
     README.md    the hand-out; @NAME@ is a parameter, as in cut
 """
@@ -157,12 +158,12 @@ class Edit:
 
 
 @dataclasses.dataclass(frozen=True)
-class Wrong:
-    """A wrong solution: hunks for files of the right one."""
+class Variant:
+    """Another solution, wrong or right: hunks for files of the lab's own."""
 
     name: str
     what: str
-    fails: tuple[str, ...]  # tests, of which each must notice it
+    fails: tuple[str, ...]  # tests, of which each must notice it; none: it's right
     edits: tuple[Edit, ...]
 
 
@@ -230,11 +231,22 @@ class Lab:
                 edits.append(Edit(place, name, function, filled))
         return edits
 
-    def wrong(self) -> list[Wrong]:
+    def wrong(self) -> list[Variant]:
         """wrong.txt: NAME: WHAT; lines `fails TEST'; a file's name, and hunks."""
-        wrong = []
-        file = self.folder / "wrong.txt"
-        for place, lines in hunks.stanzas(file, f"{self.name}/wrong.txt"):
+        return self._variants("wrong.txt", wrong=True)
+
+    def right(self) -> list[Variant]:
+        """right.txt: the same without `fails'. Not every lab has one."""
+        there = (self.folder / "right.txt").is_file()
+        return self._variants("right.txt", wrong=False) if there else []
+
+    def _variants(self, file: str, wrong: bool) -> list[Variant]:
+        form = "NAME: WHAT, fails TEST, FILE, hunks"
+        if not wrong:
+            form = "NAME: WHAT, FILE, hunks"
+        known = {t.name for t in self.tests}
+        variants = []
+        for place, lines in hunks.stanzas(self.folder / file, f"{self.name}/{file}"):
             name, _, what = lines[0].partition(": ")
             fails = [x.removeprefix("fails ") for x in lines if x.startswith("fails ")]
             rest = [x for x in lines[1:] if not x.startswith("fails ")]
@@ -244,23 +256,14 @@ class Lab:
                     edits[-1][1].append(line)
                 else:
                     edits.append((line, []))
-            known = {t.name for t in self.tests}
             unknown = [f for f in fails if f not in known]
-            if unknown or not fails or not edits:
-                raise LabError(
-                    f"{place}: {name}: no test {unknown[0]}"
-                    if unknown
-                    else f"{place}: {name}: not NAME: WHAT, fails TEST, FILE, hunks"
-                )
-            wrong.append(
-                Wrong(
-                    name,
-                    what,
-                    tuple(fails),
-                    tuple(Edit(f"{place}: {name}", f, "", tuple(h)) for f, h in edits),
-                )
-            )
-        return wrong
+            if unknown:
+                raise LabError(f"{place}: {name}: no test {unknown[0]}")
+            if bool(fails) != wrong or not edits:
+                raise LabError(f"{place}: {name}: not {form}")
+            made = tuple(Edit(f"{place}: {name}", f, "", tuple(h)) for f, h in edits)
+            variants.append(Variant(name, what, tuple(fails), made))
+        return variants
 
 
 def all_labs() -> list[str]:

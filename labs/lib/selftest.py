@@ -4,9 +4,10 @@
 
 For each lab: what a student starts from is built, boots and fails; the solution
 passes with five seeds of a course and three nonces each; each wrong solution is
-built, and fails the tests that it names; and last year's solution fails, as the
-seed has changed what is asked. --quick takes one seed and nonce, and some of the
-wrong solutions, drawn from SEED. Status 1 if one isn't so.
+built, and fails the tests that it names; each other right one passes; and last
+year's solution fails, as the seed has changed what is asked. --quick takes one seed
+and nonce, and some of the wrong and right solutions, drawn from SEED. Status 1 if
+one isn't so.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ import os
 import random
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Callable, Optional
 
-from lab import MACROS, Lab, LabError, Wrong, all_labs, read_course
+from lab import MACROS, Lab, LabError, Variant, all_labs, read_course
 import image
 from grade import WORK
 from judge import Grading, Judge, Reference
@@ -31,7 +33,7 @@ from tree import Tree, edit_file, put_lab
 
 SEEDS = 5
 NONCES = 3
-QUICK = 3  # wrong solutions of each lab
+QUICK = 3  # wrong solutions of each lab, and at most one other right one
 
 Finding = Optional[str]  # what isn't as it should be
 
@@ -46,13 +48,13 @@ class Bench:
         self._reference: Optional[Reference] = None
 
     def kernel(
-        self, name: str, whole: bool = True, wrong: Optional[Wrong] = None,
+        self, name: str, whole: bool = True, variant: Optional[Variant] = None,
         macros: Optional[Lab] = None,
     ) -> bytes:
         """macros: those of the same lab in another course."""
         tree = Tree(self.place / name, self.lab, None)
         put_lab(tree.path, self.lab, whole)
-        for edit in wrong.edits if wrong else ():
+        for edit in variant.edits if variant else ():
             edit_file(tree.path, edit)
         if macros:
             text = macros.parameter_files(True)[MACROS]
@@ -89,10 +91,16 @@ def solution_passes(bench: Bench, nonce: int) -> Finding:
     return None if reference.seconds else "takes no time"
 
 
-def wrong_fails(bench: Bench, wrong: Wrong) -> Finding:
-    grading = bench.judge(wrong.name, wrong=wrong)
+def wrong_fails(bench: Bench, wrong: Variant) -> Finding:
+    grading = bench.judge(wrong.name, variant=wrong)
     passed = [test for test in wrong.fails if test not in failed(grading)]
     return f"passes {', '.join(map(repr, passed))}" if passed else None
+
+
+def right_passes(bench: Bench, right: Variant) -> Finding:
+    grading = bench.judge(right.name, variant=right)
+    bad = [v for v in grading.judged() if not v.ok]
+    return f"fails {bad[0].name!r}: {bad[0].why}" if bad else None
 
 
 def last_year_fails(bench: Bench, before: Lab) -> Finding:
@@ -100,12 +108,23 @@ def last_year_fails(bench: Bench, before: Lab) -> Finding:
     return None if failed(grading) else "passes"
 
 
+def another(lab: Lab) -> Lab:
+    """The lab in a course that asks for something else; two seeds needn't."""
+    for i in itertools.count():
+        before = Lab(lab.name, read_course(seed=f"{lab.course.seed}-before-{i}"))
+        if before.parameter_files(True)[MACROS] != lab.parameter_files(True)[MACROS]:
+            return before
+
+
 def checks(name: str, seed: str, quick: bool) -> list[tuple[str, Callable[[], Finding]]]:
     benches = [Bench(name, f"{seed}-{i}") for i in range(1 if quick else SEEDS)]
-    before = Lab(name, read_course(seed=f"{seed}-before"))
-    wrong = Lab(name, read_course(seed=seed)).wrong()
+    before = another(benches[0].lab)
+    lab = Lab(name, read_course(seed=seed))
+    wrong, right = lab.wrong(), lab.right()
     if quick:
-        wrong = random.Random(f"{seed}/{name}").sample(wrong, min(QUICK, len(wrong)))
+        drawn = random.Random(f"{seed}/{name}")
+        wrong = drawn.sample(wrong, min(QUICK, len(wrong)))
+        right = drawn.sample(right, min(1, len(right)))
     all: list[tuple[str, Callable[[], Finding]]] = [
         (f"{name}: the start", lambda: start_fails(benches[0])),
         (f"{name}: last year's solution", lambda: last_year_fails(benches[0], before)),
@@ -115,6 +134,9 @@ def checks(name: str, seed: str, quick: bool) -> list[tuple[str, Callable[[], Fi
         all.append((label, lambda b=bench, n=nonce: solution_passes(b, n)))
     for w in wrong:
         all.append((f"{name}: {w.name}", lambda w=w: wrong_fails(benches[0], w)))
+    for r in right:
+        label = f"{name}: {r.name}, which is right"
+        all.append((label, lambda r=r: right_passes(benches[0], r)))
     return all
 
 
@@ -130,6 +152,7 @@ def run(options: argparse.Namespace) -> int:
     seed = options.quick or "selftest"
     todo = [c for n in names for c in checks(n, seed, options.quick is not None)]
     bad = 0
+    begun = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         futures = [pool.submit(attempt, check) for _, check in todo]
         for (label, _), future in zip(todo, futures):
@@ -137,7 +160,8 @@ def run(options: argparse.Namespace) -> int:
             bad += finding is not None
             print(f"{'BAD ' if finding else 'good'}  {label}"
                   + (f": {finding}" if finding else ""), flush=True)
-    print(f"selftest: {len(todo) - bad} good, {bad} bad")
+    took = time.monotonic() - begun
+    print(f"===== {len(todo) - bad} passed, {bad} failed in {took:.2f}s =====")
     return 1 if bad else 0
 
 

@@ -35,6 +35,15 @@ class Built:
     complaint: str = ""
 
 
+def git(*words: str) -> Optional[str]:
+    """What git says of the checkout; None: there is no git, or it isn't git's."""
+    if shutil.which("git") is None:
+        return None
+    command = ["git", "-C", str(ROOT), *words]
+    done = subprocess.run(command, capture_output=True, text=True)
+    return done.stdout if done.returncode == 0 else None
+
+
 def sources(names: Iterable[str]) -> list[str]:
     """The files of some files and folders of the checkout, by their paths in it."""
     files: list[str] = []

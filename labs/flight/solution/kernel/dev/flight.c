@@ -124,7 +124,7 @@ static int
 flight_open(struct vnode *, struct file *)
 {
 	if (__atomic_exchange_n(&opened, 1, __ATOMIC_ACQUIRE))
-		return -EBUSY;
+		return -LAB_TWICE;
 	first = next = lost = 0;
 	sample_arm(&flight_profiler);
 	return 0;
@@ -160,6 +160,8 @@ flight_read(struct vnode *, struct file *f, struct uio *u)
 	if (u->left < sizeof(r))
 		return -EINVAL;
 	error = wait_enough(f);
+	if (LAB_END && error == -EAGAIN)
+		return 0;
 	if (error < 0)
 		return error;
 	while (u->left >= sizeof(r) && take(&r)) {
