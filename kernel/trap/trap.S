@@ -266,15 +266,19 @@ FUNCTION from_kernel
  * Return from an interrupt of the kernel, from level 5 to that of the frame.
  *
  * trap_finish does what is owed, if that level is 0. Another tick may come
- * after its check and leave work. So this sequence is restartable up to the
- * csrci that clears SIE: an interrupt in it returns to kernel_return, and the
- * check is made again. The frame is unchanged until then.
+ * after its check and leave work. So there is another check here, and from it
+ * on, up to the csrci that clears SIE, this sequence is restartable: an
+ * interrupt in it returns to kernel_return. The frame is unchanged until then.
  *
  * Most registers are loaded first, so that few instructions run with SIE=0.
  */
 FUNCTION kernel_return
 	mv	a0, sp
 	call	trap_finish
+	beqz	a0, kernel_return_checked
+	ld	t0, T_HART(tp)
+	ld	t0, HART_OWED(t0)
+	bnez	t0, kernel_return
 FUNCTION kernel_return_checked
 	ld	ra, KF_RA(sp)
 	ld	t1, KF_T(1)(sp)

@@ -338,14 +338,17 @@ trap_interrupt(unsigned long cause, bool user, unsigned long pc,
  * Before an interrupt of the kernel returns to level 0: do what ticks have
  * left, and let another thread run if it is due. This is at level 5. So an
  * interrupt that comes now leaves what it owes to the loop here: they can't
- * nest without end.
+ * nest without end. One that comes between the last look and the return leaves
+ * it to kernel_return, which looks once more if this returns true.
  */
-void
+bool
 trap_finish(const struct ktrapframe *kf)
 {
-	while (level_of(kf->sie) == 0 &&
-	       (this_hart()->owed || current->work & WORK_RESCHED))
+	if (level_of(kf->sie) > 0)
+		return false;
+	while (this_hart()->owed || current->work & WORK_RESCHED)
 		level_pending();
+	return true;
 }
 
 /*

@@ -88,12 +88,11 @@ def graded(
     lab: Lab, judge: Judge, kernel: bytes, reference: Reference,
     options: argparse.Namespace, who: str, kept: float = 1.0,
 ) -> Grade:
-    grading = judge.judge(
-        kernel, reference, only=options.test, races=options.races
-    )
+    only = [options.test] if options.test else None
+    grading = judge.judge(kernel, reference, only=only, races=options.races)
     ended = "forged" if grading.forged else "judged"
     return Grade(
-        lab, who, judge.nonce, commit(), grading.judged(options.test), ended,
+        lab, who, judge.nonce, commit(), grading.judged(only), ended,
         grading.forged, grading.instructions, kept,
     )
 
@@ -133,6 +132,8 @@ def solution(lab: Lab, folder: Path) -> bytes:
 def reference_of(lab: Lab, judge: Judge) -> Reference:
     """Measured with the same script; in a hand-out, what was measured then."""
     if HANDED_OUT.exists():
+        if image.DEBUG:  # that wasn't measured: the limits are wide
+            return Reference()
         facts = json.loads(HANDED_OUT.read_text())["reference"]
         return Reference(facts["seconds"], facts["costs"])
     return judge.measure(solution(lab, WORK / "solution" / lab.name))
