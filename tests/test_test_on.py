@@ -177,10 +177,17 @@ def test_ci_adds_mutants(tmp_path: Path) -> None:
     assert (sums, status) == ("15 passed, 1 failed, 2 skipped", 1)
 
 
+def test_ci_adds_the_labs(tmp_path: Path) -> None:
+    """A solution that is judged wrongly counts as one failed test."""
+    here, there = "echo == 5 passed in 0.1s ==", "echo == 1 passed in 0.1s =="
+    sums, status = ci(tmp_path, here, there, labs="echo selftest: wrong; exit 1")
+    assert (sums, status) == ("6 passed, 1 failed, 0 skipped", 1)
+
+
 @pytest.mark.parametrize(
     "unshare, newer, sums",
     [
-        ("exit 1", "", "5 passed, 0 failed, 1 skipped"),
+        ("exit 1", "", "5 passed, 0 failed, 2 skipped"),
         ("exit 0", "0", "5 passed, 0 failed, 0 skipped"),
     ],
 )
@@ -193,14 +200,15 @@ def test_ci_without_the_newer_debian(
 
 def ci(
     folder: Path, here: str, there: str, unshare: str = "exit 0", newer: str = "",
-    mutants: str = "",
+    mutants: str = "", labs: str = "",
 ) -> tuple[str, int]:
     """.ci/run's last line, without the time, and its status, with scripts that
     do that, on a machine that can or can't make name spaces."""
     shutil.copytree(image.ROOT / ".ci", folder / ".ci")
     for name, script in (
         ("scripts/test", here), ("scripts/mutants", mutants),
-        ("scripts/test-on", there), ("bin/unshare", unshare),
+        ("labs/selftest", labs), ("scripts/test-on", there),
+        ("bin/unshare", unshare),
     ):  # fmt: skip
         file = folder / name
         file.parent.mkdir(exist_ok=True)
