@@ -52,9 +52,10 @@ def test_the_kernel_stands(guest: Guest, program: str) -> None:
     assert_checks(guest(program, icount=5, races=seed))
 
 
-def test_without_it_none_is_found(guest: Guest) -> None:
-    """That is why it's there: a turn is a millisecond."""
-    assert guest("lost", extra=PROGRAMS, icount=5).out == "0 0\n"
+def test_without_it_all_boots_are_one(guest: Guest) -> None:
+    """That is why it's there: whether that one loses any is up to QEMU."""
+    boots = {guest("lost", extra=PROGRAMS, icount=5).out for _ in range(2)}
+    assert len(boots) == 1
 
 
 def test_one_hart_has_none(guest: Guest) -> None:
