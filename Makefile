@@ -133,7 +133,10 @@ common := -std=gnu11 -O2 -g -Wall -Wextra -fno-common \
 
 # Libraries are picked by the architecture's plain name: compiling names the
 # parts that became extensions of their own since, linking must not.
-kernel_flags := $(common) -march=rv64imac_zicsr_zifencei -mabi=lp64 \
+# A kernel stack has 16 KiB. A sixth of that in one frame is a mistake; with the
+# compiler's own checks frames are larger.
+frame_max := $(if $(filter 1,$(DEBUG)),3072,2560)
+kernel_flags := $(common) -Wframe-larger-than=$(frame_max) -march=rv64imac_zicsr_zifencei -mabi=lp64 \
 	-ffreestanding -msmall-data-limit=0 -I. -Ikernel -Idebug \
 	-DTALLY_VERSION='"$(version)"'
 kernel_link := -march=rv64imac -mabi=lp64 -nostdlib -static -T linker.ld

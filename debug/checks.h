@@ -10,8 +10,10 @@
 
 #include "base/compiler.h"
 
+struct hart;
 struct mutex;
 struct spinlock;
+struct thread;
 
 #ifdef CHECKS
 
@@ -26,6 +28,11 @@ void check_mutex_lock(const struct mutex *m, void *pc);
 void check_mutex_unlock(const struct mutex *m);
 /* current is about to leave its hart. The caller holds sched_lock. */
 void check_switch(void);
+/* A system call returns: nothing may be held any more. */
+void check_return(void);
+/* For the end of everything: print what is held, and where it was taken. */
+void check_print_spinlocks(const struct hart *h);
+void check_print_mutexes(const struct thread *t);
 /* must_hold of sched/lock.h: check_held calls the one for the lock's type. */
 void check_spin_held(const struct spinlock *lk, const char *function)
     ASSUMES(lk);
@@ -46,6 +53,10 @@ void check_pages_freed(void *pages, size_t n);
 void check_pages_allocated(void *pages, size_t n);
 void check_block_freed(void *block, size_t size);
 void check_block_allocated(void *block, size_t size);
+/* Of a block's `all' bytes the caller of kmalloc at pc gets only the first
+ * `size'. The last CHECK_ROOM bytes remember both. */
+#define CHECK_ROOM 16
+void check_block_end(void *block, size_t all, size_t size, void *pc);
 
 /* checks/words.c: words of /dev/ktest, each of which makes a check fail. */
 int check_word(char **argv);
@@ -53,29 +64,37 @@ int check_word(char **argv);
 	{                                       \
 		.name = word, .run = check_word \
 	}
-#define CHECK_WORDS                                                   \
-	CHECK_WORD("lockorder"), CHECK_WORD("locklevel"),             \
-	    CHECK_WORD("locktwice"), CHECK_WORD("sleeplock"),         \
-	    CHECK_WORD("mutexunderspin"), CHECK_WORD("spinnotheld"),  \
-	    CHECK_WORD("mutexnotheld"), CHECK_WORD("useafterfree"),   \
-	    CHECK_WORD("useafterpagefree"), CHECK_WORD("freetwice"),  \
-	    CHECK_WORD("overflow-int"), CHECK_WORD("overflow-index"), \
-	{                                                             \
-		0                                                     \
+#define CHECK_WORDS                                                  \
+	CHECK_WORD("lockorder"), CHECK_WORD("locklevel"),            \
+	    CHECK_WORD("locktwice"), CHECK_WORD("sleeplock"),        \
+	    CHECK_WORD("mutexunderspin"), CHECK_WORD("spinnotheld"), \
+	    CHECK_WORD("mutexnotheld"), CHECK_WORD("useafterfree"),  \
+	    CHECK_WORD("useafterpagefree"), CHECK_WORD("freetwice"), \
+	    CHECK_WORD("overrun"), CHECK_WORD("returnlocked"),       \
+	    CHECK_WORD("samplerlock"), CHECK_WORD("samplerprint"),   \
+	    CHECK_WORD("sampleruser"), CHECK_WORD("overflow-int"),   \
+	    CHECK_WORD("overflow-index"),                            \
+	{                                                            \
+		0                                                    \
 	}
 
 #else
 
-#define check_spin_lock(lk, pc)         ((void)0)
-#define check_spin_unlock(lk)           ((void)0)
-#define check_mutex_lock(m, pc)         ((void)0)
-#define check_mutex_unlock(m)           ((void)0)
-#define check_switch()                  ((void)0)
-#define check_held(lk)                  ((void)0)
-#define check_pages_freed(pages, n)     ((void)0)
-#define check_pages_allocated(pages, n) ((void)0)
-#define check_block_freed(b, size)      ((void)0)
-#define check_block_allocated(b, size)  ((void)0)
+#define check_spin_lock(lk, pc)           ((void)0)
+#define check_spin_unlock(lk)             ((void)0)
+#define check_mutex_lock(m, pc)           ((void)0)
+#define check_mutex_unlock(m)             ((void)0)
+#define check_switch()                    ((void)0)
+#define check_return()                    ((void)0)
+#define check_print_spinlocks(h)          ((void)0)
+#define check_print_mutexes(t)            ((void)0)
+#define check_held(lk)                    ((void)0)
+#define check_pages_freed(pages, n)       ((void)0)
+#define check_pages_allocated(pages, n)   ((void)0)
+#define check_block_freed(b, size)        ((void)0)
+#define check_block_allocated(b, size)    ((void)0)
+#define CHECK_ROOM                        0
+#define check_block_end(b, all, size, pc) ((void)(pc))
 #define CHECK_WORDS \
 	{           \
 		0   \

@@ -6,9 +6,14 @@
  *                   loop at level 0, 1 or 5 for this time, or for so many
  *                   rounds if that is shorter, in ktest_spin_levelN
  *   panic [WORD..]  panic with these words
- *   fault           read from an address that isn't mapped
+ *   fault [ADDRESS] read from an address that isn't mapped, or from that one
  *   overflow        recurse until the kernel stack is full
  *   deadlock        take a spinlock that this hart holds
+ *   embrace N       take one of two spinlocks, 0 or 1; once another hart has
+ *                   the other, take that one, too
+ *   hang            loop for ever, with a spinlock held
+ *   forget          sleep on a wait queue that nobody will wake
+ *   keep            take a mutex, and return without releasing it
  *   failalloc N     of the allocations that the writing thread's system calls
  *                   make from now on, let the Nth fail; 0: none
  *
@@ -102,13 +107,14 @@ run_panic(char **argv)
 	panic("as asked:%s", text);
 }
 
-/* The pointer is volatile, so that the compiler doesn't see that it is bad. */
 static int
-run_fault(char **)
+run_fault(char **argv)
 {
-	const volatile int *volatile nothing = (const int *)BAD_ADDRESS;
+	uint64_t address = BAD_ADDRESS;
 
-	return *nothing;
+	if (argv[1] && number_parse(argv[1], UINT64_MAX, &address) != 0)
+		return -EINVAL;
+	return *(const volatile int *)address;
 }
 
 /* Each call has a frame of at least 128 bytes, and still needs it afterwards,
@@ -138,6 +144,52 @@ run_deadlock(char **)
 
 	spin_lock(&lock);
 	spin_lock(&lock);
+	return 0;
+}
+
+static UNGUARDED int
+run_embrace(char **argv)
+{
+	static struct spinlock lock[] = {SPINLOCK1("ktest zero"),
+					 SPINLOCK1("ktest one")};
+	uint64_t first;
+
+	if (number_parse(argv[1], 1, &first) != 0)
+		return -EINVAL;
+	spin_lock(&lock[first]);
+	while (!__atomic_load_n(&lock[!first].held, __ATOMIC_RELAXED))
+		;
+	spin_lock(&lock[!first]);
+	return 0;
+}
+
+static int __attribute__((noreturn)) run_hang(char **)
+{
+	static struct spinlock lock = SPINLOCK1("ktest");
+
+	spin_lock(&lock);
+	for (;;)
+		;
+}
+
+static int
+run_forget(char **)
+{
+	static struct spinlock lock = SPINLOCK1("ktest");
+	struct waitq q = WAITQ_INIT(q);
+
+	spin_lock(&lock);
+	wait_uninterruptible(&q, &lock);
+	spin_unlock(&lock);
+	return 0;
+}
+
+static UNGUARDED int
+run_keep(char **)
+{
+	static struct mutex m = MUTEX("ktest", m);
+
+	mutex_lock(&m);
 	return 0;
 }
 
@@ -187,9 +239,13 @@ count_blocks(void)
 static const struct ctlword words[] = {
     {.name = "spin", .run = run_spin, .min = 2, .max = 3},
     {.name = "panic", .run = run_panic, .max = CTL_ARGS},
-    {.name = "fault", .run = run_fault},
+    {.name = "fault", .run = run_fault, .max = 1},
     {.name = "overflow", .run = run_overflow},
     {.name = "deadlock", .run = run_deadlock},
+    {.name = "embrace", .run = run_embrace, .min = 1, .max = 1},
+    {.name = "hang", .run = run_hang},
+    {.name = "forget", .run = run_forget},
+    {.name = "keep", .run = run_keep},
     {.name = "failalloc", .run = run_failalloc, .min = 1, .max = 1},
     CHECK_WORDS, /* and {0} */
 };

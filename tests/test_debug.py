@@ -31,6 +31,11 @@ WORDS = {
     "useafterfree": "written after free: ",
     "useafterpagefree": "written after free: ",
     "freetwice": "freed twice: ",
+    "overrun": "written past the end: byte 64 of the 64 at 0x",
+    "returnlocked": "system call 43 returns with ktest first held, taken at check_word+",
+    "samplerlock": "a lock in the sampler: ktest first wanted at count_locks+",
+    "samplerprint": "a lock in the sampler: ",
+    "sampleruser": "load page fault: copy_in or copy_out at a raised level, scause 13",
     "overflow-int": "undefined behaviour: addition overflows at debug/",
     "overflow-index": "undefined behaviour: index out of bounds at debug/",
 }

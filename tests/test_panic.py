@@ -13,7 +13,11 @@ import pytest
 from harness.console import Console
 from harness.guest import BootResult, Guest
 
-HART = r"hart {}: 0x[0-9a-f]+( [\w.]+\+0x[0-9a-f]+)?\n"
+HART = (
+    r"hart {}: 0x[0-9a-f]+( [\w.]+\+0x[0-9a-f]+)?(, or with interrupts off since then)?"
+    r"\n(  wants [\w ]+, which hart \d took at [\w.]+\+0x[0-9a-f]+\n)?"
+)
+SLEEPER = r"thread \d+ \(\w+\) sleeps on [\w ]+ for \d+ ms\n"
 CALL = r"  0x[0-9a-f]{16} ([\w.]+)\+0x[0-9a-f]+\n"
 
 # What /dev/ktest is told, the message, and who is in the backtrace, in order.
@@ -23,7 +27,13 @@ PANICS = {
         ["run_panic", "ctl_write", "sys_write", "syscall", "trap_vector"],
     ),
     "fault": (
-        r"panic: load page fault, scause 13 sepc 0x[0-9a-f]+ stval 0x8\n",
+        r"panic: load page fault: a NULL pointer, scause 13 sepc 0x[0-9a-f]+ "
+        r"stval 0x8\n",
+        ["run_fault", "ctl_write", "sys_write", "syscall", "trap_vector"],
+    ),
+    "fault 0x10100": (
+        r"panic: load page fault: a user's address, for copy_in and copy_out only, "
+        r"scause 13 sepc 0x[0-9a-f]+ stval 0x10100\n",
         ["run_fault", "ctl_write", "sys_write", "syscall", "trap_vector"],
     ),
     "overflow": (
@@ -31,7 +41,8 @@ PANICS = {
         ["ktest_recurse"] * 15,
     ),
     "deadlock": (
-        r"panic: deadlock: ktest, taken at 0x\w+, wanted again at 0x\w+\n",
+        r"panic: deadlock: ktest, taken at run_deadlock\+0x\w+, "
+        r"wanted again at run_deadlock\+0x\w+\n",
         ["spin_lock", "run_deadlock", "ctl_write", "sys_write", "syscall"],
     ),
 }
@@ -101,16 +112,59 @@ def test_panic_at_a_terminal(console: Console) -> None:
 
 @pytest.mark.machines("1", "4", "8", "free")
 def test_limit(guest: Guest) -> None:
-    """Status 124, and where each hart is."""
+    """Status 124, where each hart is, and who sleeps on what."""
     spin = "while :; do :; done"
     result = guest(f"echo before; {spin} & {spin}", "limit", limit=1.0)
     assert (result.out, result.outcome.status) == ("before\n", 124)
     harts = "".join(HART.format(i) for i in range(guest.machine.harts))
-    assert re.fullmatch(rf"time limit reached\n{harts}", last_words(result))
+    sleepers = f"({SLEEPER}({CALL})+)+"
+    assert re.fullmatch(rf"time limit reached\n{harts}{sleepers}", last_words(result))
+
+
+#: What never comes to level 0, and what the limit must say of it.
+HUNG = {
+    "embrace 0 >/dev/ktest & echo embrace 1": (
+        r"  wants ktest one, which hart \d took at run_embrace\+",
+        r"  wants ktest zero, which hart \d took at run_embrace\+",
+    ),
+    "hang >/dev/ktest & echo hang": (
+        r"hart \d: 0x\w+ run_hang\+",
+        r"  wants ktest, which hart \d took at run_hang\+",
+    ),
+}
+
+
+@pytest.mark.machines("4", "free")
+@pytest.mark.parametrize("words", HUNG)
+def test_limit_names_a_deadlock(guest: Guest, words: str) -> None:
+    """Though no hart in it is ever at level 0."""
+    result = guest(f"echo {words} >/dev/ktest", "limit", limit=1.0)
+    assert result.outcome.status == 124
+    for line in HUNG[words]:
+        assert re.search(rf"(?m)^{line}", last_words(result)), last_words(result)
+
+
+#: Threads that nobody wakes, and what the limit says of them.
+ASLEEP = {
+    "forget": r"thread (\d+) \(sh\) sleeps on ktest for \d+ ms\n"
+    r"  \w+ run_forget\+",
+    "keep >/dev/ktest & wait; echo keep": r"thread (\d+) \(sh\) sleeps on mutex ktest "
+    r"for \d+ ms\n  which thread \d+ has\n(  \w+ mutex_lock\+\w+\n)?"
+    r"  \w+ run_keep\+",
+}
+
+
+@pytest.mark.parametrize("words", ASLEEP)
+def test_limit_names_a_lost_wake_up(guest: Guest, words: str) -> None:
+    """The queue or the mutex, since when, and the calls that led there."""
+    result = guest(f"echo {words} >/dev/ktest", "limit", limit=1.0)
+    assert result.outcome.status == 124
+    assert re.search(ASLEEP[words], last_words(result)), last_words(result)
 
 
 @pytest.mark.machines("1")
 def test_limit_at_a_raised_level(guest: Guest) -> None:
-    """The tick that is owed ends it, when the level is lowered."""
+    """The tick ends it at once, whatever it interrupts."""
     result = guest("echo spin 5 3000000 >/dev/ktest", "limit", limit=1.0)
     assert result.outcome.status == 124
+    assert re.search(r"hart 0: 0x\w+ ktest_spin_level5\+", last_words(result))

@@ -14,6 +14,7 @@ import image
 from harness import elves
 from harness.console import Console
 from harness.guest import Guest, Images
+from lastwords import with_lines
 
 RUN = str(image.ROOT / "scripts" / "run")
 EXTRA = Path(__file__).parent / "extra"
@@ -103,8 +104,25 @@ def test_panic() -> None:
     result = run("echo before; echo panic on purpose >/dev/ktest")
     assert (result.stdout, result.returncode) == (b"before\n", 125)
     assert b"on purpose" in result.stderr
-    assert b"run_panic+" in result.stderr  # the backtrace, by name
+    # The backtrace, by name and line.
+    assert re.search(rb"run_panic\+0x\w+ \(debug/ktest.c:\d+\)\n", result.stderr)
     assert result.stderr.splitlines()[-1] == b"run: the kernel panicked"
+
+
+def test_lines_of_last_words() -> None:
+    """A return address belongs to the line of the call; others to their own."""
+    kernel = image.BUILD / "kernel.elf"
+    text = (
+        "hart 0: 0x1 spin_lock+0x0\nhart 0, process 2\n  0x1 spin_lock+0x0\n"
+        "taken at nobody+0x4\n"
+    )
+    first, _, second, third = with_lines(text.encode(), kernel).decode().splitlines()
+    assert re.search(r"spin_lock\+0x0 \(kernel/sched/lock.c:\d+\)$", first)
+    assert "spin_lock+0x0 (" in second and first[8:] != second[2:]
+    assert third == "taken at nobody+0x4"
+    trap = "panic: fault, scause 13\nhart 0, process 2\n  0x1 spin_lock+0x0\n"
+    assert first[8:] in with_lines(trap.encode(), kernel).decode()
+    assert with_lines(text.encode(), image.ROOT / "README.md") == text.encode()
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,9 @@
  *
  * Other rules are checked, too. While a hart holds a spinlock, no mutex may be
  * wanted and no thread may leave the hart (except with sched_lock). A lock of
- * level 1 must not be wanted at level 5. A thread must not end while it holds a
- * mutex. And must_hold is checked.
+ * level 1 must not be wanted at level 5. The sampler must not want any, as it
+ * may have interrupted whoever holds it. When a system call returns nothing may
+ * be held, nor when a thread ends. And must_hold is checked.
  *
  * Spinlocks are held by a hart. Its list is changed only at a raised level by
  * the hart itself; an interrupt handler that changes it has put it back when it
@@ -31,6 +32,7 @@
 
 #include "base/layout.h"
 #include "base/panic.h"
+#include "base/print.h"
 #include "base/riscv.h"
 #include "base/symbols.h"
 #include "machine/machine.h"
@@ -82,14 +84,20 @@ struct list_of_held {
 static struct list_of_held of_hart[HART_MAX];
 static struct list_of_held of_thread[THREADS];
 
-/* The mutexes of the current thread. A thread is known by the number of its
- * kernel stack, which is 1 or more; 0 is for the one that boots. */
+/* The mutexes of a thread. It is known by the number of its kernel stack, which
+ * is 1 or more; 0 is for the one that boots. */
+static struct list_of_held *
+mutexes_of(const struct thread *t)
+{
+	unsigned long slot = (t->kstack_top - STACK_BASE) / KSTACK_SLOT;
+
+	return &of_thread[slot < THREADS ? slot : 0];
+}
+
 static struct list_of_held *
 mutexes(void)
 {
-	unsigned long slot = (current->kstack_top - STACK_BASE) / KSTACK_SLOT;
-
-	return &of_thread[slot < THREADS ? slot : 0];
+	return mutexes_of(current);
 }
 
 static struct list_of_held *
@@ -128,25 +136,6 @@ class_of(const char *name, enum kind kind)
 	panic("more than %d classes of locks", CLASSES);
 }
 
-/* A place in the kernel as text: function+offset, or the bare address. */
-struct place {
-	char text[48];
-};
-
-static struct place
-place(void *pc)
-{
-	struct place p;
-	unsigned long offset;
-	const char *name = symbol_name((unsigned long)pc - 1, &offset);
-
-	if (name != NULL)
-		snprintf(p.text, sizeof(p.text), "%s+0x%lx", name, offset + 1);
-	else
-		snprintf(p.text, sizeof(p.text), "%p", pc);
-	return p;
-}
-
 /*
  * Is there a way from one class to another, by the steps learnt so far? If so,
  * came[x] becomes the class before x on that way, for each x but the first.
@@ -183,12 +172,12 @@ describe(char *text, size_t size, unsigned int from, unsigned int to,
 	while (to != from && n < size) {
 		const struct step *s = &steps[came[to]][to];
 
-		n += snprintf(text + n, size - n,
-			      "\n  but %s%s taken at %s, then %s%s at %s",
-			      kind_names[classes[came[to]].kind],
-			      classes[came[to]].name, place(s->taken).text,
-			      kind_names[classes[to].kind], classes[to].name,
-			      place(s->wanted).text);
+		n += snprintf(
+		    text + n, size - n,
+		    "\n  but %s%s taken at %s, then %s%s at %s",
+		    kind_names[classes[came[to]].kind], classes[came[to]].name,
+		    symbol_place(s->taken).text, kind_names[classes[to].kind],
+		    classes[to].name, symbol_place(s->wanted).text);
 		to = came[to];
 	}
 }
@@ -200,8 +189,8 @@ wrong(const char *what, unsigned int class, void *pc, const struct held *h,
 {
 	panic("%s: %s%s wanted at %s, with %s%s held, taken at %s%s", what,
 	      kind_names[classes[class].kind], classes[class].name,
-	      place(pc).text, kind_names[classes[h->class].kind],
-	      classes[h->class].name, place(h->pc).text, more);
+	      symbol_place(pc).text, kind_names[classes[h->class].kind],
+	      classes[h->class].name, symbol_place(h->pc).text, more);
 }
 
 /*
@@ -269,11 +258,14 @@ check_spin_lock(const struct spinlock *lk, void *pc)
 
 	if (lk->hart == this_hart())
 		return; /* a deadlock, which lock.c reports */
+	if (this_hart()->sampling & 1)
+		panic("a lock in the sampler: %s wanted at %s", lk->name,
+		      symbol_place(pc).text);
 	/* At boot, and in a panic, the timer is masked, too. */
 	if (level1 && (sie & SIE_TIMER) && level_of(sie) == 5)
 		panic("lock level: spinlock %s is of level 1, wanted at level "
 		      "5 at %s",
-		      lk->name, place(pc).text);
+		      lk->name, symbol_place(pc).text);
 	want(spinlocks(), lk, class_of(lk->name, level1 ? SPIN1 : SPIN5), pc);
 }
 
@@ -314,12 +306,26 @@ check_switch(void)
 		if (s->lock[i].lock != &sched_lock)
 			panic("sleep under a spinlock: %s, taken at %s",
 			      classes[s->lock[i].class].name,
-			      place(s->lock[i].pc).text);
+			      symbol_place(s->lock[i].pc).text);
 	must_hold(&sched_lock);
 	if (current->state == THREAD_DEAD && m->n > 0)
 		panic("a thread ends with mutex %s, taken at %s",
 		      classes[m->lock[0].class].name,
-		      place(m->lock[0].pc).text);
+		      symbol_place(m->lock[0].pc).text);
+}
+
+void
+check_return(void)
+{
+	unsigned long sie = level_raise(LEVEL5_MASK);
+	const struct list_of_held *s = spinlocks(), *m = mutexes();
+	const struct held *h = s->n > 0 ? &s->lock[0] : &m->lock[0];
+
+	if (s->n + m->n > 0)
+		panic("system call %lu returns with %s%s held, taken at %s",
+		      current->tf.a7, kind_names[classes[h->class].kind],
+		      classes[h->class].name, symbol_place(h->pc).text);
+	level_lower(sie);
 }
 
 void
@@ -327,7 +333,7 @@ check_spin_held(const struct spinlock *lk, const char *function)
 {
 	if (lk->hart != this_hart())
 		panic("%s without its lock: %s, last taken at %s", function,
-		      lk->name, place(lk->pc).text);
+		      lk->name, symbol_place(lk->pc).text);
 }
 
 void
@@ -340,4 +346,33 @@ check_mutex_held(const struct mutex *m, const char *function)
 			return;
 	panic("%s without its lock: mutex %s, which %s has", function,
 	      m->lock.name, m->owner ? "another thread" : "nobody");
+}
+
+/* A lock that is only wanted is in the lists, too. */
+void
+check_print_spinlocks(const struct hart *h)
+{
+	const struct list_of_held *l = &of_hart[h->id];
+
+	for (unsigned int i = 0; i < l->n; i++) {
+		const struct spinlock *lk = l->lock[i].lock;
+
+		if (lk->hart == h)
+			kprintf("  has %s, taken at %s\n", lk->name,
+				symbol_place(l->lock[i].pc).text);
+	}
+}
+
+void
+check_print_mutexes(const struct thread *t)
+{
+	const struct list_of_held *l = mutexes_of(t);
+
+	for (unsigned int i = 0; i < l->n; i++) {
+		const struct mutex *m = l->lock[i].lock;
+
+		if (mutex_owner(m) == t)
+			kprintf("  has mutex %s, taken at %s\n", m->lock.name,
+				symbol_place(l->lock[i].pc).text);
+	}
 }

@@ -1,8 +1,10 @@
 /*
  * Free memory is filled with one pattern, newly allocated memory with another.
- * This finds two kinds of mistakes. If somebody writes to memory that has been
- * freed, the pattern is damaged when it is allocated next. And code that uses
- * new memory without clearing it doesn't happen to find zeroes.
+ * This finds three kinds of mistakes. If somebody writes to memory that is free
+ * again, the pattern is damaged when it is allocated next. If somebody writes
+ * past the end of a small block, what is behind it is damaged when the block is
+ * freed. And code that uses new memory without clearing it doesn't happen to
+ * find zeroes.
  *
  * The allocators call this: mm/page.c for pages, mm/kmalloc.c for small blocks.
  *
@@ -13,6 +15,7 @@
 
 #include "base/layout.h"
 #include "base/panic.h"
+#include "base/symbols.h"
 
 #include "../checks.h"
 
@@ -20,6 +23,15 @@
 #define FRESH 0xa5a5a5a5a5a5a5a5UL /* of newly allocated memory */
 
 #define MEMORY_MAX (4UL << 30) /* physical addresses of the direct map */
+
+/* The last bytes of a small block. Between these and what its user asked for
+ * the pattern FRESH stays. */
+struct block_end {
+	size_t size; /* that was asked for */
+	void *pc;    /* by the call at pc */
+};
+
+_Static_assert(sizeof(struct block_end) == CHECK_ROOM, "block_end");
 
 static uint32_t poisoned[MEMORY_MAX / PAGE_SIZE / 32]; /* atomic */
 
@@ -70,6 +82,34 @@ check_pages_allocated(void *pages, size_t n)
 	}
 }
 
+static struct block_end *
+end_of(void *block, size_t all)
+{
+	return (struct block_end *)((char *)block + all - CHECK_ROOM);
+}
+
+void
+check_block_end(void *block, size_t all, size_t size, void *pc)
+{
+	*end_of(block, all) = (struct block_end){size, pc};
+}
+
+/* A write past the end may have hit block_end, too: then its size, if that
+ * still makes sense, is too large for the block, or pc has no name. */
+static void
+check_end(const char *block, size_t all, const struct block_end *end)
+{
+	size_t i = end->size;
+
+	while (i < all - CHECK_ROOM && block[i] == (char)FRESH)
+		i++;
+	if (i != all - CHECK_ROOM)
+		panic("written past the end: byte %lu of the %lu at %p, "
+		      "allocated at %s",
+		      i, end->size, (const void *)block,
+		      symbol_place(end->pc).text);
+}
+
 /*
  * The first word is left out, as the allocator uses it to link free blocks. If
  * all others have the pattern already, the block has been freed before: it
@@ -86,6 +126,7 @@ check_block_freed(void *block, size_t size)
 		i++;
 	if (i == size / 8)
 		panic("freed twice: %p, %lu bytes", block, size);
+	check_end(block, size, end_of(block, size));
 	fill(word + 1, size - 8, FREE);
 }
 

@@ -9,13 +9,20 @@
 
 #include "base/compiler.h"
 #include "base/layout.h"
+#include "base/print.h"
+#include "base/riscv.h"
+#include "dev/sample.h"
+#include "machine/machine.h"
 #include "mm/kmalloc.h"
 #include "mm/page.h"
+#include "mm/uaccess.h"
 #include "sched/lock.h"
 
 #include "../checks.h"
 
 #define BLOCK 64 /* bytes, of a small block */
+
+extern struct profiler kprof_profiler;
 
 static struct spinlock first = SPINLOCK1("ktest first");
 static struct spinlock second = SPINLOCK1("ktest second");
@@ -94,6 +101,23 @@ mutexnotheld(void)
 	must_hold(&m);
 }
 
+/* The lock is still held when the system call returns. */
+static UNGUARDED void
+returnlocked(void)
+{
+	spin_lock(&first);
+}
+
+/* One byte behind the block, where nobody else's begins. */
+static void
+overrun(void)
+{
+	char *block = kmalloc(BLOCK);
+
+	*(volatile char *)&block[BLOCK] = 0;
+	kfree(block);
+}
+
 /* The damaged block is found when it is allocated again: at the latest when all
  * blocks of its page have been. */
 static void
@@ -128,6 +152,57 @@ freetwice(void)
 	kfree(block);
 }
 
+/* Three mistakes of a profiler: its count runs with SIE=0, whatever lock the
+ * code that was interrupted holds. */
+static void
+count_locks(const struct sample *)
+{
+	spin_lock(&first);
+	spin_unlock(&first);
+}
+
+static void
+count_prints(const struct sample *s)
+{
+	kprintf("sample at 0x%lx\n", s->pc);
+}
+
+static void
+count_reads_user(const struct sample *)
+{
+	char c;
+
+	copy_in(&c, USER_TOP - PAGE_SIZE, 1);
+}
+
+/* Have kprof do that, until a sample has come. */
+static void
+count_badly(void (*count)(const struct sample *s))
+{
+	kprof_profiler.count = count;
+	sample_arm(&kprof_profiler);
+	for (uint64_t start = rdtime(); rdtime() - start < machine.timebase;)
+		;
+}
+
+static void
+samplerlock(void)
+{
+	count_badly(count_locks);
+}
+
+static void
+samplerprint(void)
+{
+	count_badly(count_prints);
+}
+
+static void
+sampleruser(void)
+{
+	count_badly(count_reads_user);
+}
+
 static void
 overflow_int(void)
 {
@@ -160,6 +235,11 @@ static const struct {
     {"useafterfree", useafterfree},
     {"useafterpagefree", useafterpagefree},
     {"freetwice", freetwice},
+    {"overrun", overrun},
+    {"returnlocked", returnlocked},
+    {"samplerlock", samplerlock},
+    {"samplerprint", samplerprint},
+    {"sampleruser", sampleruser},
     {"overflow-int", overflow_int},
     {"overflow-index", overflow_index},
 };

@@ -18,10 +18,21 @@ void panic(const char *fmt, ...)
 void panic_trap(const char *what, unsigned long sepc, unsigned long scause,
 		unsigned long stval, unsigned long fp, unsigned long ra)
     __attribute__((noreturn));
-/* Print which process runs on this hart, as a part of a panic's message.
- * proc_serve sets it, as sched lies below proc. */
-extern void (*panic_process)(void);
-/* The boot argument limit has run out: print where each hart was, power off. */
+
+/* What a panic and panic_limit need of the processes. proc_serve sets it, as
+ * sched lies below proc. Both functions print, and take no lock. */
+struct panic_calls {
+	void (*process)(void);  /* which one runs on this hart */
+	void (*sleepers)(void); /* panic_sleeper of each thread that sleeps */
+};
+
+extern struct panic_calls panic_calls;
+
+struct thread;
+void panic_sleeper(const struct thread *t, const char *process);
+
+/* The boot argument limit has run out: print where each hart is and which lock
+ * it waits for, and what each thread sleeps on; power off. */
 void panic_limit(void) __attribute__((noreturn));
 /* Does not return if another hart is in a panic, or at the limit. Called at
  * each interrupt, with external interrupts masked. */

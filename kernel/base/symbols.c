@@ -6,6 +6,7 @@
  */
 #include "symbols.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/number.h"
@@ -58,4 +59,20 @@ symbol_name(unsigned long pc, unsigned long *offset)
 		word = name + strlen(name) + 1;
 	}
 	return found;
+}
+
+/* The call may be the last instruction of its function, and pc be in the next
+ * one. */
+struct place
+symbol_place(const void *pc)
+{
+	struct place p;
+	unsigned long offset;
+	const char *name = symbol_name((unsigned long)pc - 1, &offset);
+
+	if (name != NULL)
+		snprintf(p.text, sizeof(p.text), "%s+0x%lx", name, offset + 1);
+	else
+		snprintf(p.text, sizeof(p.text), "%p", pc);
+	return p;
 }

@@ -16,4 +16,12 @@ void symbols_set(char *table, size_t size);
  * beginning pc is. NULL: pc isn't kernel text, or there is no table. */
 const char *symbol_name(unsigned long pc, unsigned long *offset);
 
+/* The place of a call as text, for a message: function+offset of its return
+ * address pc, or pc itself if there is no name. */
+struct place {
+	char text[48];
+};
+
+struct place symbol_place(const void *pc);
+
 #endif

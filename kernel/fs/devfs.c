@@ -30,7 +30,8 @@
 #define MODE_WRITE 0222
 
 /* A node has operations of its own, as its vnode must point at one table: most
- * of these are the device's, and open, stat and free are of this file. */
+ * of these are the device's; open, stat and free are of this file, and read
+ * and write, if the device has none. */
 struct devnode {
 	struct vnode vnode; /* first: the vnode's address is the node's */
 	struct vnode_ops ops;
@@ -110,8 +111,14 @@ devfs_stat(struct vnode *v, struct stat *st)
 	return 0;
 }
 
-/* The mode counts even for root: a device may lack read or write if no file of
- * it has a mode that allows it. */
+/* For a device that has no read, or no write, but a mode that allows it. */
+static ssize_t
+devfs_refuse(struct vnode *, struct file *, struct uio *)
+{
+	return -EINVAL;
+}
+
+/* The mode counts even for root. */
 static int
 devfs_open(struct vnode *v, struct file *f)
 {
@@ -153,6 +160,10 @@ devfs_lookup(struct vnode *, const char *name, struct vnode **out)
 	n->ops.open = devfs_open;
 	n->ops.stat = devfs_stat;
 	n->ops.free = devfs_free;
+	if (n->ops.read == NULL)
+		n->ops.read = devfs_refuse;
+	if (n->ops.write == NULL)
+		n->ops.write = devfs_refuse;
 	vnode_init(&n->vnode, &n->ops, S_IFCHR);
 	n->vnode.stream = n->device->stream;
 	*out = &n->vnode;

@@ -25,7 +25,8 @@ struct device {
 	off_t (*size)(unsigned int id);   /* 0, for stat */
 	/* devfs puts its own open, stat and free in their place, and calls this
 	 * open when the file's mode allows what is asked. A device keeps no
-	 * offset: read and write use u->offset. */
+	 * offset: read and write use u->offset. Without one of these it is
+	 * EINVAL. */
 	struct vnode_ops ops;
 };
 

@@ -146,16 +146,25 @@ small_free(struct page *p, void *object)
 		page_free(page_address(p));
 }
 
-void *
-kmalloc(size_t size)
+/* pc is the caller of kmalloc or kzalloc: for the debug build, which also adds
+ * CHECK_ROOM bytes to a small block, to find who writes past its end. Inlined,
+ * so that the ordinary build doesn't pass pc on. */
+static inline __attribute__((always_inline)) void *
+allocate(size_t size, void *pc)
 {
 	size_t n = (size - 1) / PAGE_SIZE + 1;
+	unsigned int c;
 	void *block;
 
 	if (alloc_fails != NULL && alloc_fails())
 		return NULL;
-	if (size <= SMALL_MAX)
-		return small_alloc(class_for(size));
+	if (size + CHECK_ROOM <= SMALL_MAX) {
+		c = class_for(size + CHECK_ROOM);
+		block = small_alloc(c);
+		if (block != NULL)
+			check_block_end(block, CLASS_MIN << c, size, pc);
+		return block;
+	}
 	block = pages_alloc(n);
 	if (block != NULL)
 		page_of(block)->npages = n;
@@ -163,9 +172,15 @@ kmalloc(size_t size)
 }
 
 void *
+kmalloc(size_t size)
+{
+	return allocate(size, __builtin_return_address(0));
+}
+
+void *
 kzalloc(size_t size)
 {
-	void *block = kmalloc(size);
+	void *block = allocate(size, __builtin_return_address(0));
 
 	return block == NULL ? NULL : memset(block, 0, size);
 }

@@ -33,8 +33,9 @@
 #include "signal.h"
 #include "threads.h"
 
-#define MODE_MASK  0777
-#define INIT_UMASK 022
+#define MODE_MASK    0777
+#define INIT_UMASK   022
+#define SLEEPERS_MAX 64 /* that the time limit names */
 
 struct spinlock proc_tree_lock = SPINLOCK5("proc tree");
 struct proc *init_proc;
@@ -254,6 +255,27 @@ proc_say(void)
 		kprintf("no process\n");
 }
 
+/* For the time limit. UNGUARDED, as the harts have stopped with whatever locks
+ * they had. A list that one of them was changing may go in a circle: hence the
+ * bound. */
+static UNGUARDED void
+proc_say_sleepers(void)
+{
+	int left = SLEEPERS_MAX;
+
+	list_each (struct proc, p, &proc_list, all_link)
+		list_each (struct thread, t, &p->threads, proc_link) {
+			if (t->state != THREAD_SLEEPING &&
+			    t->state != THREAD_UNINTERRUPTIBLE)
+				continue;
+			if (left-- == 0) {
+				kprintf("and others\n");
+				return;
+			}
+			panic_sleeper(t, p->name);
+		}
+}
+
 const struct proc_profil *proc_profil;
 
 void
@@ -269,7 +291,10 @@ proc_serve(const struct proc_profil *profil)
 	    .umask = proc_umask,
 	    .pipe_broken = proc_sigpipe,
 	};
-	panic_process = proc_say;
+	panic_calls = (struct panic_calls){
+	    .process = proc_say,
+	    .sleepers = proc_say_sleepers,
+	};
 }
 
 /* Process 1's first steps, in its own thread: exec needs a current process. */

@@ -115,6 +115,9 @@ clock_interrupt(const struct sample *where)
 		if (c->with_tick)
 			c->skipped += missed;
 		__atomic_add_fetch(&h->owed, OWED_TICK, __ATOMIC_RELAXED);
+		/* Not in clock_tick: a hart in a deadlock never comes there. */
+		if (now >= limit)
+			panic_limit();
 	}
 	if (now >= h->next_turn)
 		races_next(h, now);
@@ -153,8 +156,6 @@ clock_tick(bool user)
 		timer_tick(now);
 	if (icount_turn(h)) /* the others' threads have had nothing */
 		sched_tick();
-	if (now >= limit)
-		panic_limit();
 }
 
 /*

@@ -26,6 +26,7 @@ struct hart {
 	unsigned long owed;    /* work that waits for level 0; any hart */
 	unsigned int depth;    /* interrupt handlers in progress */
 	unsigned long last_pc; /* what the timer last interrupted; any hart */
+	const struct spinlock *wanted; /* it waits for this one; any hart */
 
 	uint64_t next_tick; /* deadlines, in timer counts */
 	uint64_t next_turn; /* races.c */

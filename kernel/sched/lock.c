@@ -13,6 +13,7 @@
 #include "base/list.h"
 #include "base/panic.h"
 #include "base/riscv.h"
+#include "base/symbols.h"
 #include "machine/machine.h"
 
 #include "clock.h"
@@ -54,15 +55,19 @@ static SLOW_PATH void
 spin_slowly(struct spinlock *lk, unsigned long sie, void *pc)
 {
 	uint64_t start = rdtime();
+	struct hart *h = this_hart();
+	const struct spinlock *outer = h->wanted; /* this may be a handler */
 
-	if (lk->hart == this_hart())
-		panic("deadlock: %s, taken at %p, wanted again at %p", lk->name,
-		      lk->pc, pc);
+	if (lk->hart == h)
+		panic("deadlock: %s, taken at %s, wanted again at %s", lk->name,
+		      symbol_place(lk->pc).text, symbol_place(pc).text);
+	__atomic_store_n(&h->wanted, lk, __ATOMIC_RELAXED);
 	while (__atomic_exchange_n(&lk->held, 1, __ATOMIC_ACQUIRE))
 		for (unsigned int n = 0;
 		     __atomic_load_n(&lk->held, __ATOMIC_RELAXED); n++)
 			if (n >= SPINS)
 				nap_for(lk, start);
+	__atomic_store_n(&h->wanted, outer, __ATOMIC_RELAXED);
 	taken(lk, sie, pc);
 }
 
@@ -133,6 +138,7 @@ wait_common(struct waitq *q, struct spinlock *lk, int state,
 	struct timer limit;
 	unsigned long sie = lk->saved;
 	bool signals = state == THREAD_SLEEPING;
+	uint64_t now;
 
 	assert(lk->hart == this_hart());
 	list_append(&q->waiters, &current->wait_link);
@@ -142,7 +148,10 @@ wait_common(struct waitq *q, struct spinlock *lk, int state,
 	}
 	spin_lock(&sched_lock);
 	spin_release(lk);
-	if (rdtime() < deadline && !(signals && thread_interrupted())) {
+	now = rdtime();
+	if (now < deadline && !(signals && thread_interrupted())) {
+		current->wait_lock = lk;
+		current->wait_since = now;
 		current->state = state;
 		sched();
 	}
@@ -215,10 +224,16 @@ mutex_swap(struct mutex *m, unsigned long from, unsigned long to)
 					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
+const struct thread *
+mutex_owner(const struct mutex *m)
+{
+	return (const struct thread *)(m->owner & ~MUTEX_WANTED);
+}
+
 static bool
 mutex_held(const struct mutex *m)
 {
-	return (m->owner & ~MUTEX_WANTED) == (unsigned long)current;
+	return mutex_owner(m) == current;
 }
 
 /*
@@ -232,16 +247,21 @@ mutex_lock(struct mutex *m)
 	check_mutex_lock(m, __builtin_return_address(0));
 	if (mutex_swap(m, 0, (unsigned long)current))
 		return;
-	assert(!mutex_held(m));
+	if (mutex_held(m))
+		panic("deadlock: mutex %s, which this thread has, wanted again",
+		      m->lock.name);
 	spin_lock(&m->lock);
 	while (!mutex_held(m)) {
 		unsigned long owner = m->owner;
 
 		if (owner == 0)
 			mutex_swap(m, 0, (unsigned long)current);
-		else if (mutex_swap(m, owner, owner | MUTEX_WANTED))
+		else if (mutex_swap(m, owner, owner | MUTEX_WANTED)) {
+			current->wait_mutex = m;
 			wait_uninterruptible(&m->waiters, &m->lock);
+		}
 	}
+	current->wait_mutex = NULL;
 	spin_unlock(&m->lock);
 }
 

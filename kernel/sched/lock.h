@@ -100,6 +100,9 @@ struct LOCK_TYPE("mutex") mutex {
 
 void mutex_lock(struct mutex *m) ACQUIRES(m);
 void mutex_unlock(struct mutex *m) RELEASES(m);
+/* The thread that has m, or NULL. Unless that is the caller, or all harts have
+ * stopped, it may be another one by now. */
+const struct thread *mutex_owner(const struct mutex *m);
 
 /* To begin a function whose caller must hold lk: this hart a spinlock, or this
  * thread a mutex. A build with DEBUG=1 panics otherwise. */

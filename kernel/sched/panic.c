@@ -9,6 +9,7 @@
  * With the boot argument `framed`, a mark in the output tells scripts/run that
  * what follows belongs to this: DLE P for a panic, DLE L for the time limit.
  */
+#include <checks.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -20,26 +21,36 @@
 #include "machine/machine.h"
 #include "machine/sbi.h"
 
+#include "clock.h"
 #include "hart.h"
+#include "thread.h"
 
 #define STATUS_LIMIT 124 /* QEMU's exit status */
 #define STATUS_PANIC 125
 
 #define DLE     '\x10'
 #define FRAMES  20  /* of a backtrace; a runaway recursion has more */
+#define CALLS   10  /* of a thread that sleeps */
 #define STOP_MS 100 /* how long to wait for the other harts */
 
 #define TEXT_MAX (MESSAGE_MAX - 32) /* "panic in the panic: " goes before it */
 
-void (*panic_process)(void);
+struct panic_calls panic_calls;
 
-static struct hart *ending;  /* the hart that ends everything; atomic */
-static unsigned int stopped; /* how many others have stopped; atomic */
+static struct hart *ending;   /* the hart that ends everything; atomic */
+static unsigned long stopped; /* a bit for each other that has; atomic */
+
+/* Of the trap that a hart panics for: panic_trap leaves this for panic, where a
+ * debugger's breakpoint then finds every panic. */
+static struct trapped {
+	unsigned long pc; /* 0: there was none */
+	unsigned long fp, ra;
+} trapped[HART_MAX];
 
 /* Another hart ends everything: sleep for good. */
 static void __attribute__((noreturn)) stop(void)
 {
-	__atomic_add_fetch(&stopped, 1, __ATOMIC_RELEASE);
+	__atomic_fetch_or(&stopped, 1UL << this_hart()->id, __ATOMIC_RELEASE);
 	csr_write(sie, 0);
 	for (;;)
 		asm volatile("wfi");
@@ -54,8 +65,20 @@ panic_stop_if_asked(void)
 		stop();
 }
 
-/* Interrupt all other harts, and wait until they have stopped; but not for
- * ever, as some may not have started yet. */
+static bool
+all_stopped(void)
+{
+	unsigned long bits = __atomic_load_n(&stopped, __ATOMIC_ACQUIRE);
+
+	return (unsigned int)__builtin_popcountl(bits) + 1 >= nharts;
+}
+
+/*
+ * Interrupt all other harts, and wait until they have stopped; but not for
+ * ever: some may not have started yet, or spin with SIE=0. While this hart
+ * naps, under -icount, QEMU executes the others. The timer must be on for that,
+ * which at boot it may not be.
+ */
 static void
 stop_others(void)
 {
@@ -64,9 +87,9 @@ stop_others(void)
 	for (unsigned int i = 0; i < nharts; i++)
 		if (&harts[i] != this_hart())
 			sbi_send_ipi(harts[i].hartid);
-	while (__atomic_load_n(&stopped, __ATOMIC_ACQUIRE) + 1 < nharts &&
-	       rdtime() < deadline)
-		;
+	csr_set(sie, SIE_TIMER);
+	while (!all_stopped() && rdtime() < deadline)
+		clock_nap();
 }
 
 /* Become the hart that prints and powers off, or stop if another one is. False:
@@ -93,15 +116,16 @@ begin_end(char channel)
 /* back is 1 for a return address: the call may be the last instruction of its
  * function, and the address that follows be in the next one. Else back is 0. */
 static void
-print_pc(const char *indent, unsigned long pc, unsigned long back)
+print_pc(const char *before, unsigned long pc, unsigned long back,
+	 const char *behind)
 {
 	unsigned long offset;
 	const char *name = symbol_name(pc - back, &offset);
 
-	kprintf("%s0x%lx", indent, pc);
+	kprintf("%s0x%lx", before, pc);
 	if (name)
 		kprintf(" %s+0x%lx", name, offset + back);
-	kprintf("\n");
+	kprintf("%s", behind);
 }
 
 static void
@@ -111,7 +135,7 @@ print_backtrace(unsigned long fp)
 	unsigned int n = frames_walk(fp, pc, FRAMES + 1);
 
 	for (unsigned int i = 0; i < n && i < FRAMES; i++)
-		print_pc("  ", pc[i], 1);
+		print_pc("  ", pc[i], 1, "\n");
 	if (n > FRAMES)
 		kprintf("  ...\n");
 }
@@ -128,36 +152,68 @@ print_trapped(unsigned long pc, unsigned long ra)
 	const char *name = symbol_name(pc, &offset);
 	const char *caller = symbol_name(ra - 1, &offset);
 
-	print_pc("  ", pc, 0);
+	print_pc("  ", pc, 0, "\n");
 	if (caller && caller != name)
-		print_pc("  ", ra, 1);
+		print_pc("  ", ra, 1, "\n");
 }
 
+/* Where each hart is; and which spinlock it waits for, and who has that. A hart
+ * that hasn't stopped is where a tick last found it. */
 static void
 print_harts(void)
 {
-	for (unsigned int i = 0; i < nharts; i++) {
-		kprintf("hart %u: ", i);
-		print_pc("", harts[i].last_pc, 0);
+	for (const struct hart *h = harts; h < harts + nharts; h++) {
+		const struct spinlock *lk = __atomic_load_n(&h->wanted,
+							    __ATOMIC_RELAXED);
+
+		kprintf("hart %u: ", h->id);
+		print_pc("", h->last_pc, 0, "");
+		if (h != this_hart() && !(stopped >> h->id & 1))
+			kprintf(", or with interrupts off since then");
+		if (lk && lk->hart)
+			kprintf("\n  wants %s, which hart %u took at %s",
+				lk->name, lk->hart->id,
+				symbol_place(lk->pc).text);
+		kprintf("\n");
+		check_print_spinlocks(h);
 	}
+}
+
+/* The first of the calls in progress is that of sched; it says nothing. */
+UNGUARDED void
+panic_sleeper(const struct thread *t, const char *process)
+{
+	uint64_t ms = (rdtime() - t->wait_since) * 1000 / machine.timebase;
+	const struct mutex *m = t->wait_mutex;
+	unsigned long pc[CALLS], n = frames_walk(t->ctx.s0, pc, CALLS);
+
+	kprintf("thread %d (%s) sleeps on %s%s for %lu ms\n", t->tid, process,
+		m ? "mutex " : "", t->wait_lock->name, ms);
+	if (m && mutex_owner(m))
+		kprintf("  which thread %d has\n", mutex_owner(m)->tid);
+	check_print_mutexes(t);
+	for (unsigned long i = 1; i < n; i++)
+		print_pc("  ", pc[i], 1, "\n");
 }
 
 /*
  * The text is complete already: if formatting it fails, that is a panic of its
- * own. The backtrace is taken from the frame pointer fp. After a trap it begins
- * with *where, the pc, and ra; otherwise where is NULL.
+ * own. The backtrace is taken from the frame pointer fp; after a trap it begins
+ * where that was taken.
  */
-static void __attribute__((noreturn))
-end(const char *text, unsigned long fp, const unsigned long *where,
-    unsigned long ra)
+static void __attribute__((noreturn)) end(const char *text, unsigned long fp)
 {
+	const struct trapped *t = &trapped[this_hart()->id];
+
 	if (begin_end('P')) {
 		kprintf("panic: %s\n", text);
 		kprintf("hart %u, ", this_hart()->id);
-		panic_process();
-		if (where)
-			print_trapped(*where, ra);
-		print_backtrace(fp);
+		if (this_hart()->sampling & 1)
+			kprintf("in the sampler, ");
+		panic_calls.process();
+		if (t->pc != 0)
+			print_trapped(t->pc, t->ra);
+		print_backtrace(t->pc != 0 ? t->fp : fp);
 		print_harts();
 	} else {
 		kprintf("panic in the panic: %s\n", text);
@@ -174,18 +230,16 @@ panic(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	end(text, (unsigned long)__builtin_frame_address(0), NULL, 0);
+	end(text, (unsigned long)__builtin_frame_address(0));
 }
 
 void
 panic_trap(const char *what, unsigned long sepc, unsigned long scause,
 	   unsigned long stval, unsigned long fp, unsigned long ra)
 {
-	char text[TEXT_MAX];
-
-	snprintf(text, sizeof(text), "%s, scause %lu sepc 0x%lx stval 0x%lx",
-		 what, scause, sepc, stval);
-	end(text, fp, &sepc, ra);
+	trapped[this_hart()->id] = (struct trapped){sepc, fp, ra};
+	panic("%s, scause %lu sepc 0x%lx stval 0x%lx", what, scause, sepc,
+	      stval);
 }
 
 void
@@ -194,6 +248,7 @@ panic_limit(void)
 	if (begin_end('L')) {
 		kprintf("time limit reached\n");
 		print_harts();
+		panic_calls.sleepers();
 	}
 	sbi_poweroff(STATUS_LIMIT);
 }

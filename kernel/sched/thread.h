@@ -102,6 +102,12 @@ struct thread {
 	struct share share GUARDED_BY(sched_lock); /* of its process's time */
 	struct list wait_link; /* in a wait queue, under that one's lock */
 
+	/* For panic_limit: while it sleeps, the lock of the wait queue, since
+	 * which rdtime(), and the mutex that it waits for, or NULL. */
+	const struct spinlock *wait_lock;
+	uint64_t wait_since;
+	const struct mutex *wait_mutex;
+
 	/* Ticks that profil is still to charge: dev/profil.c. */
 	unsigned int profil_ticks; /* where it is in user mode; atomic */
 	unsigned int profil_made;  /* synthetic, of itself, at profil_pc */

@@ -4,6 +4,7 @@
  */
 #include "table.h"
 
+#include <checks.h>
 #include <errno.h>
 
 #include "base/compiler.h"
@@ -38,6 +39,7 @@ syscall(void)
 	current->tf.sepc += ECALL_SIZE;
 	if (number < TABLE_SIZE && table[number])
 		result = table[number](&current->tf.a0);
+	check_return();
 	if (result == -ERESTART) {
 		current->restart = true;
 		thread_notify(current, WORK_SIGNAL);

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/compiler.h"
 #include "base/layout.h"
@@ -151,6 +152,25 @@ fault_fixup(unsigned long pc)
 	return 0;
 }
 
+/* A mistake of the kernel. The message names the likely one, for who has just
+ * made it. */
+static void __attribute__((noreturn))
+kernel_fault(const struct cause *cause, const struct ktrapframe *kf)
+{
+	char what[80];
+	const char *hint = "";
+
+	if (cause->access && kf->stval < PAGE_SIZE)
+		hint = cause->access == PROT_X ? ": a call by a NULL pointer"
+					       : ": a NULL pointer";
+	else if (cause->access && fault_fixup(kf->sepc))
+		hint = ": copy_in or copy_out at a raised level";
+	else if (cause->access && kf->stval < USER_TOP)
+		hint = ": a user's address, for copy_in and copy_out only";
+	snprintf(what, sizeof(what), "%s%s", cause->name, hint);
+	panic_trap(what, kf->sepc, kf->scause, kf->stval, kf->s0, kf->ra);
+}
+
 /*
  * An exception in the kernel. Only code that copies user memory may cause one
  * (mm/uaccess.S): a page fault, at level 0, as memory_fault may sleep. If that
@@ -170,8 +190,7 @@ trap_kernel(struct ktrapframe *kf)
 	}
 	if (!cause->access || !fixup || !current->proc ||
 	    level_of(kf->sie) != 0)
-		panic_trap(cause->name, kf->sepc, kf->scause, kf->stval, kf->s0,
-			   kf->ra);
+		kernel_fault(cause, kf);
 	if (memory_fault(kf->stval, cause->access) != 0)
 		kf->sepc = fixup;
 }

@@ -15,6 +15,7 @@ from typing import NoReturn, Optional
 
 import frames
 import image
+from lastwords import with_lines
 from machine import (
     STATUS_SETUP,
     STOP_SIGNALS,
@@ -47,14 +48,16 @@ class Stopped(BaseException):
 class Output:
     """Writes to stdout and stderr in order, from a thread of its own.
 
-    So a slow reader of ours never holds up the machine's serial line.
+    So a slow reader of ours never holds up the machine's serial line. The
+    kernel's last words come at the end, with source lines.
     """
 
-    def __init__(self, verbose: bool) -> None:
+    def __init__(self, verbose: bool, kernel: Path) -> None:
         self.error: Optional[OSError] = None  # why nothing more is written
         self._queue: queue.SimpleQueue = queue.SimpleQueue()
         self._targets = {frames.STDOUT: 1, frames.STDERR: 2}
-        self._targets.update({frames.PANIC: 2, frames.LIMIT: 2})
+        self._kernel = kernel
+        self._last_words = bytearray()
         if verbose:
             hidden = (frames.CONSOLE, frames.BOOT, Boot.QEMU)
             self._targets.update(dict.fromkeys(hidden, 2))
@@ -64,6 +67,8 @@ class Output:
     def take(self, channel: str, data: bytes) -> None:
         if self.error:
             raise self.error
+        if channel in (frames.PANIC, frames.LIMIT):
+            self._last_words += data.replace(b"\r", b"")
         if channel not in self._targets:
             return
         if channel not in (frames.STDOUT, frames.STDERR):
@@ -72,6 +77,9 @@ class Output:
 
     def finish(self, patience: Optional[float] = None) -> None:
         """Wait until everything is written, or for so many seconds."""
+        if self._last_words:
+            text = with_lines(bytes(self._last_words), self._kernel)
+            self._queue.put((2, text))
         self._queue.put(None)
         self._thread.join(patience)
         if self.error:
@@ -104,9 +112,9 @@ def build(
     return kernel, initrd
 
 
-def boot(machine: Boot, verbose: bool) -> Outcome:
+def boot(machine: Boot, verbose: bool, kernel: Path) -> Outcome:
     """Boot, with the guest's output on ours."""
-    output = Output(verbose)
+    output = Output(verbose, kernel)
     try:
         outcome = machine.run(output.take)
     except BaseException:
@@ -147,7 +155,8 @@ def run(options: argparse.Namespace, command: Optional[str]) -> Outcome:
     if command is None:
         complain(HINT if sys.stdin.isatty() else NO_TERMINAL)
         return interact(machine, qemu, *fds)
-    return boot(Boot(machine, qemu, *fds), options.verbose)
+    path = options.kernel or image.BUILD / "kernel.elf"
+    return boot(Boot(machine, qemu, *fds), options.verbose, path)
 
 
 def attempt(words: list[str]) -> Outcome:
