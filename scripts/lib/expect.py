@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import collections
 import concurrent.futures
-import contextlib
 import dataclasses
 import difflib
 import hashlib
@@ -18,16 +17,13 @@ import os
 import re
 import shlex
 import signal
-import subprocess
 import sys
-import time
 import xml.etree.ElementTree as xml
 from pathlib import Path
 from typing import Callable, Iterator, Mapping
 
 import frames
 import image
-from control import Control
 from machine import STATUS_SETUP, STOP_SIGNALS, Boot, Machine, Outcome, SetupError
 from machine import find_qemu, read_kernel
 from options import HARTS, ICOUNT, Parser, UsageError
@@ -180,21 +176,6 @@ def render(script: Script, parts: list[Part]) -> str:
 # --- The guest ---------------------------------------------------------------
 
 
-class StoppableBoot(Boot):
-    """A boot in a thread that has no signals: the main thread can end it."""
-
-    running: set[subprocess.Popen] = set()
-
-    @contextlib.contextmanager
-    def _qemu(self, control: Control) -> Iterator[subprocess.Popen]:
-        with super()._qemu(control) as process:
-            self.running.add(process)
-            try:
-                yield process
-            finally:
-                self.running.discard(process)
-
-
 @dataclasses.dataclass(frozen=True)
 class Result:
     """What came of a script on a machine."""
@@ -220,6 +201,14 @@ class Guest:
         others = sorted(Path(options.folder).glob("[!.]*"))
         self.data = [f for f in others if f.is_file()
                      and f.suffix not in (".sh", ".expected")]
+        self.boots: list[Boot] = []  # of all threads
+        self.stopped = False
+
+    def stop(self) -> None:
+        """Kill all machines; those that threads still boot are killed, too."""
+        self.stopped = True
+        for boot in list(self.boots):
+            boot.stop()
 
     def run(self, machine: str, scripts: list[Script]) -> list[Result]:
         """Those after one in which the machine dies get another boot."""
@@ -247,7 +236,10 @@ class Guest:
         machine.check(len(initrd))
         said: dict[str, bytearray] = collections.defaultdict(bytearray)
         with image.held(initrd, "initrd") as fd:
-            boot = StoppableBoot(machine, self.qemu, self.kernel, fd)
+            boot = Boot(machine, self.qemu, self.kernel, fd)
+            self.boots.append(boot)
+            if self.stopped:
+                boot.stop()
             outcome = boot.run(lambda channel, data: said[channel].extend(data))
         if outcome.reason == "machine" and outcome.text != "the machine restarted":
             raise SetupError(outcome.text)
@@ -301,13 +293,9 @@ def run_all(
                 for result in future.result():
                     take(result)
         except BaseException:
-            for future in futures:
-                future.cancel()
-            while not all(future.done() for future in futures):
-                for process in list(StoppableBoot.running):
-                    process.kill()
-                time.sleep(0.05)
-            raise
+            pool.shutdown(wait=False, cancel_futures=True)
+            guest.stop()
+            raise  # when the pool's threads have ended
 
 
 # --- Verdicts ----------------------------------------------------------------
