@@ -18,7 +18,7 @@ import frames
 import image
 from expect import Script
 from harness.guest import Images
-from machine import Outcome
+from machine import Boot, Machine, Outcome
 
 SCRIPT = str(image.ROOT / "scripts" / "expect")
 EXAMPLES = image.ROOT / "examples" / "expect"
@@ -358,3 +358,12 @@ def test_it_can_be_stopped(tmp_path: Path, images: Images) -> None:
     for pid in pids.read_text().split():
         with pytest.raises(ProcessLookupError):
             os.kill(int(pid), 0)
+
+
+def test_a_machine_stopped_before_it_starts(images: Images) -> None:
+    """As one whose thread had come to its boot when a signal stopped the rest."""
+    with image.held(images.initrd("while :; do :; done"), "initrd") as initrd:
+        boot = Boot(Machine(timeout=60.0), images.qemu, images.kernel, initrd)
+        boot.stop()
+        outcome = boot.run(lambda channel, data: None)
+    assert outcome.text == "QEMU died of signal 9"

@@ -1,47 +1,42 @@
-"""The shell's language: each tests/shell/NAME.sh, run by the guest's shell.
+"""The shell's language: tests/shell/NAME.sh beside NAME.expected.
 
-A script starts in an empty directory of its own, and must leave it empty.
-NAME.out is what it writes; NAME.err (else nothing) what it writes on standard
-error, NAME.status (else 0) its exit status.
+`scripts/expect --together --update tests/shell` writes the expected files. The
+scripts share a boot and a folder: each removes the files that it makes, as the
+last one checks.
 """
 
 from __future__ import annotations
 
+import subprocess
+import xml.etree.ElementTree as xml
 from pathlib import Path
 
 import pytest
 
-from harness.guest import Guest, Result
+import image
+from harness.guest import Images
 
-SCRIPTS = Path(__file__).parent / "shell"
-NAMES = sorted(script.stem for script in SCRIPTS.glob("*.sh"))
-
-
-def contents(name: str, otherwise: str) -> str:
-    file = SCRIPTS / name
-    return file.read_text() if file.exists() else otherwise
-
-
-def run_line(name: str) -> str:
-    """A script gets a directory, which can be removed if it is empty."""
-    home = f"/tmp/{name}"
-    return (
-        f"mkdir {home}; cd {home}; sh /extra/{name}.sh; status=$?; "
-        f"cd /; rmdir {home}; exit $status"
-    )
+SCRIPT = image.ROOT / "scripts" / "expect"
+FOLDER = Path(__file__).parent / "shell"
+NAMES = sorted({file.stem for file in FOLDER.iterdir()})
 
 
 @pytest.fixture(scope="module")
-def results(guest: Guest) -> dict[str, Result]:
-    """What all scripts did, in one boot."""
-    lines = [run_line(name) for name in NAMES]
-    return dict(zip(NAMES, guest.batch(lines, extra=SCRIPTS)))
+def failures(images: Images, tmp_path_factory) -> dict[str, str]:
+    """What scripts/expect reports of each script; nothing where it is as expected."""
+    report = tmp_path_factory.mktemp("shell") / "report.xml"
+    command = [SCRIPT, "--together", "--junit", report, FOLDER]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.returncode in (0, 1), run.stderr
+    cases = xml.parse(report).iter("testcase")
+    return {case.get("name", ""): why(case.find("failure")) for case in cases}
 
 
-@pytest.mark.machines("4")
+def why(failure: xml.Element | None) -> str:
+    return "" if failure is None else f"{failure.get('message')}\n{failure.text}"
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_script(results: dict[str, Result], name: str) -> None:
-    result = results[name]
-    assert result.out == contents(f"{name}.out", "")
-    assert result.err == contents(f"{name}.err", "")
-    assert result.status == int(contents(f"{name}.status", "0"))
+def test_script(failures: dict[str, str], name: str) -> None:
+    if failure := failures[f"{name} on 4"]:
+        pytest.fail(failure, pytrace=False)

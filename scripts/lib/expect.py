@@ -1,8 +1,9 @@
-"""scripts/expect: run scripts in the guest, and compare what comes with files.
+"""scripts/expect: run scripts in the guest, and compare their output with files.
 
-See tally-expect(1). A boot runs one script, or with --together all of its machine.
-After a script, and after each file that it shows, the guest's shell prints a mark on
-both its outputs. Scripts can't guess it; it ends what belongs to one command.
+See tally-expect(1). A boot runs one script or, with --together, all scripts of a
+machine. The guest's shell runs a command for each script and one for each file that
+the script shows. After each command it prints a mark on stdout and on stderr, which
+no script can know: what stands between two marks is what one command wrote.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import argparse
 import collections
 import concurrent.futures
-import contextlib
 import dataclasses
 import difflib
 import hashlib
@@ -18,16 +18,13 @@ import os
 import re
 import shlex
 import signal
-import subprocess
 import sys
-import time
 import xml.etree.ElementTree as xml
 from pathlib import Path
 from typing import Callable, Iterator, Mapping
 
 import frames
 import image
-from control import Control
 from machine import STATUS_SETUP, STOP_SIGNALS, Boot, Machine, Outcome, SetupError
 from machine import find_qemu, read_kernel
 from options import HARTS, ICOUNT, Parser, UsageError
@@ -35,14 +32,14 @@ from options import folder, number, seconds, wrong
 from run import STATUS_SIGNAL, Stopped, stop
 
 FREE = "free"  # the machine of 4 harts without icount
-PLACE = "expect"  # the guest's folder for what is in the user's
-TAIL = 4000  # bytes of output shown where a machine died
+PLACE = "expect"  # where the guest has the files of the user's folder
+TAIL = 4000  # bytes of an output, shown if the machine died
 BUILDING = "expect: building, which takes a while the first time\n"
 
 DIRECTIVE = re.compile(r"# (machines|show):(.*)")
 TEXT = re.compile(r"[^\x00-\x08\x0b-\x1f\x7f-\x9f]*")  # no control characters
 NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-COLOURS = {"-": "31", "+": "32", "@": "36", "F": "1;31"}  # by a line's beginning
+COLOURS = {"-": "31", "+": "32", "@": "36", "F": "1;31"}  # by a line's first character
 
 
 # --- The folder --------------------------------------------------------------
@@ -59,7 +56,7 @@ class Script:
         return self.file.stem
 
     def expected(self, machine: str) -> Path:
-        """The machine's own file, if there is one."""
+        """The machine's own file if there is one, or else that of all machines."""
         own = self.file.with_name(f"{self.name}.{machine}.expected")
         return own if own.exists() else self.file.with_suffix(".expected")
 
@@ -88,7 +85,7 @@ def shown_file(text: str) -> str:
 
 
 def read_script(file: Path, machines: list[str]) -> Script:
-    """machines: those of the command line, if it names any."""
+    """Machines of the command line replace those that the script names."""
     named: list[str] = []
     shows: list[str] = []
     for i, line in enumerate(file.read_text("utf-8", "replace").splitlines(), 1):
@@ -105,7 +102,8 @@ def read_script(file: Path, machines: list[str]) -> Script:
 
 
 def choose(options: argparse.Namespace) -> tuple[list[Script], list[Verdict]]:
-    """The scripts to run; and, if that is all, expected files without a script."""
+    """The scripts to run. If none is named on the command line these are all, and
+    an expected file without a script fails."""
     place = Path(options.folder)
     files = {f.stem: f for f in sorted(place.glob("[!.]*.sh")) if f.is_file()}
     if not files:
@@ -144,7 +142,7 @@ def hexdump(data: bytes) -> Iterator[str]:
 
 
 def section(title: str, data: bytes) -> str:
-    """Each line of it after a bar, so that none can be taken for a title."""
+    """Each line of the data follows a bar, so none can be taken for a title."""
     end = ""
     try:
         text = data.decode()
@@ -166,7 +164,7 @@ Part = tuple[bytes, bytes, bytes]  # a command's stdout, exit status, stderr
 
 
 def render(script: Script, parts: list[Part]) -> str:
-    """Standard error is left out where there is none."""
+    """What the expected file should say. An empty stderr has no section."""
     (out, status, err), *files = parts
     text = section("stdout", out)
     text += section("stderr", err) if err else ""
@@ -180,29 +178,14 @@ def render(script: Script, parts: list[Part]) -> str:
 # --- The guest ---------------------------------------------------------------
 
 
-class StoppableBoot(Boot):
-    """A boot in a thread that has no signals: the main thread can end it."""
-
-    running: set[subprocess.Popen] = set()
-
-    @contextlib.contextmanager
-    def _qemu(self, control: Control) -> Iterator[subprocess.Popen]:
-        with super()._qemu(control) as process:
-            self.running.add(process)
-            try:
-                yield process
-            finally:
-                self.running.discard(process)
-
-
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What came of a script on a machine."""
+    """What a script did on a machine."""
 
     script: Script
     machine: str
     text: str  # as in an expected file
-    died: str = ""  # how the machine ended, if it wasn't by itself
+    died: str = ""  # why the machine ended during it; text then has last words
 
 
 class Guest:
@@ -220,16 +203,24 @@ class Guest:
         others = sorted(Path(options.folder).glob("[!.]*"))
         self.data = [f for f in others if f.is_file()
                      and f.suffix not in (".sh", ".expected")]
+        self.boots: list[Boot] = []  # of all threads
+        self.stopped = False
+
+    def stop(self) -> None:
+        """Kill all machines; those that threads still boot are killed, too."""
+        self.stopped = True
+        for boot in list(self.boots):
+            boot.stop()
 
     def run(self, machine: str, scripts: list[Script]) -> list[Result]:
-        """Those after one in which the machine dies get another boot."""
+        """If the machine dies in a script, those after it get another boot."""
         results: list[Result] = []
         while len(results) < len(scripts):
             results += self._boot(machine, scripts[len(results) :])
         return results
 
     def _boot(self, name: str, scripts: list[Script]) -> list[Result]:
-        """Up to one in which the machine dies."""
+        """The results up to a script in which the machine dies."""
         harts, icount = (4, None) if name == FREE else (int(name), self.options.icount)
         machine = Machine(harts=harts, icount=icount, limit=self.options.limit,
                           timeout=self.options.timeout)
@@ -247,7 +238,10 @@ class Guest:
         machine.check(len(initrd))
         said: dict[str, bytearray] = collections.defaultdict(bytearray)
         with image.held(initrd, "initrd") as fd:
-            boot = StoppableBoot(machine, self.qemu, self.kernel, fd)
+            boot = Boot(machine, self.qemu, self.kernel, fd)
+            self.boots.append(boot)
+            if self.stopped:
+                boot.stop()
             outcome = boot.run(lambda channel, data: said[channel].extend(data))
         if outcome.reason == "machine" and outcome.text != "the machine restarted":
             raise SetupError(outcome.text)
@@ -264,36 +258,41 @@ def results_of(
     name: str, scripts: list[Script], mark: str, said: Mapping[str, bytearray],
     outcome: Outcome,
 ) -> list[Result]:
-    """What was said of the scripts, up to one in which the machine died."""
+    """A result for each script, up to one in which the machine died."""
+    # In turn what a command wrote and its status; at the end, what has no mark yet.
     outs = re.split(rf"<{mark} (\d+)>\n".encode(), bytes(said[frames.STDOUT]))
     errs = bytes(said[frames.STDERR]).split(f"<{mark}>\n".encode())
     parts = list(zip(outs[::2], outs[1::2], errs))
     results: list[Result] = []
-    at = 0
+    at = 0  # the script's first part
     for script in scripts:
         own = parts[at : at + 1 + len(script.shows)]
-        whole = len(own) == 1 + len(script.shows)
-        if not whole or script == scripts[-1] and outcome.reason != "exit":
-            last = {
-                "the end of stdout": b"".join(outs[2 * at :: 2])[-TAIL:],
-                "the end of stderr": b"".join(errs[at:])[-TAIL:],
-                "the kernel's last words": said[frames.PANIC] + said[frames.LIMIT],
-            }
-            text = "".join(
-                section(title, data.replace(b"\r", b""))
-                for title, data in last.items() if data
-            )
+        is_whole = len(own) == 1 + len(script.shows)
+        # A machine that dies after the last mark didn't end as it should, either.
+        if not is_whole or script == scripts[-1] and outcome.reason != "exit":
             died = outcome.text or "the machine was turned off before its end"
-            return [*results, Result(script, name, text, died)]
+            ends = b"".join(outs[2 * at :: 2]), b"".join(errs[at:])
+            return [*results, Result(script, name, last_words(*ends, said), died)]
         results.append(Result(script, name, render(script, own)))
         at += len(own)
     return results
 
 
+def last_words(out: bytes, err: bytes, said: Mapping[str, bytearray]) -> str:
+    last = {
+        "the end of stdout": out[-TAIL:],
+        "the end of stderr": err[-TAIL:],
+        "the kernel's last words": said[frames.PANIC] + said[frames.LIMIT],
+    }
+    return "".join(
+        section(title, data.replace(b"\r", b"")) for title, data in last.items() if data
+    )
+
+
 def run_all(
     guest: Guest, jobs: list[tuple[str, list[Script]]], take: Callable[[Result], None]
 ) -> None:
-    """Boot them side by side; take gets each result, in order."""
+    """Boot the jobs side by side; take gets their results in the order of jobs."""
     with concurrent.futures.ThreadPoolExecutor(guest.options.jobs) as pool:
         futures = [pool.submit(guest.run, *job) for job in jobs]
         try:
@@ -301,12 +300,9 @@ def run_all(
                 for result in future.result():
                     take(result)
         except BaseException:
-            for future in futures:
-                future.cancel()
-            while not all(future.done() for future in futures):
-                for process in list(StoppableBoot.running):
-                    process.kill()
-                time.sleep(0.05)
+            # Leaving the pool waits for its threads, and so for their machines.
+            pool.shutdown(wait=False, cancel_futures=True)
+            guest.stop()
             raise
 
 
@@ -315,12 +311,12 @@ def run_all(
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """On a result; or on an expected file that none is for."""
+    """Of a result, or of an expected file without a script."""
 
     name: str
-    word: str  # ok, FAIL, or what --update did
+    word: str  # ok or FAIL, or with --update new or wrote
     why: str = ""
-    lines: tuple[str, ...] = ()  # a difference, or last words
+    lines: tuple[str, ...] = ()  # the difference, or last words
 
     def __str__(self) -> str:
         head = f"{self.word:5} {self.name}" + (f": {self.why}" if self.why else "")
@@ -330,10 +326,11 @@ class Verdict:
 class Judge:
     def __init__(self, update: bool) -> None:
         self.update = update
-        self.settled: set[Path] = set()  # what --update has written or found right
+        self.settled: set[Path] = set()  # files that a machine has agreed with
 
     def judge(self, result: Result) -> Verdict:
-        """With --update, the first machine decides what a file says."""
+        """With --update, the first machine decides what a file says, and the other
+        machines are compared with that."""
         script = result.script
         name = f"{script.name} on {result.machine}"
         lines = result.text.splitlines()
@@ -360,7 +357,7 @@ class Judge:
 
 
 def show(verdict: Verdict) -> None:
-    """In colour for a person."""
+    """In colour on a terminal."""
     lines = str(verdict).split("\n")
     if sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
         lines = [f"\033[{COLOURS.get(line[:1], '')}m{line}\033[m" for line in lines]

@@ -280,6 +280,15 @@ class Boot:
         self.complaints = b""
         self.heard = False  # has the machine said anything?
         self.deadline: Optional[float] = None
+        self.process: Optional[subprocess.Popen] = None
+        self.stopped = False
+
+    def stop(self) -> None:
+        """Kill QEMU, from another thread than run's: if it hasn't started yet,
+        as soon as it has."""
+        self.stopped = True
+        if self.process:
+            self.process.kill()
 
     def run(self, sink: Callable[[str, bytes], None]) -> Outcome:
         """Boot, and stay until the machine is off.
@@ -312,6 +321,9 @@ class Boot:
                     stderr=subprocess.PIPE,
                     start_new_session=True,
                 )
+            self.process = process
+            if self.stopped:
+                process.kill()
             with contextlib.suppress(OSError):
                 fcntl.fcntl(process.stdout, F_SETPIPE_SZ, PIPE_SIZE)
             yield process

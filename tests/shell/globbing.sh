@@ -1,4 +1,6 @@
 # * ? and [ ] match files, in order; a pattern without a match stays.
+mkdir /tmp/globbing
+cd /tmp/globbing
 mkdir d d/e
 : >a.c
 : >b.c
@@ -29,3 +31,5 @@ case abc in a*) echo star ;; esac
 echo a\*
 rm a.c b.c abc .hidden d/x.h d/e/y.h 'a*'
 rmdir d/e d
+cd /
+rmdir /tmp/globbing

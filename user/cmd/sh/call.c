@@ -139,7 +139,6 @@ call_function(struct node *f, struct node *n, int argc, char **argv)
 	scope_enter(&scope);
 	if (assign_all(n->assigns, VAR_EXPORT, true)) {
 		sh.params = (struct params){.v = argv + 1, .n = argc - 1};
-		sh.status = 0;
 		sh.file = f->file;
 		exec_node(f->left, false);
 		sh.file = file;
@@ -344,8 +343,8 @@ exec_assigns(struct node *n)
 
 	if (!ok && sh.flow == FLOW_NONE)
 		sh.status = STATUS_ERROR;
-	else if (ok && !sh.substituted)
-		sh.status = 0;
+	else if (ok)
+		sh.status = sh.substituted;
 	redirect_undo(undo);
 }
 
@@ -370,7 +369,7 @@ exec_simple(struct node *n, bool last)
 	char **argv;
 	int argc;
 
-	sh.substituted = false;
+	sh.substituted = 0;
 	argv = expand_fields(n->words, n->declares, &argc);
 	if (argv && argc > 0)
 		exec_words(n, argc, argv, last);

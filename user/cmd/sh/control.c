@@ -66,7 +66,9 @@ builtin_break(int argc, char **argv)
 int
 builtin_return(int argc, char **argv)
 {
-	long n = operand(argc, argv, sh.status);
+	/* A function that the action calls has a status of its own. */
+	bool ends_action = sh.trapped >= 0 && sh.calls == sh.trap_calls;
+	long n = operand(argc, argv, ends_action ? sh.trapped : sh.status);
 
 	if (n < 0)
 		return STATUS_USAGE;
@@ -77,7 +79,7 @@ builtin_return(int argc, char **argv)
 int
 builtin_exit(int argc, char **argv)
 {
-	long n = operand(argc, argv, sh.status);
+	long n = operand(argc, argv, sh.trapped >= 0 ? sh.trapped : sh.status);
 
 	if (n < 0)
 		return STATUS_USAGE;

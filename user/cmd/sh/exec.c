@@ -368,8 +368,7 @@ exec_substitute(struct node *n, struct buf *out)
 	ssize_t got, i;
 	int fd[2];
 
-	sh.substituted = true;
-	sh.status = 0;
+	sh.substituted = 0;
 	if (!n)
 		return;
 	if (pipe(fd) < 0) {
@@ -388,5 +387,5 @@ exec_substitute(struct node *n, struct buf *out)
 	close(fd[0]);
 	while (out->len > 0 && out->s[out->len - 1] == '\n')
 		out->s[--out->len] = '\0';
-	sh.status = job_wait(j);
+	sh.substituted = job_wait(j);
 }

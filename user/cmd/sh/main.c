@@ -14,7 +14,7 @@
 
 #define MESSAGE_BYTES 512
 
-struct shell sh = {.name = "sh"};
+struct shell sh = {.name = "sh", .trapped = -1};
 
 static void
 message(const char *format, va_list args)

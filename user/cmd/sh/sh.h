@@ -62,13 +62,15 @@ struct params { /* $1... */
 };
 
 struct shell {
-	int status;       /* $? */
-	bool substituted; /* by a $( ) in the words of this command */
+	int status;      /* $? */
+	int substituted; /* status of this command's last $( ); 0: none */
+	int trapped;     /* $? before the trap's action; -1: none runs */
+	int trap_calls;  /* .calls when that began */
 	enum flow flow;
 	int flow_loops;
 	int loops;  /* running around this command, in this function */
 	int tested; /* > 0: set -e is off, a condition is being evaluated */
-	int calls;  /* of functions and ".", nested */
+	int calls;  /* of functions, nested */
 	int line;   /* of the command that runs, from 1 in its file */
 	/* That file, for errors; NULL: the command was typed, or is -c's. */
 	const char *file;

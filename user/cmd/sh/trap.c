@@ -128,6 +128,7 @@ trap_subshell(bool aside)
 			handle(sig, SIG_DFL);
 		}
 	}
+	sh.trapped = -1;
 	set_interactive(false);
 	if (aside) {
 		handle(SIGINT, SIG_IGN);
@@ -135,19 +136,26 @@ trap_subshell(bool aside)
 	}
 }
 
-/* Run an action, which leaves $? and what the shell was about alone. */
+/* Run an action, which leaves $? and what the shell was about alone, unless it
+ * ends with return or an error. */
 static void
 run_action(const char *action)
 {
 	char *text = xstrdup(action); /* it may set another */
 	enum flow flow = sh.flow;
+	int trapped = sh.trapped, calls = sh.trap_calls;
 	int status = sh.status;
 
 	sh.flow = FLOW_NONE;
+	sh.trapped = status;
+	sh.trap_calls = sh.calls;
 	shell_eval(text);
-	sh.status = status;
-	if (sh.flow == FLOW_NONE)
+	sh.trapped = trapped;
+	sh.trap_calls = calls;
+	if (sh.flow == FLOW_NONE) {
 		sh.flow = flow;
+		sh.status = status;
+	}
 	free(text);
 }
 
