@@ -196,6 +196,20 @@ do_close(void)
 	answer_number(close(files[number()]));
 }
 
+/* pipe SLOT SLOT [n]: for reading, and for writing; n: neither waits. */
+static void
+do_pipe(void)
+{
+	int ends[2], *reader = &files[number()], *writer = &files[number()];
+	int flags = *text() == 'n' ? O_NONBLOCK : 0, r = pipe(ends);
+
+	for (int i = 0; i < 2 && r == 0; i++)
+		r = fcntl(ends[i], F_SETFL, flags);
+	*reader = ends[0];
+	*writer = ends[1];
+	answer_number(r);
+}
+
 static void
 do_put(void)
 {
@@ -222,6 +236,32 @@ do_read(void)
 	ssize_t n = read(file, buffer, number());
 
 	answer_bytes(n, n);
+}
+
+/* read-all SLOT SIZE: read until the end, and tell all that came. */
+static void
+do_read_all(void)
+{
+	int file = files[number()];
+	size_t size = number(), all = 0;
+	ssize_t n;
+
+	while (all + size <= BUFFER && (n = read(file, buffer + all, size)) > 0)
+		all += n;
+	answer_bytes(n < 0 ? n : (ssize_t)all, all);
+}
+
+/* relay IN OUT COUNT: pass so many bytes on, one by one. */
+static void
+do_relay(void)
+{
+	int in = files[number()], out = files[number()];
+	long n = number(), done = 0;
+
+	while (done < n && read(in, buffer, 1) == 1 &&
+	       write(out, buffer, 1) == 1)
+		done++;
+	answer_number(done);
 }
 
 static void
@@ -518,33 +558,21 @@ static const struct operation {
 	const char *name;
 	void (*run)(void);
 } operations[] = {
-    {"open", do_open},
-    {"close", do_close},
-    {"put", do_put},
-    {"write", do_write},
-    {"read", do_read},
-    {"pread", do_pread},
-    {"read-at", do_read_at},
-    {"write-at", do_write_at},
-    {"read-edge", do_read_edge},
-    {"read-room", do_read_room},
-    {"seek", do_seek},
-    {"size", do_size},
-    {"poll", do_poll},
-    {"ioctl", do_ioctl},
-    {"call", do_call},
-    {"call-into", do_call_into},
-    {"many", do_many},
-    {"child", do_child},
-    {"wait", do_wait},
-    {"kill", do_kill},
-    {"state", do_state},
-    {"caught", do_caught},
-    {"sleep", do_sleep},
-    {"spin", do_spin},
-    {"drain", do_drain},
-    {"clock", do_clock},
-    {"spray", do_spray},
+    {"open", do_open},           {"close", do_close},
+    {"pipe", do_pipe},           {"put", do_put},
+    {"write", do_write},         {"read", do_read},
+    {"read-all", do_read_all},   {"relay", do_relay},
+    {"pread", do_pread},         {"read-at", do_read_at},
+    {"write-at", do_write_at},   {"read-edge", do_read_edge},
+    {"read-room", do_read_room}, {"seek", do_seek},
+    {"size", do_size},           {"poll", do_poll},
+    {"ioctl", do_ioctl},         {"call", do_call},
+    {"call-into", do_call_into}, {"many", do_many},
+    {"child", do_child},         {"wait", do_wait},
+    {"kill", do_kill},           {"state", do_state},
+    {"caught", do_caught},       {"sleep", do_sleep},
+    {"spin", do_spin},           {"drain", do_drain},
+    {"clock", do_clock},         {"spray", do_spray},
 };
 
 static void
@@ -608,6 +636,7 @@ main(int argc, char **argv)
 		if (end < LINES)
 			lines[end++] = line;
 	sigaction(SIGUSR1, &act, NULL);
+	sigaction(SIGPIPE, &act, NULL);
 	while (at < end)
 		do_line(lines[at++]);
 	return 0;

@@ -1,0 +1,86 @@
+"""What the seed draws: how much a pipe has room for, how much is written in one
+piece, and what a reader's mark means."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+PAGE = 4096
+
+
+def draw(r: random.Random) -> dict[str, Any]:
+    pages, atomic = r.randrange(2, 5), 16 * r.randrange(20, 60)
+    return {
+        "PAGES": pages,
+        "ATOMIC": atomic,
+        "LOW_MAX": pages * PAGE - atomic,
+        "COUNT": r.randrange(0x5000, 0x5080),
+        "LOW": r.randrange(0x5080, 0x5100),
+        "COUNT_OWN": r.randrange(2),
+        "LOW_CAPPED": r.randrange(2),
+        "LOW_TAKES": r.randrange(2),
+        "NO_READER": r.choice(("EBADF", "EACCES", "EPERM")),
+        "ANY_ROOM": r.randrange(2),
+    }
+
+
+def words(p: dict[str, Any]) -> dict[str, Any]:
+    """What README.md says of them."""
+    return {
+        "SIZE": p["PAGES"] * PAGE,
+        "ATOMIC": p["ATOMIC"],
+        "LOW_MAX": p["LOW_MAX"],
+        "COUNT": "how many bytes can be moved at this end: unread ones for a reader, "
+        "free ones for a writer"
+        if p["COUNT_OWN"]
+        else "how many unread bytes there are, at either end",
+        "CAPPED": ", or as many as it asked for if that is less"
+        if p["LOW_CAPPED"]
+        else ", even if it asked for less",
+        "TAKES": "takes what there is, below the mark, too, and only an empty pipe is "
+        "EAGAIN"
+        if p["LOW_TAKES"]
+        else "gets EAGAIN as long as it would have to wait",
+        "NO_READER": p["NO_READER"],
+        "ROOM": "takes whatever room there is"
+        if p["ANY_ROOM"]
+        else f"takes all the room there is if that is {p['ATOMIC']} bytes or more",
+    }
+
+
+def files(p: dict[str, Any]) -> dict[str, str]:
+    """Files that a student gets, by name."""
+    return {
+        "kernel/fs/pipelab.h": f"""\
+/* The lab's pipes: see its README.md. */
+#ifndef KERNEL_PIPELAB_H
+#define KERNEL_PIPELAB_H
+
+#define PIPE_PAGES {p["PAGES"]} /* of room */
+#define PIPE_BUF   {p["ATOMIC"]} /* bytes, at most, that are written in one piece */
+
+/* ioctls */
+#define PIPE_COUNT {p["COUNT"]:#x}
+#define PIPE_LOW   {p["LOW"]:#x}
+
+#define PIPE_LOW_MAX {p["LOW_MAX"]}
+
+#endif
+"""
+    }
+
+
+def solution(p: dict[str, Any]) -> dict[str, Any]:
+    """What kernel/lab.h defines, which only the solution has."""
+    return {
+        "COUNT(p, side)": "available(p, side)"
+        if p["COUNT_OWN"]
+        else "available(p, READER)",
+        "ENOUGH(low, asked)": "((low) < (asked) ? (low) : (asked))"
+        if p["LOW_CAPPED"]
+        else "(low)",
+        "TAKES": p["LOW_TAKES"],
+        "NO_READER": p["NO_READER"],
+        "ROOM": "1" if p["ANY_ROOM"] else "PIPE_BUF",
+    }
