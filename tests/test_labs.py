@@ -19,7 +19,7 @@ import image
 
 sys.path.append(str(image.ROOT / "labs" / "lib"))
 
-from lab import Lab, all_labs, read_course  # noqa: E402
+from lab import Edit, Lab, LabError, all_labs, read_course  # noqa: E402
 
 LABS = image.ROOT / "labs"
 FILE = "kernel/syscall/hart_ticks.c"  # what lab ticks is about
@@ -100,6 +100,22 @@ def test_selftest() -> None:
     name = random.Random(seed).choice(all_labs())
     done = labs("selftest", name, "--quick", seed)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_function_is_cut() -> None:
+    """Its body, or all of it; only where its name is there, and once."""
+    source = "/* One. */\nstatic int\none(void)\n{\n\treturn 1;\n}\n\nint two;\n"
+
+    def cut(function: str, *lines: str) -> str:
+        return Edit("cut:1", "one.c", function, lines).apply(source)
+
+    assert cut("one", "\treturn 2;") == source.replace("1;", "2;")
+    assert cut("one", "-") == "int two;\n"
+    with pytest.raises(LabError, match="^cut:1: one.c has two 0 times$"):
+        cut("two", "-")
+    source *= 2
+    with pytest.raises(LabError, match="one.c has one 2 times"):
+        cut("one", "\treturn 2;")
 
 
 # --- Grades ------------------------------------------------------------------

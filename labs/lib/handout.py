@@ -25,7 +25,7 @@ from sandbox import TroubleError
 from tree import KERNEL, git, put_lab
 
 #: Of a lab's folder and of labs/: what the course keeps.
-KEPT = ("solution", "skeleton", "cut", "wrong.txt", "right.txt")
+KEPT = ("solution", "solve", "skeleton", "given", "cut", "wrong.txt", "right.txt")
 KEPT_TOOLS = ("handout", "selftest", "lib/handout.py", "lib/selftest.py")
 
 
@@ -96,7 +96,7 @@ def facts(lab: Lab, to: Path) -> dict[str, object]:
 def run(options: argparse.Namespace) -> None:
     lab = Lab(options.name, read_course(Path(options.course), options.seed))
     to = Path(options.to)
-    if not (lab.folder / "solution").is_dir():
+    if not (lab.folder / "cut").is_file():
         raise LabError(f"{lab.name} has no solution here: this is a hand-out itself")
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise LabError(f"{to}: is there already")

@@ -4,8 +4,11 @@
     params.py    draw(random): the parameters; words(params): for README.md and
                  cut; files(params): for students; solution(params): macros
     cut          what becomes of the kernel, so that the lab can begin
-    skeleton/    files that a student starts from
+    given/       files that the kernel gets beside; may be left out
+    skeleton/    files that a student starts from; the kernel's own, after the cut,
+                 need not be here
     solution/    the same, done
+    solve        or what becomes of the kernel's own, so that they are done
     wrong.txt    solutions that are wrong, and the tests that must fail
     right.txt    other ways to do it right, which must pass; may be left out
     check.py     the tests (script.py)
@@ -141,19 +144,25 @@ class Edit:
             if not self.function:
                 read = hunks.read(self.lines)
                 return hunks.apply(source, read, f"{self.place}: {self.file}")
-            return self._replace_body(source)
+            return self._replace(source)
         except hunks.HunkError as error:
             raise LabError(str(error)) from error
 
-    def _replace_body(self, source: str) -> str:
-        """The name and both braces of a function stand at the left margin."""
-        pattern = rf"^{self.function}\([^;{{]*?\)\n{{\n(.*?)^}}"
+    def _replace(self, source: str) -> str:
+        """The body of a function; or all of it, with the comment before it, if "-"
+        takes its place. Its name and both braces stand at the left margin."""
+        pattern = (
+            r"(?:^/\*(?:[^*]|\*[^/])*\*/\n)?^\w[^;{}\n]*\n"  # a comment; the type
+            rf"{self.function}\([^;{{]*?\)\n{{\n(.*?)^}}\n\n?"
+        )
         found = list(re.finditer(pattern, source, re.M | re.S))
         if len(found) != 1:
             raise LabError(
                 f"{self.place}: {self.file} has {self.function} {len(found)} times"
             )
-        body = "".join(f"{line}\n" for line in self.lines)
+        if self.lines == ("-",):
+            return source[: found[0].start()] + source[found[0].end() :]
+        body = "".join(f"{line.rstrip()}\n" for line in self.lines)
         return source[: found[0].start(1)] + body + source[found[0].end(1) :]
 
 
@@ -221,14 +230,19 @@ class Lab:
         return self.fill((self.folder / "README.md").read_text(), "README.md")
 
     def edits(self, whole: bool) -> list[Edit]:
-        """What becomes of the kernel: whole, for the solution, or with holes."""
-        file = self.folder / "cut"
+        """What becomes of the kernel. For the solution (whole) the student's files
+        aren't cut: they are made from the kernel's, or lie in solution/."""
+        edits = [e for e in self._edits("cut") if not (whole and e.file in self.files)]
+        if whole and (self.folder / "solve").is_file():
+            edits += self._edits("solve")
+        return edits
+
+    def _edits(self, name: str) -> list[Edit]:
         edits: list[Edit] = []
-        for place, lines in hunks.stanzas(file, f"{self.name}/cut"):
-            name, _, function = lines[0].partition(" ")
-            if not (function and whole):
-                filled = tuple(self.fill(line, "cut") for line in lines[1:])
-                edits.append(Edit(place, name, function, filled))
+        for place, lines in hunks.stanzas(self.folder / name, f"{self.name}/{name}"):
+            file, _, function = lines[0].partition(" ")
+            filled = tuple(self.fill(line, name) for line in lines[1:])
+            edits.append(Edit(place, file, function, filled))
         return edits
 
     def wrong(self) -> list[Variant]:

@@ -69,10 +69,11 @@ def put_lab(tree: Path, lab: Lab, whole: bool) -> None:
         edit_file(tree, edit)
     for name, text in lab.parameter_files(whole).items():
         write(tree, name, text)
-    folder = lab.folder / ("solution" if whole else "skeleton")
-    for file in sorted(folder.rglob("*")):
-        if file.is_file():
-            write(tree, str(file.relative_to(folder)), file.read_text())
+    for part in ("given", "solution" if whole else "skeleton"):
+        folder = lab.folder / part
+        for file in sorted(folder.rglob("*")):
+            if file.is_file():
+                write(tree, str(file.relative_to(folder)), file.read_text())
 
 
 def edit_file(tree: Path, edit: Edit) -> None:
