@@ -531,6 +531,28 @@ do_spin(void)
 	answer_number(0);
 }
 
+/* gaps MS LEAST: spin for so long. The longest time between two looks at the
+ * clock, and the sum of those that took LEAST microseconds or more, in us. */
+static void
+do_gaps(void)
+{
+	long last = now_ns(), until = last + number() * NS_PER_MS;
+	long least = number() * 1000, longest = 0, sum = 0;
+	char text[48];
+
+	while (last < until) {
+		long now = now_ns(), gap = now - last;
+
+		if (gap > longest)
+			longest = gap;
+		if (gap >= least)
+			sum += gap;
+		last = now;
+	}
+	snprintf(text, sizeof(text), "%ld %ld", longest / 1000, sum / 1000);
+	answer(text);
+}
+
 /* drain SLOT SIZE MS: how many bytes so many milliseconds' reads return. */
 static void
 do_drain(void)
@@ -571,8 +593,9 @@ static const struct operation {
     {"child", do_child},         {"wait", do_wait},
     {"kill", do_kill},           {"state", do_state},
     {"caught", do_caught},       {"sleep", do_sleep},
-    {"spin", do_spin},           {"drain", do_drain},
-    {"clock", do_clock},         {"spray", do_spray},
+    {"spin", do_spin},           {"gaps", do_gaps},
+    {"drain", do_drain},         {"clock", do_clock},
+    {"spray", do_spray},
 };
 
 static void
