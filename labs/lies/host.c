@@ -3,17 +3,18 @@
  * replies by a script and tells what reply.c makes of them; what is right, it
  * doesn't know. A line is a token, which the answer repeats, and one of these:
  *
- *	session			another server, that hasn't lied yet
+ *	session	another server, that hasn't lied yet
  *	reply TYPE TAG COUNT FIELDS DATA BYTES
- *				a request's type, tag and count; what its caller
- *				wants of the reply, which has BYTES (in hex) and
- *				DATA bytes more
- *	entry BYTES		an entry of a directory, and what is behind it
- *	clock			nothing: there is no guest time here
+ *		a request's type, tag and count; the fields that its caller
+ *		wants of the reply, of which BYTES came (in hex), and DATA
+ *		more of a read's
+ *	entry BYTES
+ *		an entry of a directory, and what is behind it
+ *	clock	nothing: there is no guest time here
  *
  * Where there is nothing to say, a line has "-". What reply.c may touch ends
- * where a page ends that is followed by none; the sanitizer knows the beginning,
- * too.
+ * where a page ends that is followed by none; the sanitizer knows where it
+ * begins, too.
  */
 #include <errno.h>
 #include <sanitizer/asan_interface.h>
