@@ -154,10 +154,10 @@ class Booter:
             with image.held(initrd, "initrd") as i:
                 boot = Boot(machine, self.qemu, k, i)
                 cap = int(4 * (seconds + SLACK) * 1e9) >> shift
-                boot.command += ["-plugin", self._capped(folder, cap)]
+                boot.command += ["-plugin", self.capped(folder, cap)]
                 return self._hear(boot, plan, folder / "count", cap)
 
-    def _capped(self, folder: Path, cap: int) -> str:
+    def capped(self, folder: Path, cap: int) -> str:
         map_file = folder / "map"
         map_file.write_text(f"result {folder / 'count'}\ncap {cap}\n")
         return f"{self.cap},map={map_file}"
