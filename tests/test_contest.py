@@ -39,12 +39,11 @@ def right(kernels: Kernels):
 def test_a_planted_place(kernels: Kernels, right, plant: Plant) -> None:
     """It does the same, in a tenth more instructions at least, and tally has it among
     the first functions of the kernel."""
-    built = kernels.tree("planted", plant).make()
-    assert built.kernel, built.complaint
-    slow = kernels.run(built.kernel)
+    kernel = kernels.kernel("planted", plant)
+    slow = kernels.run(kernel)
     assert (slow.output, slow.ended) == (right.output, "")
     assert slow.instructions > 1.1 * right.instructions
-    report = kernels.run(built.kernel, f"{TALLY}; cat /tmp/report").output
+    report = kernels.run(kernel, f"{TALLY}; cat /tmp/report").output
     table = report.partition(" function\n")[2].partition("\n\n")[0]
     first = [line.split()[-2] for line in table.splitlines()]
     assert len(first) == FIRST and first[0] in plant.shows, report
@@ -61,7 +60,10 @@ def test_a_ranking(tmp_path: Path) -> None:
     pipe = "kernel/fs/pipe.c"
     mended = (image.ROOT / pipe).read_text()
     slow = PLANTS["pieces"].edit.apply(mended)
-    texts = {"anna": slow, "ben": mended, "carl": "int x = ;\n",
+    endless = mended.replace("\t\tsize_t rest =", "\t\tif (at > 9000)\n"
+                             '\t\t\tasm volatile("1: j 1b");\n\t\tsize_t rest =')
+    assert endless != mended
+    texts = {"anna": slow, "ben": mended, "carl": "int x = ;\n", "finn": endless,
              "dora": mended.replace("\t\tif (rest > end - at)\n",
                                     "\t\tif (at > 9000)\n\t\t\treturn -EIO;\n"
                                     "\t\tif (rest > end - at)\n")}
@@ -78,12 +80,13 @@ def test_a_ranking(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     facts = json.loads((tmp_path / "json").read_text())
     places = {p["who"]: p for p in facts["places"]}
-    assert [p["who"] for p in facts["places"]] == ["ben", "anna", "carl", "dora", "emil"]
+    assert [p["who"][0] for p in facts["places"]] == list("bacdef")
     assert places["ben"]["instructions"] == facts["without"] < facts["handed_out"]
     assert places["anna"]["instructions"] == facts["handed_out"]
     assert places["carl"]["why"].startswith("not built: kernel/fs/pipe.c:1")
     assert places["dora"]["why"] == "the output isn't right"
     assert places["emil"]["why"] == "no file of the kernel's was handed in"
+    assert places["finn"]["why"] == "it takes over 2000 million instructions"
     assert done.stdout.splitlines()[2].split()[0] == "ben"
 
 

@@ -186,7 +186,9 @@ def test_a_hang_with_interrupts_off_ends(tmp_path: Path) -> None:
     )
     facts = grade(hand_in(tmp_path / "s", text), tmp_path / "json")
     why = {t["name"]: t["why"] for t in facts["tests"] if not t["ok"]}
-    assert "it hangs with interrupts off" in why["there is no such hart"]
+    # Another hart may have noticed, if it was awake when the time was over.
+    ends = ("it hangs with interrupts off", "it waits for ever")
+    assert any(words in why["there is no such hart"] for words in ends)
     assert points(facts)["what comes back"] > 0
 
 
