@@ -20,11 +20,14 @@ import image
 sys.path.append(str(image.ROOT / "labs" / "lib"))
 
 from lab import Edit, Lab, LabError, all_labs, read_course  # noqa: E402
+from tree import Tree, put_lab  # noqa: E402
 
 LABS = image.ROOT / "labs"
 FILE = "kernel/syscall/hart_ticks.c"  # what lab ticks is about
 COURSE = read_course()
 TICKS = Lab("ticks", COURSE)
+LIES = Lab("lies", COURSE)  # which is decided on the host
+REPLY = "kernel/fs/reply.c"
 DAY = datetime.timedelta(days=1)
 
 pytestmark = pytest.mark.skipif(
@@ -35,10 +38,10 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def solution() -> str:
-    """Lab ticks's, as a student of the course would write it."""
-    macros = TICKS.parameter_files(True)["kernel/lab.h"]
-    text = (TICKS.folder / "solution" / FILE).read_text()
+def solution(lab: Lab = TICKS) -> str:
+    """A lab's, as a student of the course would write it."""
+    macros = lab.parameter_files(True)["kernel/lab.h"]
+    text = (lab.folder / "solution" / lab.files[0]).read_text()
     assert '#include "lab.h"\n' in text
     return text.replace('#include "lab.h"\n', macros)
 
@@ -57,9 +60,9 @@ def labs(tool: str, *words: object, **options: object) -> subprocess.CompletedPr
     )
 
 
-def grade(folder: Path, report: Path, *words: object) -> dict:
-    """What --json says of a submission of lab ticks."""
-    done = labs("grade", "ticks", "--submission", folder, "--json", report, *words)
+def grade(folder: Path, report: Path, *words: object, lab: Lab = TICKS) -> dict:
+    """What --json says of a submission."""
+    done = labs("grade", lab.name, "--submission", folder, "--json", report, *words)
     assert done.returncode in (0, 1), done.stderr
     return json.loads(report.read_text())
 
@@ -183,7 +186,9 @@ def test_a_hang_with_interrupts_off_ends(tmp_path: Path) -> None:
     )
     facts = grade(hand_in(tmp_path / "s", text), tmp_path / "json")
     why = {t["name"]: t["why"] for t in facts["tests"] if not t["ok"]}
-    assert "it hangs with interrupts off" in why["there is no such hart"]
+    # Another hart may have noticed, if it was awake when the time was over.
+    ends = ("it hangs with interrupts off", "it waits for ever")
+    assert any(words in why["there is no such hart"] for words in ends)
     assert points(facts)["what comes back"] > 0
 
 
@@ -347,6 +352,112 @@ def test_without_a_sandbox_nothing_is_built(tmp_path: Path) -> None:
                 env={**os.environ, "PATH": str(folder)})
     assert (done.returncode, done.stdout) == (126, "")
     assert done.stderr.startswith("grade: no bwrap to build foreign code in")
+
+
+# --- What is run on the host -------------------------------------------------
+
+#: The kernel must be built of the same file, so this is for the host alone.
+AT_FIRST = """
+#ifndef __riscv
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((constructor)) static void
+at_first(void)
+{
+	BODY
+}
+#endif
+"""
+
+#: Answers each line before it is asked, as if all went well.
+ANSWERS = """
+	static char line[1 << 17];
+
+	while (fgets(line, sizeof(line), stdin) != NULL)
+		printf("%.15s 0\\n", line);
+	fflush(stdout);
+	_Exit(0);
+"""
+
+HOST_CHEATS = {
+    "forge": ('	puts("ok all");\n', "forged"),
+    "script": (ANSWERS, "judged"),
+    "ends": ("	exit(0);\n", "judged"),
+}
+
+
+def grade_lies(text: str, folder: Path, *words: object) -> dict:
+    return grade(hand_in(folder / "s", text, REPLY), folder / "json", *words, lab=LIES)
+
+
+def lies_replaced(old: str, new: str) -> str:
+    text = solution(LIES)
+    assert text.count(old) == 1
+    return text.replace(old, new)
+
+
+@pytest.mark.parametrize("name", HOST_CHEATS)
+def test_a_program_that_answers_itself(name: str, tmp_path: Path) -> None:
+    body, ended = HOST_CHEATS[name]
+    text = solution(LIES) + AT_FIRST.replace("	BODY\n", body)
+    facts = grade_lies(text, tmp_path)
+    assert (facts["ended"], facts["points"]) == (ended, 0), facts["why"]
+
+
+def test_nothing_can_be_read_on_the_host(tmp_path: Path) -> None:
+    """Whoever finds the solution, or any file of the course's, gives up."""
+    there = [LABS / "lies/check.py", LABS / "lies/solution" / REPLY, "/etc/passwd"]
+    tries = "".join(f'	if (fopen("{file}", "r"))\n		exit(7);\n' for file in there)
+    text = solution(LIES) + AT_FIRST.replace("	BODY\n", tries)
+    facts = grade_lies(text, tmp_path)
+    assert (facts["ended"], facts["points"]) == ("judged", facts["of"])
+
+
+SHORT_CHECK = "	if (r->left < size)\n		return false;\n"
+
+
+def test_a_mistake_that_the_sanitizer_finds(tmp_path: Path) -> None:
+    """It costs its tests, and no others; the report has the line."""
+    facts = grade_lies(lies_replaced(SHORT_CHECK, ""), tmp_path)
+    bad = {t["name"]: t["why"] for t in facts["tests"] if not t["ok"]}
+    why = bad["less than a header, or nothing"]
+    assert "the sanitizer stopped it" in why
+    assert "READ of size 1" in why and "take kernel/fs/reply.c:" in why
+    assert "an honest server" not in bad and "a name that is none" not in bad
+
+
+def test_without_the_sanitizer_there_is_a_fence(tmp_path: Path) -> None:
+    off = '__attribute__((no_sanitize("address", "undefined")))\nstatic bool\ntake('
+    text = lies_replaced("static bool\ntake(", off).replace(SHORT_CHECK, "")
+    name = "less than a header, or nothing"
+    facts = grade_lies(text, tmp_path, "--test", name)
+    assert "SEGV" in facts["tests"][0]["why"]
+
+
+def test_what_never_ends_on_the_host(tmp_path: Path) -> None:
+    endless = "	while (r->left < size)\n		asm volatile(\"\");\n"
+    text = lies_replaced(SHORT_CHECK, endless)
+    facts = grade_lies(text, tmp_path, "--test", "less than a header, or nothing")
+    assert "it never ends" in facts["tests"][0]["why"]
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_lies_has_an_honest_server(tmp_path: Path, whole: bool) -> None:
+    """With what a student starts from, and with the solution, /host is there."""
+    tree = Tree(tmp_path / "tree", LIES, None)
+    put_lab(tree.path, LIES, whole)
+    assert tree.make().kernel
+    share = tmp_path / "share"
+    (share / "d").mkdir(parents=True)
+    (share / "f").write_text("from the host\n" * 9000)
+    command = "cp /host/f /host/d/g; cat /host/d/none; ls /host/d; wc -c </host/d/g"
+    done = subprocess.run(
+        [image.ROOT / "scripts/run", "--share", share, "--kernel",
+         tree.build / "kernel.elf", "--", command],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True,
+    )
+    assert done.stdout.split() == ["g", str(14 * 9000)], done.stdout + done.stderr
+    assert "No such file" in done.stderr
 
 
 # --- Hand-outs ---------------------------------------------------------------

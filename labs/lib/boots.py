@@ -18,7 +18,7 @@ import frames
 import image
 import plugin
 from lab import LABS, Lab
-from machine import Boot, Machine, Outcome, find_qemu
+from machine import Boot, Machine, find_qemu
 from sandbox import TroubleError
 from script import Step, Symbol, Test, TestKind
 
@@ -32,23 +32,19 @@ TIMEOUT = 300.0  # seconds by the clock: the machine is in trouble
 class Heard:
     """What a boot has said."""
 
-    outcome: Outcome
     answers: dict[str, str]
     forged: str  # why it isn't the interpreter's; empty: it is
+    died: str  # how it ended, unless by the script's end
     words: str  # the kernel's last ones
-    instructions: int
-    capped: bool
+    instructions: int = 0
 
-    @property
-    def died(self) -> str:
-        """How it ended, unless by the script's end."""
-        if self.capped:
-            return "it hangs with interrupts off"
-        return {
-            "panic": "the kernel panicked",
-            "limit": "it waits for ever, or takes over twice the solution's time",
-            "machine": "the machine restarted",
-        }.get(self.outcome.reason, "")
+
+#: How a boot ends that isn't at the script's end.
+DIED = {
+    "panic": "the kernel panicked",
+    "limit": "it waits for ever, or takes over twice the solution's time",
+    "machine": "the machine restarted",
+}
 
 
 class Plan:
@@ -115,6 +111,15 @@ def read_answers(text: str, steps: list[Step]) -> dict[str, str]:
     return {t: a for t, a in answers.items() if t not in unfinished}
 
 
+def hear(text: str, plan: Plan) -> tuple[dict[str, str], str]:
+    """The answers to a plan's steps; and why they are forged, or nothing."""
+    try:
+        # The last line may have been cut.
+        return read_answers(text.rpartition("\n")[0], plan.steps()), ""
+    except Forged as error:
+        return {}, str(error)
+
+
 @contextlib.contextmanager
 def scratch() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="tally-lab-") as name:
@@ -149,10 +154,10 @@ class Booter:
             with image.held(initrd, "initrd") as i:
                 boot = Boot(machine, self.qemu, k, i)
                 cap = int(4 * (seconds + SLACK) * 1e9) >> shift
-                boot.command += ["-plugin", self._capped(folder, cap)]
+                boot.command += ["-plugin", self.capped(folder, cap)]
                 return self._hear(boot, plan, folder / "count", cap)
 
-    def _capped(self, folder: Path, cap: int) -> str:
+    def capped(self, folder: Path, cap: int) -> str:
         map_file = folder / "map"
         map_file.write_text(f"result {folder / 'count'}\ncap {cap}\n")
         return f"{self.cap},map={map_file}"
@@ -172,15 +177,9 @@ class Booter:
             return said[channel].decode(errors="replace").replace("\r", "")
 
         instructions = int(count.read_text()) if count.exists() else 0
-        forged = ""
-        answers: dict[str, str] = {}
-        try:
-            # The last line may have been cut.
-            whole = text(frames.STDOUT).rpartition("\n")[0]
-            answers = read_answers(whole, plan.steps())
-        except Forged as error:
-            forged = str(error)
+        answers, forged = hear(text(frames.STDOUT), plan)
         words = text(frames.PANIC) or text(frames.LIMIT)
-        return Heard(
-            outcome, answers, forged, words, instructions, instructions > cap
-        )
+        died = DIED.get(outcome.reason, "")
+        if instructions > cap:
+            died = "it hangs with interrupts off"
+        return Heard(answers, forged, died, words, instructions)

@@ -148,6 +148,11 @@ def grade_here(lab: Lab, judge: Judge, options: argparse.Namespace) -> Grade:
         for name in changed_elsewhere():
             complain(f"{name} isn't as it was handed out; nobody grades that")
     kernel = (image.BUILD / "kernel.elf").read_bytes()
+    if lab.host:
+        built = Tree(WORK / "here" / lab.name, lab, None).make()
+        if built.kernel is None:
+            raise LabError(built.complaint)
+        kernel = built.kernel
     reference = reference_of(lab, judge)
     return graded(lab, judge, kernel, reference, options, "this tree")
 
@@ -269,7 +274,7 @@ def run(options: argparse.Namespace) -> int:
         raise LabError("this is no student's tree: --submission DIR, or --all DIR")
     sandbox = Sandbox() if foreign and not options.trust else None
     nonce = options.nonce if options.nonce is not None else secrets.randbelow(1 << 48)
-    judge = Judge(lab, nonce)
+    judge = Judge(lab, nonce, sandbox)
     if foreign:
         grades = grade_all(lab, judge, folders_of(options), options, sandbox)
     else:

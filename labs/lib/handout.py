@@ -26,7 +26,9 @@ from tree import KERNEL, git, put_lab
 
 #: Of a lab's folder and of labs/: what the course keeps.
 KEPT = ("solution", "solve", "skeleton", "given", "cut", "wrong.txt", "right.txt")
-KEPT_TOOLS = ("handout", "selftest", "lib/handout.py", "lib/selftest.py")
+KEPT_TOOLS = ("handout", "selftest", "rank", "lib/handout.py", "lib/selftest.py",
+              "lib/contest.py", "contest/planted.txt", "contest/README.md",
+              "contest/workload.sh")
 
 
 def all_files() -> list[str]:

@@ -1,6 +1,7 @@
 """A lab: what its folder has, and the course that it is drawn for.
 
-    lab.conf     its title, the files that a student changes, the machine
+    lab.conf     its title, the files that a student changes, the machine; or the
+                 program that has them on the host (host.py)
     params.py    draw(random): the parameters; words(params): for README.md and
                  cut; files(params): for students; solution(params): macros
     cut          what becomes of the kernel, so that the lab can begin
@@ -126,6 +127,7 @@ def load(file: Path) -> ModuleType:
         f"{file.parent.name}_{file.stem}", file
     )
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look
     spec.loader.exec_module(module)
     return module
 
@@ -188,6 +190,7 @@ class Lab:
             self.title = conf["lab"]["title"]
             self.files = conf["lab"]["files"].split()
             self.harts = conf["lab"].getint("harts", 2)
+            self.host = conf["lab"].get("host")
         except KeyError as error:
             raise LabError(f"{name}/lab.conf: no {error.args[0]}") from error
         self.check = load(self.folder / "check.py")

@@ -92,9 +92,10 @@ def text(grade: Grade) -> str:
     if grade.why:
         lines += [f"  {line}" for line in f"{grade.ended}: {grade.why}".splitlines()]
     late = f", {100 * (1 - grade.kept):g} % less for lateness" if grade.kept < 1 else ""
+    took = grade.instructions / 1e6  # nobody counts on the host
     lines.append(
         f"{number(grade.total)} of {number(grade.worth)} points{late}"
-        f" (nonce {grade.nonce}, {grade.instructions / 1e6:.0f} million instructions)"
+        f" (nonce {grade.nonce}{f', {took:.0f} million instructions' * (took > 0)})"
     )
     return "\n".join(lines) + "\n"
 

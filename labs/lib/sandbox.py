@@ -1,4 +1,4 @@
-"""Where a student's files are built: without a network, without privileges, and
+"""Where a student's files are built, and run if they are run on the host: without a network, without privileges, and
 without any file but the compiler's and the tree's.
 
 A compiler can be told to read files (.incbin, #include), so there must be none
@@ -66,14 +66,14 @@ class Sandbox:
         command += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
         return [*command, *binds, "--", *words]
 
-    def make(self, tree: Path, build: Path, goals: list[str]) -> tuple[int, str]:
-        """make in the tree, of which only the folder to build in can be written:
-        its status, and what it said."""
+    def build(self, tree: Path, build: Path, words: list[str]) -> tuple[int, str]:
+        """A command in the tree, of which only the folder to build in can be
+        written: its status, and what it said."""
         binds = ["--ro-bind", str(tree), "/tally", "--chdir", "/tally"]
         binds += ["--bind", str(build), f"/tally/{build.name}"]
         try:
             done = subprocess.run(
-                [*LIMITS, *self.command(["make", "-j2", *goals], *binds)],
+                [*LIMITS, *self.command(words, *binds)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,

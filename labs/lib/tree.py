@@ -20,6 +20,10 @@ KERNEL = ("Makefile", "VERSION", "linker.ld", "boot", "debug", "include", "kerne
           "lib")
 #: Objects that a tree has in common with the one that it is made from.
 OBJECTS = ("boot", "debug", "kernel", "lib")
+#: Of a program on the host: it ends at the first thing that C doesn't allow.
+COMPILER = ["gcc", "-std=gnu2x", "-g", "-O1", "-Wall", "-Wextra", "-D_GNU_SOURCE",
+            "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-I.",
+            "-Ikernel"]
 FILE_MAX = 1 << 20  # bytes of a student's file
 
 
@@ -29,7 +33,8 @@ class SubmissionError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Built:
-    """A kernel; or what the compiler complains of."""
+    """What is judged: a kernel, or for a lab on the host its program; or what the
+    compiler complains of."""
 
     kernel: Optional[bytes]
     complaint: str = ""
@@ -100,7 +105,7 @@ class Tree:
         self.sandbox = sandbox
         self.build = path / image.BUILD.name
         shutil.rmtree(path, ignore_errors=True)
-        for name in sources(KERNEL):
+        for name in sources([*KERNEL, *([lab.host] if lab.host else [])]):
             copy = path / name
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, copy)
@@ -120,26 +125,38 @@ class Tree:
             os.utime(file, (now, now))
 
     def make(self) -> Built:
-        """Build the kernel."""
+        """Build the kernel; of a lab on the host also its program, which counts."""
         kernel = self.build / "kernel.elf"
         kernel.unlink(missing_ok=True)
         goal = [f"{self.build.name}/kernel.elf"]
         if image.DEBUG:
             goal.append("DEBUG=1")
+        built = self._build(["make", f"-j{os.cpu_count()}", *goal], kernel)
+        if built.kernel is None or not self.lab.host:
+            return built
+        program = self.build / "host"
+        program.unlink(missing_ok=True)
+        sources = [self.lab.host, *self.lab.files]
+        to = f"{self.build.name}/{program.name}"
+        return self._build([*COMPILER, "-o", to, *sources], program)
+
+    def _build(self, command: list[str], result: Path) -> Built:
+        """The file that a command makes, which runs in the tree."""
         if self.sandbox:
-            status, said = self.sandbox.make(self.path, self.build, goal)
+            status, said = self.sandbox.build(self.path, self.build, command)
         else:
             done = subprocess.run(
-                ["make", "-C", str(self.path), f"-j{os.cpu_count()}", *goal],
+                command,
+                cwd=self.path,
                 env=make_environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
             )
             status, said = done.returncode, done.stdout.decode(errors="replace")
-        if status != 0 or not kernel.is_file() or kernel.is_symlink():
+        if status != 0 or not result.is_file() or result.is_symlink():
             return Built(None, complaint(said))
-        return Built(kernel.read_bytes())
+        return Built(result.read_bytes())
 
 
 def make_environment() -> dict[str, str]:
