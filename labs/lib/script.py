@@ -23,6 +23,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import random
+import struct
 from typing import Any, Callable, Iterator, Optional, Union
 
 #: What an answer must be: a number; bytes that are read; a text, "-EINVAL" for
@@ -58,7 +59,7 @@ class Step:
         if callable(self.want):
             try:
                 why = self.want(got)
-            except (ValueError, IndexError, ArithmeticError):
+            except (ValueError, LookupError, ArithmeticError, struct.error):
                 why = f"got {cut(got)}"
             return f"`{cut(self.text)}`: {why}" if why else None
         want = expected(self.want)

@@ -107,7 +107,10 @@ table_alloc(size_t n)
 static void
 table_sort(struct table *t)
 {
-	for (size_t gap = t->n / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11)
+	size_t gap = t->n;
+
+	while (gap > 1) {
+		gap = gap < 5 ? 1 : gap * 5 / 11;
 		for (size_t i = gap; i < t->n; i++) {
 			struct range r = t->range[i];
 			size_t at = i;
@@ -117,6 +120,7 @@ table_sort(struct table *t)
 				t->range[at] = t->range[at - gap];
 			t->range[at] = r;
 		}
+	}
 }
 
 /* Take the records from u, and check each, and then all: 0 or an errno. */
