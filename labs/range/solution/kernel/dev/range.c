@@ -102,8 +102,8 @@ table_alloc(size_t n)
 	return t;
 }
 
-/* Shell's sort: an insertion sort of what lies `gap' apart, for smaller and
- * smaller gaps. For 8,192 ranges it takes a fraction of the plain one's time. */
+/* Shell's sort: an insertion sort of what lies `gap' apart, for smaller gaps
+ * each time. For 8,192 ranges it takes a fraction of the plain one's time. */
 static void
 table_sort(struct table *t)
 {
