@@ -228,7 +228,7 @@ def functions(file: Path) -> dict[str, str]:
         parts = re.split(r"^FUNCTION (\w+)$", text, flags=re.M)[1:]
         return {name: flat(body) for name, body in zip(parts[::2], parts[1::2])}
     inner = r"(?:[^;{}()]|\([^;{}()]*\))*"
-    form = rf"^(?:\w.*[ *])?([a-z_]\w*)\({inner}\)(?: [A-Z]+\([^\n]*\))?\n(\{{\n.*?^\}})"
+    form = rf"^(?:\w[^\n]*[ *])?([a-z_]\w*)\({inner}\)(?: [A-Z]+\([^\n]*\))?\n(\{{\n.*?^\}})"
     found = re.findall(form, text, re.M | re.S)
     return {name: flat(body) for name, body in found}
 
