@@ -133,10 +133,13 @@ common := -std=gnu11 -O2 -g -Wall -Wextra -fno-common \
 
 # Libraries are picked by the architecture's plain name: compiling names the
 # parts that became extensions of their own since, linking must not.
-# A kernel stack has 16 KiB. A sixth of that in one frame is a mistake; with the
-# compiler's own checks frames are larger.
+# A kernel stack has 16 KiB, and as much of a guard below it. A sixth of that in
+# one frame is a mistake; with the compiler's own checks frames are larger. And
+# no frame may be of a size that only running it tells, or one could step over
+# the guard.
 frame_max := $(if $(filter 1,$(DEBUG)),3072,2560)
-kernel_flags := $(common) -Wframe-larger-than=$(frame_max) -march=rv64imac_zicsr_zifencei -mabi=lp64 \
+frame_checks := -Werror=frame-larger-than=$(frame_max) -Werror=vla -Werror=alloca
+kernel_flags := $(common) $(frame_checks) -march=rv64imac_zicsr_zifencei -mabi=lp64 \
 	-ffreestanding -msmall-data-limit=0 -I. -Ikernel -Idebug \
 	-DTALLY_VERSION='"$(version)"'
 kernel_link := -march=rv64imac -mabi=lp64 -nostdlib -static -T linker.ld
@@ -168,12 +171,16 @@ ifeq ($(DEBUG),1)
 endif
 kernel_obj := $(kernel_src:%=$(BUILD)/%.o)
 kernel := $(BUILD)/kernel.elf
+# An archive, so that only who needs it has it: nothing here does.
+kernel_lib := $(BUILD)/lib/atomic.a
 
 .PHONY: all
 all: $(kernel) $(BUILD)/initrd.tar $(if $(EXTRA),overlay)
 
-$(kernel): $(kernel_obj) linker.ld
-	$(call say,LD,$@)$(CC) $(kernel_link) $(ld_flags) $(kernel_obj) \
+$(kernel_lib): $(BUILD)/lib/atomic.c.o
+$(kernel): $(kernel_obj) $(kernel_lib) linker.ld
+	$(call say,LD,$@)$(CC) $(kernel_link) $(ld_flags) \
+		$(filter-out $(BUILD)/lib/atomic.c.o,$(kernel_obj)) $(kernel_lib) \
 		-lgcc $(put)
 
 # Beside each object the compiler says, in a .ci file, how much stack each
@@ -200,7 +207,7 @@ $(BUILD)/lib/%.o: lib/% Makefile
 # commands share user/cmdlib. The user library has memcpy and its kin from lib,
 # as the kernel, commands have UTF-8 from there.
 lib_obj := $(patsubst %,$(BUILD)/%.o,$(wildcard user/lib/*.[cS])) \
-	$(BUILD)/user/shared/string.S.o
+	$(BUILD)/user/shared/string.S.o $(BUILD)/user/shared/atomic.c.o
 cmdlib_obj := $(patsubst %,$(BUILD)/%.o,$(wildcard user/cmdlib/*.c)) \
 	$(BUILD)/user/shared/utf8.c.o
 cmdlib := $(if $(cmdlib_obj),$(BUILD)/user/cmdlib.a)
@@ -223,7 +230,7 @@ $(BUILD)/user/shared/%.o: lib/% Makefile
 
 $(cmdlib): $(cmdlib_obj)
 $(libmon): $(libmon_obj)
-$(cmdlib) $(libmon):
+$(cmdlib) $(libmon) $(kernel_lib):
 	$(call say,AR,$@)rm -f $@.$$$$ && $(AR) rcs $@.$$$$ $^ && \
 		mv $@.$$$$ $@
 

@@ -51,10 +51,10 @@ void check_mutex_held(const struct mutex *m, const char *function) ASSUMES(m);
  */
 void check_pages_freed(void *pages, size_t n);
 void check_pages_allocated(void *pages, size_t n);
-void check_block_freed(void *block, size_t size);
-void check_block_allocated(void *block, size_t size);
+void check_block_freed(void *block, size_t all, void *pc);
+void check_block_allocated(void *block, size_t all);
 /* Of a block's `all' bytes the caller of kmalloc at pc gets only the first
- * `size'. The last CHECK_ROOM bytes remember both. */
+ * `size'. The last CHECK_ROOM bytes remember both, and who freed it. */
 #define CHECK_ROOM 16
 void check_block_end(void *block, size_t all, size_t size, void *pc);
 
@@ -64,18 +64,17 @@ int check_word(char **argv);
 	{                                       \
 		.name = word, .run = check_word \
 	}
-#define CHECK_WORDS                                                  \
-	CHECK_WORD("lockorder"), CHECK_WORD("locklevel"),            \
-	    CHECK_WORD("locktwice"), CHECK_WORD("sleeplock"),        \
-	    CHECK_WORD("mutexunderspin"), CHECK_WORD("spinnotheld"), \
-	    CHECK_WORD("mutexnotheld"), CHECK_WORD("useafterfree"),  \
-	    CHECK_WORD("useafterpagefree"), CHECK_WORD("freetwice"), \
-	    CHECK_WORD("overrun"), CHECK_WORD("returnlocked"),       \
-	    CHECK_WORD("samplerlock"), CHECK_WORD("samplerprint"),   \
-	    CHECK_WORD("sampleruser"), CHECK_WORD("overflow-int"),   \
-	    CHECK_WORD("overflow-index"),                            \
-	{                                                            \
-		0                                                    \
+#define CHECK_WORDS                                                     \
+	CHECK_WORD("lockorder"), CHECK_WORD("locklevel"),               \
+	    CHECK_WORD("locktwice"), CHECK_WORD("mutexunderspin"),      \
+	    CHECK_WORD("spinnotheld"), CHECK_WORD("mutexnotheld"),      \
+	    CHECK_WORD("useafterfree"), CHECK_WORD("useafterpagefree"), \
+	    CHECK_WORD("overrun"), CHECK_WORD("returnlocked"),          \
+	    CHECK_WORD("samplerlock"), CHECK_WORD("samplerprint"),      \
+	    CHECK_WORD("sampleruser"), CHECK_WORD("overflow-int"),      \
+	    CHECK_WORD("overflow-index"),                               \
+	{                                                               \
+		0                                                       \
 	}
 
 #else
@@ -91,8 +90,8 @@ int check_word(char **argv);
 #define check_held(lk)                    ((void)0)
 #define check_pages_freed(pages, n)       ((void)0)
 #define check_pages_allocated(pages, n)   ((void)0)
-#define check_block_freed(b, size)        ((void)0)
-#define check_block_allocated(b, size)    ((void)0)
+#define check_block_freed(b, all, pc)     ((void)(pc))
+#define check_block_allocated(b, all)     ((void)0)
 #define CHECK_ROOM                        0
 #define check_block_end(b, all, size, pc) ((void)(pc))
 #define CHECK_WORDS \

@@ -14,6 +14,8 @@
  *   hang            loop for ever, with a spinlock held
  *   forget          sleep on a wait queue that nobody will wake
  *   keep            take a mutex, and return without releasing it
+ *   sleeplock       sleep with a spinlock held
+ *   freetwice       free a block, and once more
  *   failalloc N     of the allocations that the writing thread's system calls
  *                   make from now on, let the Nth fail; 0: none
  *
@@ -37,6 +39,7 @@
 #include "fs/vnode.h"
 #include "lib/number.h"
 #include "machine/machine.h"
+#include "mm/kmalloc.h"
 #include "mm/page.h"
 #include "mm/pages.h"
 #include "sched/hart.h"
@@ -193,6 +196,31 @@ run_keep(char **)
 	return 0;
 }
 
+/* wait_on releases `lock', but `kept' is still held during the sleep. */
+static UNGUARDED int
+run_sleeplock(char **)
+{
+	static struct spinlock kept = SPINLOCK1("ktest kept"),
+			       lock = SPINLOCK1("ktest");
+	struct waitq q = WAITQ_INIT(q);
+
+	spin_lock(&kept);
+	spin_lock(&lock);
+	wait_on(&q, &lock);
+	return 0;
+}
+
+static int
+run_freetwice(char **)
+{
+	void *block = kmalloc(64);
+
+	kmalloc(64); /* without this the page would be freed, too */
+	kfree(block);
+	kfree(block);
+	return 0;
+}
+
 static struct thread *failing; /* whose allocations are counted; atomic */
 static uint64_t until_failure; /* its own */
 
@@ -246,6 +274,8 @@ static const struct ctlword words[] = {
     {.name = "hang", .run = run_hang},
     {.name = "forget", .run = run_forget},
     {.name = "keep", .run = run_keep},
+    {.name = "sleeplock", .run = run_sleeplock},
+    {.name = "freetwice", .run = run_freetwice},
     {.name = "failalloc", .run = run_failalloc, .min = 1, .max = 1},
     CHECK_WORDS, /* and {0} */
 };

@@ -7,6 +7,7 @@ runs on that kernel here; `make test DEBUG=1` runs them all.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -23,14 +24,12 @@ WORDS = {
     "lockorder": "lock order: ktest first wanted at lockorder+",
     "locklevel": "lock level: spinlock ktest first is of level 1",
     "locktwice": "two locks of one name: ktest twin",
-    "sleeplock": "sleep under a spinlock: ktest first, taken at sleeplock+",
     "mutexunderspin": "sleep under a spinlock: mutex ktest wanted",
     "spinnotheld": "spinnotheld without its lock: ktest first, last taken at "
     "spinnotheld",
     "mutexnotheld": "mutexnotheld without its lock: mutex ktest, which nobody has",
-    "useafterfree": "written after free: ",
-    "useafterpagefree": "written after free: ",
-    "freetwice": "freed twice: ",
+    "useafterfree": "written after free: 0x",
+    "useafterpagefree": "written after free: 0x",
     "overrun": "written past the end: byte 64 of the 64 at 0x",
     "returnlocked": "system call 43 returns with ktest first held, taken at check_word+",
     "samplerlock": "a lock in the sampler: ktest first wanted at count_locks+",
@@ -67,6 +66,23 @@ def test_lock_order_names_both_orders() -> None:
     assert "with ktest second held, taken at lockorder+" in lines[at]
     assert "but ktest first taken at lockorder+" in lines[at + 1]
     assert "then ktest second at lockorder+" in lines[at + 1]
+
+
+#: Words of both builds that the debug build knows more about.
+MORE = {
+    "sleeplock": r"sleep under a spinlock: ktest kept, taken at run_sleeplock\+\S+",
+    "freetwice": r"freed twice: 0x\w+, allocated at run_freetwice\+(\S+ ){3}at "
+    r"run_freetwice\+(\S+ ){3}at run_freetwice\+\S+",
+    "useafterfree": r"written after free: 0x\w+, 32 bytes into the block at 0x\w+, "
+    r"allocated at useafterfree\+(\S+ ){3}at useafterfree\+\S+",
+}
+
+
+@pytest.mark.parametrize("word", MORE)
+def test_it_names_the_places(word: str) -> None:
+    result = run(f"echo {word} >/dev/ktest", "--icount", "6")
+    assert result.returncode == 125, result.stderr
+    assert re.search(f"panic: {MORE[word]}", result.stderr), result.stderr
 
 
 @pytest.mark.skipif(image.DEBUG, reason="there they are")

@@ -72,20 +72,36 @@ def test_where_no_machine_waits() -> None:
     assert second.endswith("Error 126")
 
 
-def test_a_session() -> None:
-    """README's, of the kernel and of a program."""
+def session(command: str, typed: str) -> tuple[str, bytes, int]:
+    """What gdb shows for what is typed, the command's output, and the status."""
     gdb, port = fitting_gdb(), free_port()
     waiting = subprocess.Popen(
         [str(image.ROOT / "scripts" / "run"), "--harts", "1", "--timeout", "110",
-         "--gdb", str(port), "--", "echo hello"], stdout=subprocess.PIPE,
+         "--gdb", str(port), "--", command],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
     )
-    typed = "break sample\ncontinue\nprint *s\ndelete\n"
-    typed += "program sh\nubreak main\ncontinue\nbacktrace\ndelete\ncontinue\n"
     while True:  # until it waits, or has ended
         result = make_gdb(f"GDB={gdb}", f"GDB_PORT={port}", typed=typed)
         if "no machine waits" not in result.stderr or waiting.poll() is not None:
             break
     out, _ = waiting.communicate(timeout=120)
-    assert "mode = SAMPLE_" in result.stdout, result
-    assert "main (argc=3" in result.stdout, result
-    assert (out, waiting.returncode) == (b"hello\n", 0)
+    return result.stdout + result.stderr, out, waiting.returncode
+
+
+def test_a_session() -> None:
+    """README's, of the kernel and of a program."""
+    typed = "break sample\ncontinue\nprint *s\ndelete\n"
+    typed += "program sh\nubreak main\ncontinue\nbacktrace\ndelete\ncontinue\n"
+    shown, out, status = session("echo hello", typed)
+    assert "mode = SAMPLE_" in shown
+    assert "main (argc=3" in shown
+    assert (out, status) == (b"hello\n", 0)
+
+
+def test_break_panic() -> None:
+    """A trap that ends the machine stops there, too, and says what it was."""
+    typed = "break panic\ncontinue\nbacktrace\ncontinue\n"
+    shown, _, status = session("echo fault >/dev/ktest", typed)
+    assert "Breakpoint 1, panic (" in shown
+    assert "load page fault: a NULL pointer" in shown
+    assert status == 125

@@ -45,6 +45,14 @@ PANICS = {
         r"wanted again at run_deadlock\+0x\w+\n",
         ["spin_lock", "run_deadlock", "ctl_write", "sys_write", "syscall"],
     ),
+    "sleeplock": (
+        "panic: sleep under a spinlock: at level 1, for ktest\n",
+        ["wait_common", "run_sleeplock", "ctl_write", "sys_write", "syscall"],
+    ),
+    "freetwice": (
+        r"panic: freed twice: 0x\w+\n",
+        ["kfree", "run_freetwice", "ctl_write", "sys_write", "syscall"],
+    ),
 }
 
 

@@ -27,8 +27,11 @@
 /* The last bytes of a small block. Between these and what its user asked for
  * the pattern FRESH stays. */
 struct block_end {
-	size_t size; /* that was asked for */
-	void *pc;    /* by the call at pc */
+	void *allocated; /* by the call at this pc */
+	union {
+		size_t size; /* that was asked for */
+		void *freed; /* if it is free: by the call at this pc */
+	};
 };
 
 _Static_assert(sizeof(struct block_end) == CHECK_ROOM, "block_end");
@@ -42,15 +45,13 @@ fill(uint64_t *word, size_t bytes, uint64_t pattern)
 		word[i] = pattern;
 }
 
-/* Panic if a word isn't FREE. The first `skip' words may have any value. */
-static void
-check(const uint64_t *block, size_t bytes, size_t skip)
+/* The first word from `from' on that isn't FREE, or n. */
+static size_t
+find_written(const uint64_t *block, size_t from, size_t n)
 {
-	for (size_t i = skip; i < bytes / 8; i++)
-		if (block[i] != FREE)
-			panic("written after free: 0x%lx, %lu bytes into the "
-			      "%lu at %p",
-			      block[i], i * 8, bytes, (const void *)block);
+	while (from < n && block[from] == FREE)
+		from++;
+	return from;
 }
 
 void
@@ -66,6 +67,17 @@ check_pages_freed(void *pages, size_t n)
 	}
 }
 
+static void
+check_page(const uint64_t *page)
+{
+	size_t i = find_written(page, 0, PAGE_SIZE / 8);
+
+	if (i < PAGE_SIZE / 8)
+		panic(
+		    "written after free: 0x%lx, %lu bytes into the page at %p",
+		    page[i], i * 8, (const void *)page);
+}
+
 void
 check_pages_allocated(void *pages, size_t n)
 {
@@ -77,7 +89,7 @@ check_pages_allocated(void *pages, size_t n)
 		if (__atomic_fetch_and(&poisoned[bit / 32], ~mask,
 				       __ATOMIC_RELAXED) &
 		    mask)
-			check((uint64_t *)page, PAGE_SIZE, 0);
+			check_page((uint64_t *)page);
 		fill((uint64_t *)page, PAGE_SIZE, FRESH);
 	}
 }
@@ -91,11 +103,11 @@ end_of(void *block, size_t all)
 void
 check_block_end(void *block, size_t all, size_t size, void *pc)
 {
-	*end_of(block, all) = (struct block_end){size, pc};
+	*end_of(block, all) = (struct block_end){.allocated = pc, .size = size};
 }
 
 /* A write past the end may have hit block_end, too: then its size, if that
- * still makes sense, is too large for the block, or pc has no name. */
+ * still makes sense, is too large for the block, or the pc has no name. */
 static void
 check_end(const char *block, size_t all, const struct block_end *end)
 {
@@ -107,7 +119,7 @@ check_end(const char *block, size_t all, const struct block_end *end)
 		panic("written past the end: byte %lu of the %lu at %p, "
 		      "allocated at %s",
 		      i, end->size, (const void *)block,
-		      symbol_place(end->pc).text);
+		      symbol_place(end->allocated).text);
 }
 
 /*
@@ -117,24 +129,33 @@ check_end(const char *block, size_t all, const struct block_end *end)
  * lock of the block's class.
  */
 void
-check_block_freed(void *block, size_t size)
+check_block_freed(void *block, size_t all, void *pc)
 {
-	uint64_t *word = block;
-	size_t i = 1;
+	struct block_end *end = end_of(block, all);
+	size_t n = (all - CHECK_ROOM) / 8;
 
-	while (i < size / 8 && word[i] == FREE)
-		i++;
-	if (i == size / 8)
-		panic("freed twice: %p, %lu bytes", block, size);
-	check_end(block, size, end_of(block, size));
-	fill(word + 1, size - 8, FREE);
+	if (find_written(block, 1, n) == n)
+		panic("freed twice: %p, allocated at %s, freed at %s and at %s",
+		      block, symbol_place(end->allocated).text,
+		      symbol_place(end->freed).text, symbol_place(pc).text);
+	check_end(block, all, end);
+	fill((uint64_t *)block + 1, (n - 1) * 8, FREE);
+	end->freed = pc;
 }
 
 /* The block has been free before. (A block that has never been allocated has
  * what check_pages_allocated left there.) */
 void
-check_block_allocated(void *block, size_t size)
+check_block_allocated(void *block, size_t all)
 {
-	check(block, size, 1);
-	fill(block, size, FRESH);
+	const struct block_end *end = end_of(block, all);
+	const uint64_t *word = block;
+	size_t n = (all - CHECK_ROOM) / 8, i = find_written(word, 1, n);
+
+	if (i < n)
+		panic("written after free: 0x%lx, %lu bytes into the block at "
+		      "%p, allocated at %s, freed at %s",
+		      word[i], i * 8, block, symbol_place(end->allocated).text,
+		      symbol_place(end->freed).text);
+	fill(block, all, FRESH);
 }

@@ -65,17 +65,6 @@ locktwice(void)
 	in_order(&twin[0], &twin[1]);
 }
 
-/* wait_on releases `second', but `first' is still held during the sleep. */
-static UNGUARDED void
-sleeplock(void)
-{
-	struct waitq q = WAITQ_INIT(q);
-
-	spin_lock(&first);
-	spin_lock(&second);
-	wait_on(&q, &second);
-}
-
 static UNGUARDED void
 mutexunderspin(void)
 {
@@ -140,16 +129,6 @@ useafterpagefree(void)
 	page_free(page);
 	*(volatile char *)&page[PAGE_SIZE - 1] = 1;
 	page_alloc();
-}
-
-static void
-freetwice(void)
-{
-	void *block = kmalloc(BLOCK);
-
-	kmalloc(BLOCK); /* without this the page would be freed, too */
-	kfree(block);
-	kfree(block);
 }
 
 /* Three mistakes of a profiler: its count runs with SIE=0, whatever lock the
@@ -228,13 +207,11 @@ static const struct {
     {"lockorder", lockorder},
     {"locklevel", locklevel},
     {"locktwice", locktwice},
-    {"sleeplock", sleeplock},
     {"mutexunderspin", mutexunderspin},
     {"spinnotheld", spinnotheld},
     {"mutexnotheld", mutexnotheld},
     {"useafterfree", useafterfree},
     {"useafterpagefree", useafterpagefree},
-    {"freetwice", freetwice},
     {"overrun", overrun},
     {"returnlocked", returnlocked},
     {"samplerlock", samplerlock},

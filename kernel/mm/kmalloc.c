@@ -24,6 +24,7 @@
 
 #include "base/layout.h"
 #include "base/list.h"
+#include "base/panic.h"
 #include "sched/lock.h"
 
 #include "page.h"
@@ -122,9 +123,10 @@ small_alloc(unsigned int c)
 	return object;
 }
 
-/* A full page has room again; an empty one is freed, without the lock. */
+/* A full page has room again; an empty one is freed, without the lock. pc is
+ * the caller of kfree. */
 static void
-small_free(struct page *p, void *object)
+small_free(struct page *p, void *object, void *pc)
 {
 	struct class *class = &classes[p->class];
 	bool empty;
@@ -132,7 +134,9 @@ small_free(struct page *p, void *object)
 	spin_lock(&class->lock);
 	if (p->used == capacity(p->class))
 		list_append(&class->partial, &p->link);
-	check_block_freed(object, CLASS_MIN << p->class);
+	check_block_freed(object, CLASS_MIN << p->class, pc);
+	if (object == p->objects) /* others are found by the debug build only */
+		panic("freed twice: %p", object);
 	*(void **)object = p->objects;
 	p->objects = object;
 	p->used--;
@@ -194,7 +198,7 @@ kfree(void *block)
 		return;
 	p = page_of(block);
 	if (p->use == PAGE_SMALL)
-		small_free(p, block);
+		small_free(p, block, __builtin_return_address(0));
 	else
 		pages_free(block, p->npages);
 }

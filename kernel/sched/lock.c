@@ -118,6 +118,16 @@ wake_late(void *thread)
 	thread_wake(thread, false);
 }
 
+/* A thread that sleeps keeps its spinlocks, and whoever wants one would spin
+ * until it runs again. The debug build knows which lock it is. */
+static SLOW_PATH __attribute__((noreturn)) void
+sleep_refused(const struct spinlock *lk, unsigned long sie)
+{
+	check_switch();
+	panic("sleep under a spinlock: at level %d, for %s", level_of(sie),
+	      lk->name);
+}
+
 /*
  * What the three functions below have in common. deadline is an rdtime().
  *
@@ -150,6 +160,8 @@ wait_common(struct waitq *q, struct spinlock *lk, int state,
 	spin_release(lk);
 	now = rdtime();
 	if (now < deadline && !(signals && thread_interrupted())) {
+		if (sie != LEVEL_ALL)
+			sleep_refused(lk, sie);
 		current->wait_lock = lk;
 		current->wait_since = now;
 		current->state = state;

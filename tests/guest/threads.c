@@ -20,6 +20,13 @@ static pthread_key_t key;
 static long sum, turn, inits, destroyed;
 static int hold; /* a word to sleep on */
 
+/* Parts of one word: its neighbours are changed at the same time. */
+static struct {
+	uint16_t added, taken;
+	uint8_t turned, swapped;
+	uint16_t chained;
+} parts;
+
 /* The system call, which <pthread.h> hides. */
 int futex_wait(const void *word, int value, const struct timespec *until);
 
@@ -76,6 +83,29 @@ alternate(void *arg)
 		pthread_mutex_unlock(&mutex);
 	}
 	return arg;
+}
+
+/* Each thread turns its own bit, last on. */
+static void *
+change_parts(void *arg)
+{
+	long c = (long)arg;
+	bool good = true;
+
+	for (int i = 0; i < ROUNDS + 1; i++) {
+		uint16_t old = parts.chained;
+
+		__atomic_fetch_add(&parts.added, 3, __ATOMIC_RELAXED);
+		__atomic_sub_fetch(&parts.taken, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_xor(&parts.turned, 1 << c, __ATOMIC_RELAXED);
+		good &= __atomic_exchange_n(&parts.swapped, c + 1,
+					    __ATOMIC_RELAXED) <= MANY;
+		while (!__atomic_compare_exchange_n(
+		    &parts.chained, &old, old * 5 + 1, false, __ATOMIC_RELAXED,
+		    __ATOMIC_RELAXED))
+			;
+	}
+	return good ? arg : (void *)-1;
 }
 
 static void *
@@ -149,6 +179,22 @@ print_lines(void *arg)
 		fprintf(shared, "thread %ld writes a whole line, %d\n",
 			(long)arg, i);
 	return arg;
+}
+
+static void
+test_small_atomics(void)
+{
+	uint16_t n = MANY * (ROUNDS + 1), chained = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		chained = chained * 5 + 1;
+	parts.turned = 1 << MANY;
+	CHECK(run_threads(MANY, change_parts), "atomics of one and two bytes");
+	CHECK(parts.added == (uint16_t)(3 * n), "add loses nothing");
+	CHECK(parts.taken == (uint16_t)-n, "nor does subtract");
+	CHECK(parts.turned == (2 << MANY) - 1, "nor does xor");
+	CHECK(parts.swapped > 0 && parts.swapped <= MANY, "one was last");
+	CHECK(parts.chained == chained, "nor compare-and-swap");
 }
 
 static void
@@ -454,6 +500,7 @@ main(void)
 	scratch_enter("threads");
 	test_sharing();
 	test_mask();
+	test_small_atomics();
 	test_stdio();
 	test_keys();
 	test_mutexes();
