@@ -109,7 +109,10 @@ def run(options: argparse.Namespace) -> None:
 
 
 def main(words: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="handout")
+    parser = argparse.ArgumentParser(
+        prog="handout", usage="%(prog)s [-y] [--seed S] [--course FILE] NAME DIR",
+        epilog="-y, the first word: install what is missing without asking",
+    )
     parser.add_argument("name", metavar="NAME", help="of the lab")
     parser.add_argument("to", metavar="DIR", help="a folder that isn't there")
     parser.add_argument("--seed", metavar="S", help="of another course")
