@@ -50,11 +50,25 @@ class Sample(NamedTuple):
     user: tuple[int, ...] = ()
     cut_kernel: bool = False  # it has more callers, which aren't known
     cut_user: bool = False
+    time: Optional[int] = None  # nanoseconds since the recording began
+    process: Optional[int] = None  # which of the profile's processes
+    thread: Optional[int] = None  # of that process
 
     def user_addresses(self) -> list[int]:
         """All that lie in the process's program."""
         mine = [self.pc] if self.mode == USER and self.pc is not None else []
         return [*mine, *self.user]
+
+
+class Process(NamedTuple):
+    """A process, as long as it runs one program: exec begins the next."""
+
+    pid: int
+    parent: Optional[int]
+    program: str  # its absolute path in the guest; "": unknown
+    digest: Optional[int]  # of the program's file
+    begin: int  # nanoseconds since the recording began
+    end: Optional[int]  # None: it went on
 
 
 @dataclasses.dataclass
@@ -73,6 +87,8 @@ class Profile:
     width: int = 2  # bytes of text that a counter is for
     text: Optional[tuple[int, int]] = None  # the range that was counted
     calls: list[tuple[int, int, int]] = dataclasses.field(default_factory=list)
+    processes: list[Process] = dataclasses.field(default_factory=list)
+    skipped: int = 0  # samples that fell due, and weren't taken
 
     @property
     def total(self) -> int:
