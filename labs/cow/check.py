@@ -182,9 +182,9 @@ class Process:
         want = self.entries[page].frame.refs if page in self.entries else 0
 
         def judge(answer: str) -> Optional[str]:
-            return None if int(answer) == want else (
-                f"the page has {answer} references, it should have {want}"
-            )
+            if int(answer) == want:
+                return None
+            return f"references to the page: {answer}, there should be {want}"
 
         self.do(f"ioctl {COW} {REFS} {page * PAGE:#x}", judge)
 
@@ -297,6 +297,11 @@ def area(play: Play, pages: int = 32) -> Process:
     return p
 
 
+def numbers(answer: str) -> list[int]:
+    """The counts that were read."""
+    return list(struct.unpack("4Q", data(answer)))
+
+
 # --- Contents ----------------------------------------------------------------
 
 
@@ -305,7 +310,8 @@ def contents(t: Test, start: Start) -> None:
     play = start(t)
     p = area(play)
     c = p.fork()
-    for turn in range(30):
+    c.refs(AREA)
+    for _ in range(30):
         who = t.random.choice((p, c))
         page, at = AREA + t.random.randrange(31), t.random.randrange(PAGE)
         who.poke(page, t.random.randbytes(t.random.randrange(1, 60)), at)
@@ -566,10 +572,6 @@ def stack_end(t: Test, start: Start) -> None:
     play.perform()
 
 
-def numbers(answer: str) -> list[int]:
-    return list(struct.unpack("4Q", data(answer)))
-
-
 @test("what a fork counts", points=3)
 def fork_counts(t: Test, start: Start) -> None:
     """Beside the pages that the model knows there are the program's own. So the
@@ -665,15 +667,35 @@ def no_page(t: Test, start: Start) -> None:
     play.perform()
 
 
+def forked(p: Process, answer: str) -> list[int]:
+    """Of the counts those that only a fork changes."""
+    fields = p.play.params["FIELDS"]
+    got = numbers(answer)
+    return [got[fields.index(name)] for name in ("shared", "early")]
+
+
 def fork_failing(p: Process, page: int, n: int) -> None:
     """A fork at that page, whose nth copy finds no page. If there is no child,
     some entries may lack W all the same: it depends on how far the fork came."""
+    before: list[list[int]] = []
+
+    def note(answer: str) -> None:
+        before.append(forked(p, answer))
+
+    def same(answer: str) -> Optional[str]:
+        if forked(p, answer) == before[0]:
+            return None
+        return "the fork that failed was counted"
+
+    if p.play.params["STACK_MUST"]:
+        p.do(f"read {COW} 32", note)
     p.do(f"ioctl {COW} {FAIL_FORK} {1 << n}", 0)
     c = p.fork(page * PAGE)
     if p.play.params["STACK_MUST"]:
         c.gone()
         p.play.processes -= 1
         p.actions[-1] = (f"child {c.index} 0 {page * PAGE:#x}", "-ENOMEM")
+        p.do(f"read {COW} 32", same)
         for n, entry in p.entries.items():
             p.refs(n)
             entry.own = True
@@ -702,6 +724,9 @@ def no_stack(t: Test, start: Start) -> None:
 
 @test("out of memory: the largest is killed, the others live", points=2)
 def out_of_memory(t: Test, start: Start) -> None:
+    def killed(state: str) -> Optional[str]:
+        return None if state == "Z" else "the largest process wasn't killed"
+
     play = start(t)
     p = play.first
     p.map(AREA, 300)
@@ -712,10 +737,8 @@ def out_of_memory(t: Test, start: Start) -> None:
     p.do(f"ioctl {COW} {LEAVE} 56", 0)
     c.fill(AREA, 64)
     c.check()
-    play.turn(p)
-    victim.actions.append((play.await_turn(victim), NEVER))
-    victim.gone()
-    p.do(f"wait {victim.index}", SIGKILL)
+    p.do(f"state {victim.index}", killed)
+    p.kill(victim)
     p.do(f"ioctl {COW} {LEAVE} {ALL_PAGES}", 0)
     p.wait(c)
     p.check()
@@ -741,6 +764,7 @@ def lost(t: Test, start: Start) -> None:
         fork_failing(p, AREA + 4, t.params["STACK"] - 1)
         for end in ("exit", "kill", "exec"):
             c = p.fork()
+            c.refs(AREA)
             for page in t.random.sample(range(AREA, AREA + 32), 6):
                 t.random.choice((p, c)).poke(page)
             play.turn(c)
@@ -762,10 +786,21 @@ def lost(t: Test, start: Start) -> None:
 # --- Threads -----------------------------------------------------------------
 
 
+def sharing(play: Play) -> Process:
+    """The first process, whose forks do share: else there is nothing to test."""
+    p = play.first
+    p.map(MIDDLE, 1)
+    p.poke(MIDDLE)
+    c = p.fork()
+    p.refs(MIDDLE)
+    p.wait(c)
+    return p
+
+
 @test("a thread writes while its process forks", points=4, race=3)
 def fork_writing(t: Test, start: Start) -> None:
     play = start(t)
-    p = play.first
+    p = sharing(play)
     p.map(AREA, 24)
 
     def judge(answer: str) -> Optional[str]:
@@ -781,7 +816,7 @@ def fork_writing(t: Test, start: Start) -> None:
 @test("a thread reads what another one writes", points=3, race=3)
 def published(t: Test, start: Start) -> None:
     play = start(t)
-    p = play.first
+    p = sharing(play)
     p.map(AREA, 2)
 
     def judge(answer: str) -> Optional[str]:
