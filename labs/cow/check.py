@@ -6,14 +6,14 @@ import dataclasses
 import struct
 from typing import Any, Callable, Optional
 
-from script import NEVER, Test, data, test
+from script import NEVER, Test, TestKind, data, test
 
 PAGE = 4096
 COW, DATA = 0, 14  # slots: the device, a pipe's end; its other end is next
 TURNS = 2  # the first slot of the processes' pipes
 PROCESSES = 6
 MAP, REFS, FRAME, FAIL, LEAVE, FREE, PRESENT, FAIL_FORK = range(1, 9)
-READ, FORK, EXECVE = 0, 2, 3  # system calls
+EXECVE = 3  # the system call
 SIGKILL, SIGSEGV = 9, 11
 #: A leaf table ends here. So does any block of pages.
 EDGE = 0x4020_0000
@@ -52,6 +52,8 @@ class Process:
 
     def __init__(self, play: Play, parent: Optional[Process]) -> None:
         self.play = play
+        self.parent = parent
+        self.lives = True
         self.index = play.processes
         play.processes += 1
         assert self.index < PROCESSES
@@ -137,13 +139,13 @@ class Process:
 
     def poke(self, page: int, sent: Optional[bytes] = None, at: int = 0) -> None:
         if sent is None:
-            sent = self.play.t.random.randbytes(8)
+            sent = self.play.random.randbytes(8)
         self.do(f"poke {page * PAGE + at:#x} {sent.hex()}", len(sent))
         self.store(page, at, sent)
 
     def poke_told(self, page: int, failures: int = 0) -> None:
         """And what it changes of the counts."""
-        byte = self.play.t.random.randrange(256)
+        byte = self.play.random.randrange(256)
         self.play.turn(self)
         counts = self.written(page, failures)
         self.store(page, 0, bytes([byte]))
@@ -158,15 +160,21 @@ class Process:
         self.do(f"poke-told {COW} {FAIL} {failures} {page * PAGE:#x} {byte}", judge)
         self.do(f"ioctl {COW} {FAIL} 0", 0)
 
+    def write_area(self, pages: int = 32) -> None:
+        """Map some pages that may be written, and write so many of them."""
+        self.map(AREA, 32)
+        for page in range(AREA, AREA + pages):
+            self.poke(page)
+
     def fill(self, page: int, pages: int) -> None:
-        byte = self.play.t.random.randrange(256)
+        byte = self.play.random.randrange(256)
         self.do(f"fill {page * PAGE:#x} {pages} {byte}", pages)
         for n in range(page, page + pages):
             self.store(n, 0, bytes([byte]))
 
     def receive(self, page: int, at: int, size: int) -> None:
         """The kernel writes: what a pipe has."""
-        sent = self.play.t.random.randbytes(size)
+        sent = self.play.random.randbytes(size)
         self.do(f"write {DATA + 1} {sent.hex()}", size)
         self.do(f"read-at {DATA} {page * PAGE + at:#x} {size}", size)
         self.store(page, at, sent)
@@ -187,6 +195,15 @@ class Process:
             return f"references to the page: {answer}, there should be {want}"
 
         self.do(f"ioctl {COW} {REFS} {page * PAGE:#x}", judge)
+
+    def counts(self, judge: Callable[[dict[str, int]], Optional[str]]) -> None:
+        """What is counted, by name."""
+
+        def named(answer: str) -> Optional[str]:
+            got = struct.unpack("4Q", data(answer))
+            return judge(dict(zip(self.play.params["FIELDS"], got)))
+
+        self.do(f"read {COW} 32", named)
 
     def check(self) -> None:
         """All that it has."""
@@ -214,12 +231,14 @@ class Process:
                 entry.own = False
                 child.entries[page] = Entry(entry.frame, False)
         self.actions.append((child, sp))
+        self.play.children.append(child)
         return child
 
     def gone(self) -> None:
         for entry in self.entries.values():
             entry.frame.refs -= 1
         self.entries = {}
+        self.lives = False
 
     def wait(self, child: Process, status: int = 0) -> None:
         """Until the child has ended, which it does now."""
@@ -236,10 +255,6 @@ class Process:
         child.gone()
         self.do(f"wait {child.index}", SIGKILL)
 
-    def dies(self, text: str) -> None:
-        """A step that it doesn't survive."""
-        self.do(text, NEVER)
-
 
 class Play:
     """Some processes, of which one acts at a time."""
@@ -247,7 +262,9 @@ class Play:
     def __init__(self, t: Test) -> None:
         self.t = t
         self.params = t.params
+        self.random = t.random
         self.processes = 0
+        self.children: list[Process] = []
         self.first = self.current = Process(self, None)
 
     @staticmethod
@@ -262,11 +279,16 @@ class Play:
         process.actions.append((self.await_turn(process), b"x"))
         self.current = process
 
-    def perform(self, slot: int = 0) -> None:
-        """The steps of all. The first process is a child of the tests' own."""
-        with self.t.child(slot):
+    def end(self) -> None:
+        """Let the children end, and do it all. The first process is a child of the
+        tests' own."""
+        for child in reversed(self.children):
+            if child.lives:
+                child.parent.wait(child)
+        self.first.check()
+        with self.t.child(0):
             self._steps(self.first)
-        self.t.do(f"wait {slot}", 0)
+        self.t.do("wait 0", 0)
 
     def _steps(self, process: Process) -> None:
         for what, *more in process.actions:
@@ -277,96 +299,78 @@ class Play:
                 self.t.do(what, *more)
 
 
-Start = Callable[[Test], Play]
-
-
-def setup(t: Test) -> Start:
+def setup(t: Test) -> None:
     t.do(f"open {COW} r /dev/cow", 0)
     for i in range(PROCESSES):
         t.do(f"pipe {TURNS + 2 * i} {TURNS + 2 * i + 1}", 0)
     t.do(f"pipe {DATA} {DATA + 1}", 0)
-    return Play
 
 
-def area(play: Play, pages: int = 32) -> Process:
-    """The first process, with some pages that it has written."""
-    p = play.first
-    p.map(AREA, 32)
-    for page in range(AREA, AREA + pages):
-        p.poke(page)
-    return p
+def played(name: str, points: int, race: int = 0) -> Callable:
+    """A test of one play, which gets the play's first process, too."""
 
+    def mark(function: Callable[[Play, Process], None]) -> TestKind:
+        def draw(t: Test, _: None) -> None:
+            play = Play(t)
+            function(play, play.first)
+            play.end()
 
-def numbers(answer: str) -> list[int]:
-    """The counts that were read."""
-    return list(struct.unpack("4Q", data(answer)))
+        return test(name, points, race)(draw)
+
+    return mark
 
 
 # --- Contents ----------------------------------------------------------------
 
 
-@test("each has what it wrote itself", points=2)
-def contents(t: Test, start: Start) -> None:
-    play = start(t)
-    p = area(play)
+@played("each has what it wrote itself", points=2)
+def contents(play: Play, p: Process) -> None:
+    p.write_area()
     c = p.fork()
     c.refs(AREA)
     for _ in range(30):
-        who = t.random.choice((p, c))
-        page, at = AREA + t.random.randrange(31), t.random.randrange(PAGE)
-        who.poke(page, t.random.randbytes(t.random.randrange(1, 60)), at)
+        who = play.random.choice((p, c))
+        page, at = AREA + play.random.randrange(31), play.random.randrange(PAGE)
+        who.poke(page, play.random.randbytes(play.random.randrange(1, 60)), at)
         for other in (p, c):
             other.peek(page, 60, at)
     c.check()
-    p.wait(c)
-    p.check()
-    play.perform()
 
 
-@test("a child, and its child", points=2)
-def generations(t: Test, start: Start) -> None:
-    play = start(t)
-    p = area(play, 12)
+@played("a child, and its child", points=2)
+def generations(play: Play, p: Process) -> None:
+    p.write_area(12)
     c = p.fork()
     for page in range(AREA, AREA + 4):
         c.poke(page)
     g = c.fork()
-    all = [p, c, g]
+    everyone = (p, c, g)
     for _ in range(20):
-        who = t.random.choice(all)
-        page = AREA + t.random.randrange(12)
+        who = play.random.choice(everyone)
+        page = AREA + play.random.randrange(12)
         who.poke(page)
-        for one in all:
+        for one in everyone:
             one.refs(page)
             one.peek(page)
-    for one in all:
+    for one in everyone:
         one.check()
     c.wait(g)
     c.check()
-    p.wait(c)
-    p.check()
-    play.perform()
 
 
-@test("what the kernel writes is copied, too", points=2)
-def kernel_writes(t: Test, start: Start) -> None:
-    play = start(t)
-    p = area(play, 24)
+@played("what the kernel writes is copied, too", points=2)
+def kernel_writes(play: Play, p: Process) -> None:
+    p.write_area(24)
     c = p.fork()
     for who in (c, p, c, p):
-        page, at = AREA + t.random.randrange(20), t.random.randrange(1, PAGE)
-        who.receive(page, at, t.random.choice((1, 50, PAGE, 2 * PAGE + 50)))
+        page, at = AREA + play.random.randrange(20), play.random.randrange(1, PAGE)
+        who.receive(page, at, play.random.choice((1, 50, PAGE, 2 * PAGE + 50)))
         c.check()
-    p.wait(c)
-    p.check()
-    play.perform()
 
 
-@test("what can't be written stays so", points=2)
-def read_only(t: Test, start: Start) -> None:
+@played("what can't be written stays so", points=2)
+def read_only(play: Play, p: Process) -> None:
     """Before and after those that a write may copy, and the program's text."""
-    play = start(t)
-    p = play.first
     at = [MIDDLE + 1 + 5 * i for i in range(4)]
     for i, page in enumerate(at):
         p.map(page, 5, writable=i % 2 == 1)
@@ -386,20 +390,16 @@ def read_only(t: Test, start: Start) -> None:
     c.check()
     for page in (at[0] + 4, at[2], at[2] + 4, TEXT // PAGE):
         g = c.fork()
-        g.dies(f"poke {page * PAGE:#x} 00")
+        g.do(f"poke {page * PAGE:#x} 00", NEVER)
         c.wait(g, SIGSEGV)
-    p.wait(c)
-    p.check()
-    play.perform()
 
 
 # --- Who shares --------------------------------------------------------------
 
 
-@test("a fork shares", points=2)
-def shares(t: Test, start: Start) -> None:
-    play = start(t)
-    p = area(play, 10)
+@played("a fork shares", points=2)
+def shares(play: Play, p: Process) -> None:
+    p.write_area(10)
     c = p.fork()
     c.check()
     d = p.fork()
@@ -408,17 +408,12 @@ def shares(t: Test, start: Start) -> None:
     for page in (AREA + 9, AREA + 20, AREA + 21):
         for one in (p, c, d):
             one.refs(page)
-    p.wait(c)
-    p.wait(d)
-    p.check()
-    play.perform()
 
 
-@test("the last one takes the page over", points=3)
-def taken(t: Test, start: Start) -> None:
+@played("the last one takes the page over", points=3)
+def taken(play: Play, p: Process) -> None:
     """It is the same page before and after."""
-    play = start(t)
-    p = area(play, 16)
+    p.write_area(16)
     frames: dict[int, str] = {}
 
     def same(page: int) -> Callable[[str], Optional[str]]:
@@ -429,67 +424,52 @@ def taken(t: Test, start: Start) -> None:
 
         return judge
 
-    def looks(page: int) -> None:
+    def take_over(page: int) -> None:
+        p.refs(page)
+        p.do(f"ioctl {COW} {FRAME} {page * PAGE:#x}", same(page))
+        p.poke_told(page)
+        p.refs(page)
         p.do(f"ioctl {COW} {FRAME} {page * PAGE:#x}", same(page))
 
     c = p.fork()
-    last = AREA + 12
     for page in (AREA, AREA + 8):
         c.poke(page)
-        p.refs(page)
-        looks(page)
-        p.poke_told(page)
-        p.refs(page)
-        looks(page)
-    looks(last)
+        take_over(page)
     p.wait(c)
-    p.poke_told(last)
-    looks(last)
-    p.check()
-    play.perform()
+    take_over(AREA + 12)
 
 
 # --- Neighbours --------------------------------------------------------------
 
 
-@test("neighbours are copied, too", points=3)
-def neighbours(t: Test, start: Start) -> None:
-    play = start(t)
-    p = area(play)
+@played("neighbours are copied, too", points=3)
+def neighbours(play: Play, p: Process) -> None:
+    p.write_area()
     c = p.fork()
     for _ in range(5):
         for who in (p, c):
-            who.poke_told(AREA + t.random.randrange(32))
+            who.poke_told(AREA + play.random.randrange(32))
             who.check()
     p.wait(c)
     for _ in range(4):
-        p.poke_told(AREA + t.random.randrange(32))
-    p.check()
-    play.perform()
+        p.poke_told(AREA + play.random.randrange(32))
 
 
-@test("neighbours that are missing, or its own", points=2)
-def missing(t: Test, start: Start) -> None:
-    play = start(t)
-    p = play.first
+@played("neighbours that are missing, or its own", points=2)
+def missing(play: Play, p: Process) -> None:
     p.map(AREA, 32)
-    for page in t.random.sample(range(AREA, AREA + 32), 20):
+    for page in play.random.sample(range(AREA, AREA + 32), 20):
         p.poke(page)
     c = p.fork()
-    for page in t.random.sample(range(AREA, AREA + 32), 4):
+    for page in play.random.sample(range(AREA, AREA + 32), 4):
         c.poke(page)
     for _ in range(8):
-        c.poke_told(AREA + t.random.randrange(32))
+        c.poke_told(AREA + play.random.randrange(32))
         c.check()
-    p.check()
-    p.wait(c)
-    play.perform()
 
 
-@test("neighbours in the next table, or in no table", points=2)
-def tables(t: Test, start: Start) -> None:
-    play = start(t)
-    p = play.first
+@played("neighbours in the next table, or in no table", points=2)
+def tables(play: Play, p: Process) -> None:
     p.map(AREA, 32)
     for page in range(AREA + 8, AREA + 16):
         p.poke(page)
@@ -503,15 +483,10 @@ def tables(t: Test, start: Start) -> None:
     for page in (AREA + 15, AREA + 13, AREA + 16, AREA + 11):
         c.poke_told(page)
         c.check()
-    p.wait(c)
-    p.check()
-    play.perform()
 
 
-@test("neighbours in another region", points=2)
-def regions(t: Test, start: Start) -> None:
-    play = start(t)
-    p = play.first
+@played("neighbours in another region", points=2)
+def regions(play: Play, p: Process) -> None:
     at = [MIDDLE + 1 + 3 * i for i in range(5)]
     for page in at:
         p.map(page, 3)
@@ -521,20 +496,16 @@ def regions(t: Test, start: Start) -> None:
     for page in (at[1] + 2, at[2], at[3] + 1, at[0], at[4] + 2):
         c.poke_told(page)
         c.check()
-    p.wait(c)
-    p.check()
-    play.perform()
 
 
 # --- Fork --------------------------------------------------------------------
 
 
-@test("a fork copies what the stack pointer is at", points=3)
-def stack(t: Test, start: Start) -> None:
-    play = start(t)
-    p = area(play, 30)
+@played("a fork copies what the stack pointer is at", points=3)
+def stack(play: Play, p: Process) -> None:
+    p.write_area(30)
     for at in (0, PAGE - 16):
-        page = AREA + t.random.randrange(10, 20)
+        page = AREA + play.random.randrange(10, 20)
         c = p.fork(page * PAGE + at)
         c.check()
         p.poke_told(page)
@@ -545,16 +516,11 @@ def stack(t: Test, start: Start) -> None:
     g = c.fork((AREA + 5) * PAGE + 512)
     g.check()
     c.check()
-    p.check()
-    c.wait(g)
-    p.wait(c)
-    play.perform()
 
 
-@test("the stack's region ends, or has holes", points=2)
-def stack_end(t: Test, start: Start) -> None:
-    play = start(t)
-    p = area(play, 30)
+@played("the stack's region ends, or has holes", points=2)
+def stack_end(play: Play, p: Process) -> None:
+    p.write_area(30)
     p.map(AREA + 32, 4)
     p.poke(AREA + 31)
     p.poke(AREA + 32)
@@ -568,138 +534,102 @@ def stack_end(t: Test, start: Start) -> None:
     p.peek(AREA + 36)
     c = p.fork((AREA + 36) * PAGE + 64)
     c.check()
-    p.wait(c)
-    play.perform()
 
 
-@test("what a fork counts", points=3)
-def fork_counts(t: Test, start: Start) -> None:
+def counted(
+    play: Play, known: dict[str, int], early: int, child: bool
+) -> Callable[[dict[str, int]], Optional[str]]:
+    """After a fork, by what was known before; early: so many pages were copied."""
+    params = play.params
+
+    def judge(counts: dict[str, int]) -> Optional[str]:
+        for name, n in (("shared", known["pages"] - early), ("early", early)):
+            want = 0 if child and not params["INHERITS"] else known[name]
+            if child == bool(params["CHILD_COUNTS"]):
+                want += n
+            if counts[name] != want:
+                who = "the child" if child else "the parent"
+                return f"{name}: {who} has {counts[name]}, it should have {want}"
+        return None
+
+    return judge
+
+
+@played("what a fork counts", points=3)
+def fork_counts(play: Play, p: Process) -> None:
     """Beside the pages that the model knows there are the program's own. So the
     device says how many there are."""
-    play = start(t)
-    params, fields = t.params, t.params["FIELDS"]
-    p = area(play, 20)
+    p.write_area(20)
     p.map(MIDDLE, 4, writable=False)
     for page in range(MIDDLE, MIDDLE + 4):
         p.peek(page)
-    known: dict[str, int] = {}
-
-    def note(answer: str) -> None:
-        for name, n in zip(fields, numbers(answer)):
-            known[f"before {name}"] = n
-
-    def note_pages(answer: str) -> None:
-        known["pages"] = int(answer)
-
-    def counted(early: int, child: bool) -> Callable[[str], Optional[str]]:
-        def judge(answer: str) -> Optional[str]:
-            more = {"shared": known["pages"] - early, "early": early}
-            for name, got in zip(fields, numbers(answer)):
-                if name not in more:
-                    continue
-                want = known[f"before {name}"]
-                if child and not params["INHERITS"]:
-                    want = 0
-                if child == bool(params["CHILD_COUNTS"]):
-                    want += more[name]
-                if want != got:
-                    return f"{name}: the count should be {want}, it is {got}"
-            return None
-
-        return judge
-
-    def look(process: Process, judge: Callable[[str], Optional[str]]) -> None:
-        process.do(f"read {COW} 32", judge)
-
-    who = p
+    present = f"ioctl {COW} {PRESENT} {play.params['READ_ONLY_TOO']}"
     for page in (AREA + 3, AREA + 12, AREA + 18):
+        known: dict[str, int] = {}
+        early = min(play.params["STACK"], AREA + 20 - page)
         for _ in range(2):  # the first makes sure that nothing new is touched
-            who.do(f"ioctl {COW} {PRESENT} {params['READ_ONLY_TOO']}", note_pages)
-            look(who, note)
-        child = who.fork(page * PAGE)
-        early = min(params["STACK"], AREA + 20 - page)
-        look(who, counted(early, False))
-        look(child, counted(early, True))
-        who.wait(child)
-    play.perform()
+            p.do(present, lambda answer, to=known: to.update(pages=int(answer)))
+            p.counts(known.update)
+        c = p.fork(page * PAGE)
+        p.counts(counted(play, known, early, False))
+        c.counts(counted(play, known, early, True))
+        p.wait(c)
 
 
-@test("what a child's counts begin with", points=2)
-def begins(t: Test, start: Start) -> None:
+@played("what a child's counts begin with", points=2)
+def begins(play: Play, p: Process) -> None:
     """Of pages that were taken over: the parent has more by far than a child can
     have by the time at which it looks."""
-    play = start(t)
-    p = play.first
-    pages = t.random.randrange(200, 400)
+    pages = play.random.randrange(200, 400)
     p.map(AREA, pages)
     p.fill(AREA, pages)
     for _ in range(2):
         p.wait(p.fork())
         p.fill(AREA, pages)
-    place = t.params["FIELDS"].index("taken")
-    inherits = t.params["INHERITS"]
+    had = 2 * pages
 
-    def judge(answer: str) -> Optional[str]:
-        got = numbers(answer)[place]
-        if inherits == (got >= 2 * pages):
+    def judge(counts: dict[str, int]) -> Optional[str]:
+        if play.params["INHERITS"] == (counts["taken"] >= had):
             return None
-        return f"taken: {got}; before the fork its parent had {2 * pages} or more"
+        return f"taken: {counts['taken']}; before the fork its parent had {had}"
 
-    c = p.fork()
-    c.do(f"read {COW} 32", judge)
-    p.wait(c)
-    play.perform()
+    p.fork().counts(judge)
 
 
 # --- Want of memory ----------------------------------------------------------
 
 
-@test("no page for a copy", points=3)
-def no_page(t: Test, start: Start) -> None:
-    play = start(t)
-    p = area(play)
+@played("no page for a copy", points=3)
+def no_page(play: Play, p: Process) -> None:
+    p.write_area()
     c = p.fork()
-    for page in t.random.sample(range(AREA, AREA + 32), 8):
-        c.poke_told(page, t.random.choice((1, 2, 3, 4, 6, 5)))
+    for page in play.random.sample(range(AREA, AREA + 32), 8):
+        c.poke_told(page, play.random.choice((1, 2, 3, 4, 6, 5)))
         c.check()
-    p.check()
-    p.wait(c)
-    play.perform()
-
-
-def forked(p: Process, answer: str) -> list[int]:
-    """Of the counts those that only a fork changes."""
-    fields = p.play.params["FIELDS"]
-    got = numbers(answer)
-    return [got[fields.index(name)] for name in ("shared", "early")]
 
 
 def fork_failing(p: Process, page: int, n: int) -> None:
     """A fork at that page, whose nth copy finds no page. If there is no child,
     some entries may lack W all the same: it depends on how far the fork came."""
-    before: list[list[int]] = []
+    before: dict[str, int] = {}
 
-    def note(answer: str) -> None:
-        before.append(forked(p, answer))
-
-    def same(answer: str) -> Optional[str]:
-        if forked(p, answer) == before[0]:
-            return None
-        return "the fork that failed was counted"
+    def same(counts: dict[str, int]) -> Optional[str]:
+        changed = [x for x in ("shared", "early") if counts[x] != before[x]]
+        return f"the fork that failed was counted: {changed[0]}" if changed else None
 
     if p.play.params["STACK_MUST"]:
-        p.do(f"read {COW} 32", note)
+        p.counts(before.update)
     p.do(f"ioctl {COW} {FAIL_FORK} {1 << n}", 0)
     c = p.fork(page * PAGE)
     if p.play.params["STACK_MUST"]:
         c.gone()
         p.play.processes -= 1
         p.actions[-1] = (f"child {c.index} 0 {page * PAGE:#x}", "-ENOMEM")
-        p.do(f"read {COW} 32", same)
-        for n, entry in p.entries.items():
-            p.refs(n)
+        p.counts(same)
+        for shared, entry in p.entries.items():
+            p.refs(shared)
             entry.own = True
-            p.poke(n)
+            p.poke(shared)
         return
     entry = p.entries[page + n]
     entry.frame.refs += 1
@@ -710,25 +640,22 @@ def fork_failing(p: Process, page: int, n: int) -> None:
     p.wait(c)
 
 
-@test("no page for what a fork copies", points=2)
-def no_stack(t: Test, start: Start) -> None:
+@played("no page for what a fork copies", points=2)
+def no_stack(play: Play, p: Process) -> None:
     """What the parent has is as before in any case."""
-    play = start(t)
-    p = area(play, 16)
-    for n in range(t.params["STACK"]):
+    p.write_area(16)
+    for n in range(play.params["STACK"]):
         fork_failing(p, AREA + 4, n)
         p.check()
         p.poke_told(AREA + 8)
-    play.perform()
 
 
-@test("out of memory: the largest is killed, the others live", points=2)
-def out_of_memory(t: Test, start: Start) -> None:
-    def killed(state: str) -> Optional[str]:
-        return None if state == "Z" else "the largest process wasn't killed"
+def killed(state: str) -> Optional[str]:
+    return None if state == "Z" else "the largest process wasn't killed"
 
-    play = start(t)
-    p = play.first
+
+@played("out of memory: the largest is killed, the others live", points=2)
+def out_of_memory(play: Play, p: Process) -> None:
     p.map(AREA, 300)
     p.fill(AREA, 64)
     victim, c = p.fork(), p.fork()
@@ -740,13 +667,10 @@ def out_of_memory(t: Test, start: Start) -> None:
     p.do(f"state {victim.index}", killed)
     p.kill(victim)
     p.do(f"ioctl {COW} {LEAVE} {ALL_PAGES}", 0)
-    p.wait(c)
-    p.check()
-    play.perform()
 
 
 @test("no page is lost, and none is freed twice", points=3)
-def lost(t: Test, start: Start) -> None:
+def lost(t: Test, _: None) -> None:
     """By those that end, are killed, or call exec. The first time some memory is
     allocated that is kept."""
     free: list[int] = []
@@ -759,8 +683,9 @@ def lost(t: Test, start: Start) -> None:
         return f"{less} pages fewer are free than before" if less else None
 
     for what in (None, note):
-        play = start(t)
-        p = area(play)
+        play = Play(t)
+        p = play.first
+        p.write_area()
         fork_failing(p, AREA + 4, t.params["STACK"] - 1)
         for end in ("exit", "kill", "exec"):
             c = p.fork()
@@ -771,36 +696,31 @@ def lost(t: Test, start: Start) -> None:
             play.turn(p)
             if end == "kill":
                 p.kill(c)
-            elif end == "exec":
+                continue
+            if end == "exec":
                 c.do(f"write {COW} {b'/bin/true'.hex()}00", "-EBADF")
-                play.turn(c)
-                c.dies(f"call {EXECVE} buffer 0 0")
-                p.wait(c)
-            else:
-                p.wait(c)
+                c.do(f"call {EXECVE} buffer 0 0", NEVER)
+            p.wait(c)
         t.do(f"ioctl {COW} {FREE} 0", what)
-        play.perform()
+        play.end()
     t.do(f"ioctl {COW} {FREE} 0", equal)
 
 
 # --- Threads -----------------------------------------------------------------
 
 
-def sharing(play: Play) -> Process:
-    """The first process, whose forks do share: else there is nothing to test."""
-    p = play.first
+def share(p: Process) -> None:
+    """Its forks do share: else there is nothing to test."""
     p.map(MIDDLE, 1)
     p.poke(MIDDLE)
     c = p.fork()
     p.refs(MIDDLE)
     p.wait(c)
-    return p
 
 
-@test("a thread writes while its process forks", points=4, race=3)
-def fork_writing(t: Test, start: Start) -> None:
-    play = start(t)
-    p = sharing(play)
+@played("a thread writes while its process forks", points=4, race=3)
+def fork_writing(play: Play, p: Process) -> None:
+    share(p)
     p.map(AREA, 24)
 
     def judge(answer: str) -> Optional[str]:
@@ -810,13 +730,11 @@ def fork_writing(t: Test, start: Start) -> None:
         return f"the writes to {gone} pages were lost" if gone else None
 
     p.do(f"fork-writing {AREA * PAGE:#x} 24 30", judge)
-    play.perform()
 
 
-@test("a thread reads what another one writes", points=3, race=3)
-def published(t: Test, start: Start) -> None:
-    play = start(t)
-    p = sharing(play)
+@played("a thread reads what another one writes", points=3, race=3)
+def published(play: Play, p: Process) -> None:
+    share(p)
     p.map(AREA, 2)
 
     def judge(answer: str) -> Optional[str]:
@@ -824,14 +742,13 @@ def published(t: Test, start: Start) -> None:
         return f"{n} stores were never seen: it reads the old page" if n else None
 
     p.do(f"publish {AREA * PAGE:#x} 20", judge)
-    play.perform()
 
 
 # --- What it costs -----------------------------------------------------------
 
 
 @test("what a fork costs", points=2)
-def fork_cost(t: Test, start: Start) -> None:
+def fork_cost(t: Test, _: None) -> None:
     t.do(f"ioctl {COW} {MAP} {0x6000_0000 | 400 << 1 | 1:#x}", 0)
     t.do(f"fill {0x6000_0000:#x} 400 1", 400)
     with t.cost("10 forks of 400 pages", FORK_COST):
@@ -842,7 +759,7 @@ def fork_cost(t: Test, start: Start) -> None:
 
 
 @test("what writing costs", points=2)
-def write_cost(t: Test, start: Start) -> None:
+def write_cost(t: Test, _: None) -> None:
     """In a child while its parent has the pages, and in the parent afterwards."""
     t.do(f"ioctl {COW} {MAP} {0x6800_0000 | 400 << 1 | 1:#x}", 0)
     t.do(f"fill {0x6800_0000:#x} 400 1", 400)
