@@ -247,8 +247,12 @@ class Process:
         self.play.current = self
         self.do(f"wait {child.index}", status)
 
+    def idles(self, child: Process) -> None:
+        """It waits for its turn; by then all its answers have come."""
+        self.do(f"state {child.index}", "S")
+
     def kill(self, child: Process) -> None:
-        """While it waits for its turn."""
+        """While it waits for its turn, or after it has been killed."""
         assert self.play.current is self
         child.actions.append((self.play.await_turn(child), NEVER))
         self.do(f"kill {child.index} {SIGKILL}", 0)
@@ -661,6 +665,7 @@ def out_of_memory(play: Play, p: Process) -> None:
     victim, c = p.fork(), p.fork()
     victim.fill(AREA + 64, 200)
     c.peek(AREA)
+    p.idles(victim)
     p.do(f"ioctl {COW} {LEAVE} 56", 0)
     c.fill(AREA, 64)
     c.check()
@@ -695,6 +700,7 @@ def lost(t: Test, _: None) -> None:
             play.turn(c)
             play.turn(p)
             if end == "kill":
+                p.idles(c)
                 p.kill(c)
                 continue
             if end == "exec":

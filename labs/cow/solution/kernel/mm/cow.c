@@ -93,8 +93,8 @@ fork_region(struct aspace *child, struct aspace *as, const struct region *r,
 	return error;
 }
 
-/* The flush comes after an error, too: by then some entries have lost W. The
- * child can't run before it, and no page of as be copied. */
+/* The child can't run before the flush, and no page of as be copied. It comes
+ * after an error, too, as no hart should remember more than entries allow. */
 int
 cow_fork(struct aspace *child, struct aspace *as)
 {
