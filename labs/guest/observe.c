@@ -14,7 +14,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +37,8 @@
 #define BEHIND    16 /* bytes behind what a call may write, that are shown */
 #define PAGE      4096
 #define NS_PER_MS 1000000L
+#define LOOKS     300000
+#define SYS_FORK  2 /* <sys/syscalls.h> */
 
 char *__brk(char *end); /* the system call: the library's sbrk asks for more */
 
@@ -163,6 +167,17 @@ digit(char c)
 	return c <= '9' ? c - '0' : c - 'a' + 10;
 }
 
+/* Parse hexadecimal digits into the buffer: how many bytes they are. */
+static size_t
+bytes(void)
+{
+	size_t n = 0;
+
+	for (const char *c = text(); c[0] != '\0' && c[1] != '\0'; c += 2)
+		buffer[n++] = digit(c[0]) << 4 | digit(c[1]);
+	return n;
+}
+
 /* --- Operations --- */
 
 static long
@@ -222,11 +237,8 @@ static void
 do_write(void)
 {
 	int file = files[number()];
-	size_t n = 0;
 
-	for (const char *c = text(); c[0] != '\0' && c[1] != '\0'; c += 2)
-		buffer[n++] = digit(c[0]) << 4 | digit(c[1]);
-	answer_number(write(file, buffer, n));
+	answer_number(write(file, buffer, bytes()));
 }
 
 static void
@@ -413,6 +425,188 @@ do_call_into(void)
 	answer_bytes(call(), size);
 }
 
+/* --- Memory, at addresses of the script's own --- */
+
+static void
+do_poke(void)
+{
+	unsigned char *to = (unsigned char *)number();
+	size_t n = bytes();
+
+	memcpy(to, buffer, n);
+	answer_number(n);
+}
+
+static void
+do_peek(void)
+{
+	const unsigned char *from = (const unsigned char *)number();
+	size_t n = number();
+
+	memcpy(buffer, from, n);
+	answer_bytes(n, n);
+}
+
+/* fill ADDRESS PAGES BYTE: the first of each page. */
+static void
+do_fill(void)
+{
+	unsigned char *to = (unsigned char *)number();
+	long pages = number(), byte = number();
+
+	for (long i = 0; i < pages; i++)
+		to[i * PAGE] = byte;
+	answer_number(pages);
+}
+
+/* poke-told SLOT REQUEST VALUE ADDRESS BYTE: a file has four counts, and by how
+ * much does a store change them? An ioctl is made before. The counts are read
+ * more than once, so that what this writes itself has been written. */
+static void
+do_poke_told(void)
+{
+	static unsigned long told[2][4];
+	int file = files[number()];
+	unsigned long request = number(), value = number();
+	volatile unsigned char *to = (unsigned char *)number();
+	unsigned char byte = number();
+	char text[96];
+
+	memset(text, 0, sizeof(text));
+	for (int i = 3; i >= 0; i--)
+		read(file, told[i & 1], sizeof(told[0]));
+	ioctl(file, request, value);
+	*to = byte;
+	read(file, told[1], sizeof(told[1]));
+	snprintf(text, sizeof(text), "%ld %ld %ld %ld", told[1][0] - told[0][0],
+		 told[1][1] - told[0][1], told[1][2] - told[0][2],
+		 told[1][3] - told[0][3]);
+	answer(text);
+}
+
+/* Words that two threads know: the first of each page. */
+static struct {
+	volatile unsigned long *word;
+	long pages;
+	unsigned long seen, passes; /* atomics */
+	bool stop;                  /* atomic */
+} both;
+
+#define WORD(page) both.word[(page) * (PAGE / sizeof(long))]
+
+static void *
+add_to_all(void *)
+{
+	while (!__atomic_load_n(&both.stop, __ATOMIC_ACQUIRE)) {
+		for (long i = 0; i < both.pages; i++)
+			WORD(i)++;
+		__atomic_fetch_add(&both.passes, 1, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+static void *
+look_at_first(void *)
+{
+	while (!__atomic_load_n(&both.stop, __ATOMIC_ACQUIRE)) {
+		__atomic_store_n(&both.seen, WORD(0), __ATOMIC_RELAXED);
+		__atomic_fetch_add(&both.passes, 1, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+/* Wait until the other thread has begun and ended a pass; but not for ever, as
+ * this one may not see what that one writes. */
+static void
+wait_pass(void)
+{
+	unsigned long n = __atomic_load_n(&both.passes, __ATOMIC_ACQUIRE) + 2;
+
+	for (long looks = 0; looks < LOOKS; looks++)
+		if (__atomic_load_n(&both.passes, __ATOMIC_ACQUIRE) >= n)
+			return;
+}
+
+/* Does any of the words change while this process looks? */
+static bool
+changes(void)
+{
+	unsigned long first[64];
+	bool changed = false;
+
+	for (long i = 0; i < both.pages && i < 64; i++)
+		first[i] = WORD(i);
+	for (int times = 0; times < 300; times++)
+		for (long i = 0; i < both.pages && i < 64; i++)
+			changed |= WORD(i) != first[i];
+	return changed;
+}
+
+/* fork-writing ADDRESS PAGES ROUNDS: fork so many children, while a thread adds
+ * 1 to a word of each page. How many of them saw a word change, and how many
+ * words haven't got all additions. */
+static void
+do_fork_writing(void)
+{
+	unsigned long saw = 0, lost = 0;
+	pthread_t writer;
+	char text[48];
+
+	both.word = (volatile unsigned long *)number();
+	both.pages = number();
+	both.stop = both.passes = 0;
+	pthread_create(&writer, NULL, add_to_all, NULL);
+	for (long n = number(); n > 0; n--) {
+		int status = 0;
+		pid_t pid;
+
+		wait_pass();
+		pid = fork();
+		if (pid == 0)
+			_exit(changes());
+		waitpid(pid, &status, 0);
+		saw += status != 0;
+	}
+	__atomic_store_n(&both.stop, true, __ATOMIC_RELEASE);
+	pthread_join(writer, NULL);
+	for (long i = 0; i < both.pages; i++)
+		lost += WORD(i) != both.passes;
+	snprintf(text, sizeof(text), "%lu %lu", saw, lost);
+	answer(text);
+}
+
+/* publish ADDRESS ROUNDS: store to a word, which a thread reads all the time,
+ * while a child shares its page. How often it hasn't seen what was stored. */
+static void
+do_publish(void)
+{
+	pthread_t reader;
+	long missed = 0;
+
+	both.word = (volatile unsigned long *)number();
+	both.stop = both.passes = 0;
+	WORD(0) = 0;
+	pthread_create(&reader, NULL, look_at_first, NULL);
+	for (unsigned long n = number(); n > 0; n--) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			for (;;)
+				pause();
+		wait_pass();
+		WORD(0) = n;
+		wait_pass();
+		missed += __atomic_load_n(&both.seen, __ATOMIC_RELAXED) != n;
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	answer_number(missed);
+	__atomic_store_n(&both.stop, true, __ATOMIC_RELEASE);
+	pthread_join(reader, NULL);
+}
+
+/* --- The rest --- */
+
 /* Fill the kernel's stack with a byte that can be recognized later. */
 static void
 do_spray(void)
@@ -437,12 +631,33 @@ do_many(void)
 	answer_number(failed);
 }
 
-/* child SLOT COUNT: a child does the next COUNT lines, and ends. */
+/* fork, while the stack pointer is another one; 0: as it is. */
+static pid_t
+fork_at(uintptr_t sp)
+{
+	register long a0 asm("a0");
+	register long a7 asm("a7") = SYS_FORK;
+
+	if (sp == 0)
+		return fork();
+	asm volatile("mv t0, sp\n\t"
+		     "mv sp, %2\n\t"
+		     "ecall\n\t"
+		     "mv sp, t0"
+		     : "=r"(a0)
+		     : "r"(a7), "r"(sp)
+		     : "t0", "memory");
+	errno = a0 < 0 ? -a0 : 0;
+	return a0 < 0 ? -1 : a0;
+}
+
+/* child SLOT COUNT [SP]: a child does the next COUNT lines, and ends. They are
+ * left out if there is none. */
 static void
 do_child(void)
 {
 	long slot = number(), n = number();
-	pid_t pid = fork();
+	pid_t pid = fork_at(number());
 
 	if (pid == 0) {
 		end = at + n;
@@ -595,7 +810,10 @@ static const struct operation {
     {"caught", do_caught},       {"sleep", do_sleep},
     {"spin", do_spin},           {"gaps", do_gaps},
     {"drain", do_drain},         {"clock", do_clock},
-    {"spray", do_spray},
+    {"spray", do_spray},         {"poke", do_poke},
+    {"peek", do_peek},           {"fill", do_fill},
+    {"poke-told", do_poke_told}, {"fork-writing", do_fork_writing},
+    {"publish", do_publish},
 };
 
 static void

@@ -138,9 +138,9 @@ class Test:
         return token
 
     @contextlib.contextmanager
-    def child(self, slot: int) -> Iterator[None]:
+    def child(self, slot: int, sp: int = 0) -> Iterator[None]:
         """The steps inside are a child's, which ends with the last. Wait for it,
-        or it is left over."""
+        or it is left over. sp: where its stack pointer is when it's forked."""
         parent, place = self._process, len(self.lines)
         self.do("child", 0)  # its text is known at the end
         begin = self.steps[-1]
@@ -149,6 +149,7 @@ class Test:
         yield
         self._process = parent
         begin.text = f"child {slot} {len(self.lines) - place - 1}"
+        begin.text += f" {sp:#x}" if sp else ""
         self.lines[place] = f"{begin.token} {begin.text}"
 
     def many(self, slot: int, texts: list[str]) -> None:

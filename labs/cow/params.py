@@ -1,0 +1,117 @@
+"""What the seed draws: how much is copied, and what is counted."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+FIELDS = ("shared", "copied", "taken", "early")
+
+
+def draw(r: random.Random) -> dict[str, Any]:
+    aligned = r.randrange(2)
+    return {
+        "ALIGNED": aligned,
+        "WINDOW": r.choice((2, 4, 8)) if aligned else r.randrange(2, 7),
+        "TAKES_NEIGHBOURS": r.randrange(2),
+        "STACK": r.randrange(1, 4),
+        "STACK_MUST": r.randrange(2),
+        "FIELDS": r.sample(FIELDS, len(FIELDS)),
+        "CHILD_COUNTS": r.randrange(2),
+        "INHERITS": r.randrange(2),
+        "READ_ONLY_TOO": r.randrange(2),
+        "BY_WRITES": r.randrange(2),
+    }
+
+
+def words(p: dict[str, Any]) -> dict[str, Any]:
+    """What README.md says of them."""
+    n, stack = p["WINDOW"], p["STACK"]
+    whose = "its parent's forks" if p["CHILD_COUNTS"] else "its own forks"
+    counts = {
+        "shared": "pages that a fork has left shared"
+        + (", those that can't be written, too" if p["READ_ONLY_TOO"] else
+           ", of those in regions that may be written"),
+        "copied": "writes for which at least one page was copied"
+        if p["BY_WRITES"]
+        else "pages that were copied for a write, neighbours too",
+        "taken": "pages that were taken over"
+        + (", neighbours too" if p["TAKES_NEIGHBOURS"] else ""),
+        "early": "pages that a fork has copied",
+    }
+    return {
+        "WINDOW": n,
+        "NEIGHBOURS": f"the other pages of its block of {n}, which begins at a page"
+        f" whose number, its address / 4096, is a multiple of {n}"
+        if p["ALIGNED"]
+        else f"the {n - 1} page{'s' if n > 2 else ''} behind it",
+        "NEIGHBOUR_LAST": "is taken over, too"
+        if p["TAKES_NEIGHBOURS"]
+        else "is left as it is, until it is written itself",
+        "STACK": f"{stack} page{'s' if stack > 1 else ''}",
+        "STACK_FAILS": "the fork fails with ENOMEM"
+        if p["STACK_MUST"]
+        else "that one is shared after all",
+        "COUNTS": "\n".join(
+            f"  {i}. {name}: {counts[name]}" for i, name in enumerate(p["FIELDS"])
+        ),
+        "WHOSE": "the child's counts" if p["CHILD_COUNTS"] else "the parent's counts",
+        "BEGIN": "A child begins with its parent's counts, as they were before the"
+        " fork"
+        if p["INHERITS"]
+        else "A child begins with zeroes",
+    }
+
+
+def files(p: dict[str, Any]) -> dict[str, str]:
+    """Files that a student gets, by name."""
+    return {
+        "kernel/mm/cow.h": f"""\
+/* Copy on write: see the lab's README.md. */
+#ifndef KERNEL_COW_H
+#define KERNEL_COW_H
+
+#include "aspace.h"
+
+#define COW_WINDOW {p["WINDOW"]} /* pages that one write may copy */
+#define COW_STACK  {p["STACK"]} /* pages that a fork copies */
+#define COW_COUNTS 4
+
+/*
+ * These are cow.c's. The caller holds as->lock, at level 0. child is new: it has
+ * the regions of as, but no page, and nobody else knows it.
+ *
+ * cow_fork: give the child what as has mapped. 0 or -ENOMEM; then what the child
+ * has got by then is freed by the caller.
+ * cow_write: make the page at va, in r, writable; r allows it, but *pte, its
+ * entry, lacks W. 0 or -ENOMEM.
+ * cow_counts: what has been counted.
+ */
+int cow_fork(struct aspace *child, struct aspace *as);
+int cow_write(struct aspace *as, struct region *r, uintptr_t va, pte_t *pte);
+void cow_counts(const struct aspace *as, unsigned long counts[COW_COUNTS]);
+
+/* fault.c: a page with the first n bytes of another, then zeroes; NULL: no
+ * memory. All copies are made with it. */
+void *page_copy(const void *from, size_t n);
+/* For the tests: says of each copy whether there is to be no page; or NULL. */
+extern bool (*copy_fails)(void);
+
+#endif
+"""
+    }
+
+
+def solution(p: dict[str, Any]) -> dict[str, Any]:
+    """What kernel/lab.h defines, which only the solution has."""
+    n = p["WINDOW"]
+    return {
+        "FIRST(va)": f"((va) & ~({n} * PAGE_SIZE - 1UL))" if p["ALIGNED"] else "(va)",
+        "TAKES_NEIGHBOURS": p["TAKES_NEIGHBOURS"],
+        "STACK_MUST": p["STACK_MUST"],
+        "ORDER": ", ".join(name.upper() for name in p["FIELDS"]),
+        "COUNTER(child, as)": "(child)" if p["CHILD_COUNTS"] else "(as)",
+        "INHERITS": p["INHERITS"],
+        "READ_ONLY_TOO": p["READ_ONLY_TOO"],
+        "BY_WRITES": p["BY_WRITES"],
+    }
