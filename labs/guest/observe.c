@@ -64,7 +64,8 @@ static const struct {
     {ENODEV, "ENODEV"}, {ENOTDIR, "ENOTDIR"}, {EISDIR, "EISDIR"},
     {EINVAL, "EINVAL"}, {EMFILE, "EMFILE"},   {ENOTTY, "ENOTTY"},
     {EFBIG, "EFBIG"},   {ENOSPC, "ENOSPC"},   {ESPIPE, "ESPIPE"},
-    {EPIPE, "EPIPE"},   {ERANGE, "ERANGE"},   {ENOSYS, "ENOSYS"},
+    {EPIPE, "EPIPE"},   {ETXTBSY, "ETXTBSY"}, {ERANGE, "ERANGE"},
+    {ENOSYS, "ENOSYS"},
 };
 
 static const char *
@@ -200,8 +201,9 @@ do_open(void)
 			 : *c == 'n' ? O_NONBLOCK
 			 : *c == 'c' ? O_CREAT
 			 : *c == 't' ? O_TRUNC
+			 : *c == 'a' ? O_APPEND
 				     : O_RDONLY;
-	*file = open(rest, flags, 0600);
+	*file = open(rest, flags, 0700);
 	answer_number(*file < 0 ? -1 : 0);
 }
 
@@ -791,29 +793,207 @@ do_clock(void)
 	answer_number(now_ns());
 }
 
+/* --- Files --- */
+
+static void
+do_pwrite(void)
+{
+	int file = files[number()];
+	off_t offset = number();
+
+	answer_number(pwrite(file, buffer, bytes(), offset));
+}
+
+/* write-edge SLOT ROOM SIZE: the last ROOM bytes of the heap, and on. These are
+ * 0, 1, up to 250, and begin again. */
+static void
+do_write_edge(void)
+{
+	int file = files[number()];
+	size_t room = number();
+	char *from = last_bytes(room);
+
+	for (size_t i = 0; i < room; i++)
+		from[i] = i % 251;
+	answer_number(write(file, from, number()));
+}
+
+/* write-many SLOT SIZE TIMES: so many writes of as many bytes of 0xa5, until
+ * one is short. How many bytes were written, and the errno of the last. */
+static void
+do_write_many(void)
+{
+	int file = files[number()];
+	ssize_t size = number(), n = size;
+	long all = 0;
+	char text[48];
+
+	memset(buffer, FILLED, size);
+	for (long times = number(); times > 0 && n == size; times--) {
+		n = write(file, buffer, size);
+		all += n > 0 ? n : 0;
+	}
+	snprintf(text, sizeof(text), "%ld %s", all,
+		 n < 0 ? error_name(errno) : "-");
+	answer(text);
+}
+
+/* values SLOT SIZE TIMES: read so often from the beginning of a file. Which
+ * values has every 64th byte had? */
+static void
+do_values(void)
+{
+	int file = files[number()];
+	size_t size = number(), n = 0;
+	bool found[256] = {false};
+
+	for (long times = number(); times > 0; times--) {
+		ssize_t got = pread(file, buffer, size, 0);
+
+		for (ssize_t i = 0; i < got; i += 64)
+			found[buffer[i]] = true;
+	}
+	for (size_t i = 0; i < 256; i++)
+		if (found[i])
+			buffer[n++] = i;
+	answer_bytes(n, n);
+}
+
+/* take-turns SLOT SLOT SIZE TIMES: so often only one of two files has so many
+ * bytes, 0x22 in the second, and then 0x11 in the first. */
+static void
+do_take_turns(void)
+{
+	int first = files[number()], second = files[number()];
+	ssize_t size = number();
+	long times = number(), good = 0;
+
+	memset(buffer, 0x11, size);
+	memset(buffer + size, 0x22, size);
+	for (long i = 0; i < times; i++)
+		good += ftruncate(first, 0) == 0 &&
+			pwrite(second, buffer + size, size, 0) == size &&
+			ftruncate(second, 0) == 0 &&
+			pwrite(first, buffer, size, 0) == size;
+	answer_number(good);
+}
+
+static void
+do_truncate(void)
+{
+	int file = files[number()];
+
+	answer_number(ftruncate(file, number()));
+}
+
+static void
+do_unlink(void)
+{
+	answer_number(unlink(text()));
+}
+
+/* How many blocks of 512 bytes a file has. */
+static void
+do_blocks(void)
+{
+	struct stat st;
+
+	answer_number(fstat(files[number()], &st) < 0 ? -1 : st.st_blocks);
+}
+
+/* How many pages of memory are free. */
+static void
+do_pages(void)
+{
+	struct sysinfo info;
+
+	answer_number(sysinfo(&info, sizeof(info)) < 0 ? -1
+						       : (long)info.pages_free);
+}
+
+/* ioctl-with SLOT REQUEST NUMBER...: its argument leads to these numbers. */
+static void
+do_ioctl_with(void)
+{
+	int file = files[number()];
+	unsigned long request = number(), argument[8] = {0};
+
+	for (int i = 0; i < 8 && *text() != '\0'; i++)
+		argument[i] = number();
+	answer_number(ioctl(file, request, argument));
+}
+
+/* program SLOT IN OUT PATH: a child executes it, and has these two files. */
+static void
+do_program(void)
+{
+	long slot = number();
+	int in = files[number()], out = files[number()];
+	char *arguments[] = {text(), NULL};
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		dup2(in, STDIN_FILENO);
+		dup2(out, STDOUT_FILENO);
+		execv(arguments[0], arguments);
+		_exit(127);
+	}
+	children[slot] = pid;
+	answer_number(pid < 0 ? -1 : 0);
+}
+
 static const struct operation {
 	const char *name;
 	void (*run)(void);
 } operations[] = {
-    {"open", do_open},           {"close", do_close},
-    {"pipe", do_pipe},           {"put", do_put},
-    {"write", do_write},         {"read", do_read},
-    {"read-all", do_read_all},   {"relay", do_relay},
-    {"pread", do_pread},         {"read-at", do_read_at},
-    {"write-at", do_write_at},   {"read-edge", do_read_edge},
-    {"read-room", do_read_room}, {"seek", do_seek},
-    {"size", do_size},           {"poll", do_poll},
-    {"ioctl", do_ioctl},         {"call", do_call},
-    {"call-into", do_call_into}, {"many", do_many},
-    {"child", do_child},         {"wait", do_wait},
-    {"kill", do_kill},           {"state", do_state},
-    {"caught", do_caught},       {"sleep", do_sleep},
-    {"spin", do_spin},           {"gaps", do_gaps},
-    {"drain", do_drain},         {"clock", do_clock},
-    {"spray", do_spray},         {"poke", do_poke},
-    {"peek", do_peek},           {"fill", do_fill},
-    {"poke-told", do_poke_told}, {"fork-writing", do_fork_writing},
+    {"open", do_open},
+    {"close", do_close},
+    {"pipe", do_pipe},
+    {"put", do_put},
+    {"write", do_write},
+    {"read", do_read},
+    {"read-all", do_read_all},
+    {"relay", do_relay},
+    {"pread", do_pread},
+    {"read-at", do_read_at},
+    {"write-at", do_write_at},
+    {"read-edge", do_read_edge},
+    {"read-room", do_read_room},
+    {"seek", do_seek},
+    {"size", do_size},
+    {"poll", do_poll},
+    {"ioctl", do_ioctl},
+    {"call", do_call},
+    {"call-into", do_call_into},
+    {"many", do_many},
+    {"child", do_child},
+    {"wait", do_wait},
+    {"kill", do_kill},
+    {"state", do_state},
+    {"caught", do_caught},
+    {"sleep", do_sleep},
+    {"spin", do_spin},
+    {"gaps", do_gaps},
+    {"drain", do_drain},
+    {"clock", do_clock},
+    {"spray", do_spray},
+    {"poke", do_poke},
+    {"peek", do_peek},
+    {"fill", do_fill},
+    {"poke-told", do_poke_told},
+    {"fork-writing", do_fork_writing},
     {"publish", do_publish},
+    {"pwrite", do_pwrite},
+    {"write-edge", do_write_edge},
+    {"write-many", do_write_many},
+    {"values", do_values},
+    {"take-turns", do_take_turns},
+    {"truncate", do_truncate},
+    {"unlink", do_unlink},
+    {"blocks", do_blocks},
+    {"pages", do_pages},
+    {"ioctl-with", do_ioctl_with},
+    {"program", do_program},
 };
 
 static void

@@ -1,0 +1,148 @@
+"""What the seed draws: how large a file can be, what is written when a write ends
+on the way, how data and holes are asked for, and what a punch takes away."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+PAGE = 4096
+
+#: Forms of a range r: its two numbers; where it begins, and the byte behind it.
+FORMS = (
+    ("the offset of the first byte and how many bytes", "r[0]", "add_up(r[0], r[1])"),
+    ("how many bytes and the offset of the first", "r[1]", "add_up(r[0], r[1])"),
+    ("the offsets of the first byte and of the last", "r[0]", "add_up(r[1], 1)"),
+    ("the offsets of the first byte and of the one behind the last", "r[0]", "r[1]"),
+)
+
+
+def draw(r: random.Random) -> dict[str, Any]:
+    commands = [0x6000 + 0x40 * i + r.randrange(0x40) for i in range(4)]
+    r.shuffle(commands)
+    return {
+        "MAX": PAGE * r.randrange(70_000, 200_000) + r.randrange(100, PAGE - 100),
+        "TOO_LONG": r.choice(("EFBIG", "EINVAL", "ENOSPC")),
+        "WHOLE": r.randrange(2),
+        "BAD_FIRST": r.randrange(2),
+        "FAULT": r.choice(("nothing", "bytes", "pages")),
+        "COMMANDS": commands,
+        "UNIT": r.choice(("bytes", "starts", "pages")),
+        "OUTSIDE": r.choice(("ENXIO", "EINVAL")),
+        "NO_DATA": r.randrange(2),
+        "NO_HOLE": r.randrange(2),
+        "FORM": r.randrange(len(FORMS)),
+        "BEYOND": r.randrange(2),
+        "PARTIAL": r.choice(("wiped", "kept")),
+        "FREED": r.randrange(2),
+        "EMPTY": r.randrange(2),
+        "READ_ONLY": r.choice(("EBADF", "EPERM", "EACCES")),
+        "ZEROES": r.randrange(2),
+        "COUNT": r.choice(("pages", "holes", "runs")),
+    }
+
+
+def words(p: dict[str, Any]) -> dict[str, Any]:
+    """What README.md says of them."""
+    pages = p["UNIT"] == "pages"
+    end = "the number of the file's pages" if pages else "the file's size"
+    return {
+        "MAX": p["MAX"],
+        "TOO_LONG": p["TOO_LONG"],
+        "CROSS": "is EFBIG, too, and writes nothing"
+        if p["WHOLE"]
+        else "writes what there is room for, and returns how much that is",
+        "BAD_FIRST": "EFAULT" if p["BAD_FIRST"] else "EFBIG",
+        "FAULT": {
+            "pages": "the file gets what comes for it page by page: those of its pages "
+            "are written for which all bytes are there, up to the first for which they "
+            "aren't",
+            "bytes": "the file gets all bytes before the bad address",
+            "nothing": "the file gets nothing, and it is EFAULT, wherever the bad "
+            "address lies",
+        }[p["FAULT"]],
+        "DATA": p["COMMANDS"][0],
+        "POSITION": "the number of a page" if pages else "an offset in bytes",
+        "ANSWER": {
+            "bytes": "The answer is the position itself if it is there already; else "
+            "the offset of the page's first byte.",
+            "starts": "The answer is the offset of the page's first byte, also if the "
+            "position lies behind that.",
+            "pages": "The answer is the page's number.",
+        }[p["UNIT"]],
+        "OUTSIDE": p["OUTSIDE"],
+        "NO_DATA": "ENXIO" if p["NO_DATA"] else end,
+        "NO_HOLE": "ENXIO" if p["NO_HOLE"] else end,
+        "RANGE": FORMS[p["FORM"]][0],
+        "EMPTY": "EINVAL" if p["EMPTY"] else "0, and changes nothing",
+        "BEYOND": "EINVAL" if p["BEYOND"] else "good for the part that is in the file",
+        "PARTIAL": "becomes zeroes there"
+        if p["PARTIAL"] == "wiped"
+        else "stays as it is",
+        "FREED": "how many pages the file has less" if p["FREED"] else "0",
+        "READ_ONLY": p["READ_ONLY"],
+        "ZEROES": "becomes a hole at once"
+        if p["ZEROES"]
+        else "stays; only a cut or a punch of all of it takes it away",
+        "COUNT": {
+            "pages": "how many pages the file has",
+            "holes": "how many pages the file hasn't, up to its end",
+            "runs": "how many runs of pages side by side the file has",
+        }[p["COUNT"]],
+    }
+
+
+def files(p: dict[str, Any]) -> dict[str, str]:
+    """Files that a student gets, by name."""
+    data, hole, punch, count = p["COMMANDS"]
+    return {
+        "kernel/fs/fileslab.h": f"""\
+/* The lab's files: see its README.md. */
+#ifndef KERNEL_FILESLAB_H
+#define KERNEL_FILESLAB_H
+
+#define FILES_MAX {p["MAX"]} /* bytes that a file can have */
+
+/* ioctls */
+#define FILES_DATA  {data:#x}
+#define FILES_HOLE  {hole:#x}
+#define FILES_PUNCH {punch:#x}
+#define FILES_COUNT {count:#x}
+
+#endif
+"""
+    }
+
+
+def solution(p: dict[str, Any]) -> dict[str, Any]:
+    """What kernel/lab.h defines, which only the solution has."""
+    _, begin, end = FORMS[p["FORM"]]
+    return {
+        "TOO_LONG": p["TOO_LONG"],
+        "WHOLE": p["WHOLE"],
+        "BAD_FIRST": p["BAD_FIRST"],
+        "FAULT_BYTES": int(p["FAULT"] == "bytes"),
+        "FAULT_NOTHING": int(p["FAULT"] == "nothing"),
+        "PAGE_OF(position)": "(position)"
+        if p["UNIT"] == "pages"
+        else "((position) / PAGE_SIZE)",
+        "POSITION(from, index)": {
+            "bytes": "((from) > (index) * PAGE_SIZE ? (from) : (index) * PAGE_SIZE)",
+            "starts": "((index) * PAGE_SIZE)",
+            "pages": "(index)",
+        }[p["UNIT"]],
+        "END(n)": "size_pages((n)->size)" if p["UNIT"] == "pages" else "(n)->size",
+        "OUTSIDE": p["OUTSIDE"],
+        "NO_DATA": p["NO_DATA"],
+        "NO_HOLE": p["NO_HOLE"],
+        "FROM(r)": begin,
+        "TO(r)": end,
+        "EMPTY": "-EINVAL" if p["EMPTY"] else "0",
+        "BEYOND": p["BEYOND"],
+        "WIPES": int(p["PARTIAL"] == "wiped"),
+        "FREED": p["FREED"],
+        "READ_ONLY": p["READ_ONLY"],
+        "ZEROES": p["ZEROES"],
+        "COUNTS_PAGES": int(p["COUNT"] == "pages"),
+        "COUNTS_HOLES": int(p["COUNT"] == "holes"),
+    }
