@@ -19,7 +19,7 @@ CONVERT = image.ROOT / "scripts" / "tally-convert"
 FOLDER = image.ROOT / "build" / "demo"
 FILES = {
     "calls", "flame.svg", "folded.txt", "gmon.out", "kpdata", "pc.out",
-    "profile.pb.gz", "ps.txt", "speedscope.json",
+    "profile.pb.gz", "speedscope.json",
 }
 
 
@@ -69,11 +69,11 @@ def test_conversions_are_quick(
     demo: subprocess.CompletedProcess, tmp_path: Path
 ) -> None:
     """All of the demo's together take no 3 s of a processor."""
-    data, ps = str(FOLDER / "pc.out"), str(FOLDER / "ps.txt")
+    data = str(FOLDER / "pc.out")
     names = ("flame.svg", "folded.txt", "profile.pb.gz", "speedscope.json")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
-        [CONVERT, "--hz=1000", "--no-idle", "--no-pids", f"--ps={ps}", data,
+        [CONVERT, "--no-idle", "--no-pids", data,
          *(str(tmp_path / name) for name in names)],
         check=True, capture_output=True,
     )

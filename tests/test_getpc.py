@@ -51,7 +51,7 @@ def test_every_byte(guest: Guest) -> None:
         + sample("user", 5, 0, 4, 10)
     )
     result = guest(
-        f"{HOLD}getpc -ka -b 7 -g 77 -p 7,9 -o /tmp/s sh -c '{made}'; cat /tmp/s"
+        f"{HOLD}getpc -m -ka -b 7 -g 77 -p 7,9 -o /tmp/s sh -c '{made}'; cat /tmp/s"
     )
     begun, ended = times(result.stdout)
     assert begun <= ended <= begun + 60
@@ -80,7 +80,7 @@ def test_what_was_only_counted(guest: Guest) -> None:
     made = sample("user", 5, 0, USER_PC, 200) + sample("idle", 0, 0, USER_PC, 10)
     other = sample("kernel", 5, 0, KERNEL_PC, 7).replace("kernel 0", "kernel 3")
     result = guest(
-        f"{HOLD}getpc -p 77 -o /tmp/s sh -c '{made}{other}'; cat /tmp/s"
+        f"{HOLD}getpc -m -p 77 -o /tmp/s sh -c '{made}{other}'; cat /tmp/s"
     )
     records = [r for r in pcs.records(result.stdout) if r[0] not in pcs.MADE_BY_GETPC]
     assert records == [
@@ -106,7 +106,7 @@ def test_full_at_the_end(guest: Guest) -> None:
     work = f"kill -STOP $PPID\n{made}({ended}; kill -CONT $PPID) &\nexit 5\n"
     result = guest(
         f"cat >/tmp/work <<'END'\n{work}END\n"
-        f"{HOLD}getpc -o /tmp/s sh /tmp/work; echo $? >&2; cat /tmp/s"
+        f"{HOLD}getpc -m -o /tmp/s sh /tmp/work; echo $? >&2; cat /tmp/s"
     )
     assert lost_before(result.stdout) == [0, 0, 0, 0, 12]
     told = "of 201 samples 12 were lost"
@@ -122,7 +122,7 @@ def test_lost(guest: Guest) -> None:
     command = f"kill -STOP $PPID\n{full}kill -CONT $PPID\n{emptied}"
     result = guest(
         f"cat >/tmp/work <<'END'\n{command}{part}{emptied}{command}END\n"
-        f"{HOLD}getpc -o /tmp/s sh /tmp/work; cat /tmp/s; analpc /tmp/s >&2"
+        f"{HOLD}getpc -m -o /tmp/s sh /tmp/work; cat /tmp/s; analpc /tmp/s >&2"
     )
     assert lost_before(result.stdout) == [0, 0, 0, 0, 12, 0, 0, 0, 12]
     assert "getpc: of 465 samples 24 were lost\n" in result.err
@@ -136,7 +136,7 @@ def test_all_is_accounted_for(guest: Guest, stacks: str) -> None:
     work = "sort /usr/share/words | uniq -c >/tmp/words"
     result = guest(
         "echo hz 1000 >/dev/profclock; echo jitter on >/dev/profclock\n"
-        f"getpc -b 7 {stacks} sh -c '{work}'; echo hold >/dev/profclock; analpc\n"
+        f"getpc -m -b 7 {stacks} sh -c '{work}'; echo hold >/dev/profclock; analpc\n"
         "cat /dev/pcstat >&2"
     )
 
@@ -169,7 +169,7 @@ def test_none_lost(guest: Guest, stacks: str) -> None:
     result = guest(
         f"for i in $(seq {2 * harts}); do (while :; do :; done) & done\n"
         f"echo hz {20000 if harts == 1 else 10000} >/dev/profclock\n"
-        f"getpc {stacks} -o /tmp/s sleep 0.3; cat /dev/pcstat"
+        f"getpc -m {stacks} -o /tmp/s sleep 0.3; cat /dev/pcstat"
     )
     figure = dict(re.findall(r"^(\w+) (\d+)$", result.out, re.M))
     assert int(figure["seen"]) > 5000 and figure["lost"] == "0"
@@ -296,9 +296,21 @@ def broken() -> dict[str, tuple[bytes, str]]:
         "tiny": (HEAD[:4], foreign),
         "nostart": (struct.pack("<HHB", 508, 0, pcs.START) + bytes(507), foreign),
         "types": (middle(pcs.logbuf(one, bytes(8))), "byte 1036: no type of record: 0"),
-        "type12": (
-            middle(pcs.logbuf(one, b"\x0c" + bytes(7))),
-            "byte 1036: no type of record: 12",
+        "type21": (
+            middle(pcs.logbuf(one, b"\x15\1" + bytes(6))),
+            "byte 1036: no type of record: 21",
+        ),
+        "event": (
+            middle(pcs.logbuf(one, b"\x0e\2" + bytes(14))),
+            "byte 1036: a record of 16 bytes",
+        ),
+        "event2": (
+            middle(pcs.logbuf(one, b"\x0e\xff" + bytes(22))),
+            "byte 1036: a record beyond the end of its buffer",
+        ),
+        "path": (
+            middle(pcs.logbuf(one, b"\x10\x08" + bytes(54) + b"/bin/sh!")),
+            "byte 1036: a path without an end",
         ),
         "type255": (
             middle(pcs.logbuf(b"\xff" * 8)),

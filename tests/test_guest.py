@@ -73,6 +73,7 @@ TABLE = {
     **dict.fromkeys(
         (
             "kprof_ticks",
+            "pcs_events",
             "pcs_frames",
             "pcs_live",
             "pcs_stacks",

@@ -124,6 +124,22 @@ def test_names(guest: Guest) -> None:
     assert names == [(63, "main [sh PID]"), (62, "main [sleep PID]")]
 
 
+def test_processes_by_program(guest: Guest) -> None:
+    """Many that live shortly are one line, and have their functions; a script has
+    its own name. Other processes' samples come in between."""
+    result = guest(
+        "printf 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do ls -l /bin >/dev/null; "
+        "done' >/tmp/w; printf '#!/bin/sh\n. /tmp/w\n. /tmp/w\n' >/tmp/script; "
+        "chmod +x /tmp/script; tally -r 20000 sh -c '/tmp/script & sh /tmp/w; wait'",
+        limit=600.0,
+    )
+    rows = [row for _, row in part(result.out, " process")]
+    assert any(row.startswith("ls, 36 processes") for row in rows), rows
+    assert any(row.startswith("script") for row in rows), rows
+    assert not any(row.startswith("process") for row in rows)  # each is known
+    assert "[ls, 36 processes]" in result.out
+
+
 def test_many_places(guest: Guest) -> None:
     """More than the table of pcs begins with, and each is found again."""
     loop = (

@@ -32,6 +32,17 @@
 #define KERNELI  9  /* PSAMPLE: the kernel, in a handler of an interrupt */
 #define MKERNELI 10 /* MSAMPLE */
 #define STACK    11 /* STKSAMPLE: Tally's */
+/* Tally's, after PROF_EVENTS. The second byte of these is the record's size, in
+ * words of 8 bytes. The device never makes FILED and ACCOUNT. */
+#define MOMENT  12 /* MOMENT_RECORD: when a LOGBUF of samples begins */
+#define AT      13 /* AT_RECORD: of which thread a sample is, and when taken */
+#define BORN    14 /* BORN_RECORD: a thread, and perhaps its process with it */
+#define EXECED  15 /* EXEC_RECORD: a process has another program */
+#define MAPPED  16 /* MAP_RECORD: of a program's code */
+#define EXITED  17 /* EXIT_RECORD: a process's last thread has ended */
+#define CLOCKED 18 /* CLOCK_RECORD: the sampling clock's settings */
+#define FILED   19 /* FILE_RECORD: what a file is that was mapped */
+#define ACCOUNT 20 /* ACCOUNT_RECORD: what the stream doesn't have */
 
 #define DEF_BUFNO 3  /* buffers that an open gives each hart */
 #define MAX_BUFS  10 /* of each, with those that BUF_INCR adds */
@@ -98,6 +109,96 @@ struct STKSAMPLE {
 #define STACK_FRAMELESS   5 /* the last is of code without frame pointers */
 
 /*
+ * What comes after PROF_EVENTS. Times are counts of the timer since boot; a
+ * CLOCK_RECORD has its rate, and relates it to the time of day.
+ *
+ * A context is a thread while it executes one program. It has a number from 1,
+ * which is used again after 65,535 others; 0 is for what belongs to no thread,
+ * and for synthetic samples. BORN and EXECED begin one. They come in LOGBUFs of
+ * their own, before the first sample of that context. After the request there
+ * is a BORN, EXECED and MAPPED for each thread that lives already.
+ */
+struct MOMENT_RECORD { /* first in each LOGBUF with samples */
+	char type;
+	unsigned char words;
+	char hart;
+	char fill[5];
+	uint64_t time;
+};
+
+/* Before a PSAMPLE. Its context is that of the samples after it, too, until the
+ * next AT; a LOGBUF begins with context 0. */
+struct AT_RECORD {
+	char type;
+	unsigned char words;
+	unsigned short context;
+	unsigned int after; /* when it was taken, in counts since the MOMENT */
+};
+
+struct EVENT { /* the beginning of all others */
+	char type;
+	unsigned char words;
+	unsigned short context;
+	int pid; /* 0: none */
+	uint64_t time;
+};
+
+struct BORN_RECORD {
+	struct EVENT event;
+	unsigned short of; /* the context that made it; it has its program */
+	short parent;      /* the pid of the process that made it */
+	int tid;
+};
+
+struct EXEC_RECORD {
+	struct EVENT event;
+	unsigned short of; /* the context that ends; 0: the program isn't new */
+	short fill;
+	int tid;
+	char name[16]; /* the last component of what was executed */
+};
+
+/* Code of a file that is mapped to be executed: by the context's EXECED. */
+struct MAP_RECORD {
+	struct EVENT event;
+	uint64_t address, length, offset; /* bytes; offset in the file */
+	uint64_t ino;                     /* st_dev and st_ino: IN_FILE */
+	int64_t mtime;                    /* of the file, ns since 1970 */
+	char path[];                      /* with a NUL; empty: removed */
+};
+#define IN_FILE(st) ((uint64_t)(st).st_dev << 48 | (st).st_ino)
+
+struct EXIT_RECORD {
+	struct EVENT event;
+	int status; /* as wait has it */
+	int fill;
+};
+
+struct CLOCK_RECORD {
+	struct EVENT event;
+	unsigned int hz, jitter; /* jitter: 1 if it's on */
+	uint64_t seed;
+	uint64_t timebase; /* counts a second */
+	int64_t realtime;  /* ns since 1970, at the event's time */
+};
+
+/* By a program that stores the stream: so many bytes with this CRC-32 (as in
+ * zlib, PNG and cksum -o 3) were in the file of a MAP_RECORD. */
+struct FILE_RECORD {
+	struct EVENT event;
+	uint64_t ino;
+	int64_t mtime;
+	uint64_t size;
+	unsigned int crc, fill;
+	char path[];
+};
+
+struct ACCOUNT_RECORD {
+	struct EVENT event;
+	uint64_t lost, skipped, untold; /* as in struct pcs_stat */
+};
+
+/*
  * Requests: ioctl(fd, cmd, arg), 0 or -1 and errno. Kinds of profiling add up
  * until the device is closed; a new list or group replaces the one before.
  */
@@ -111,6 +212,12 @@ struct STKSAMPLE {
 
 /* Tally: no arg: a STACK behind each PSAMPLE. LOGBUFs may have more unused. */
 #define PROF_STACK (('P' << 8) | 0100)
+/*
+ * Tally: the records of BORN to CLOCKED; and for samples that are recorded
+ * later AT. arg 1: an AT for each, with its time, and MOMENTs; 0: only where a
+ * context begins, and no times. ENOMEM, EINVAL
+ */
+#define PROF_EVENTS (('P' << 8) | 0240)
 /*
  * Tally: no arg: no hits are counted any more, until more is asked for. What is
  * merged is recorded, and the LOGBUFs being filled can be read, as far as there
@@ -135,6 +242,7 @@ struct pcs_stat {
 	uint64_t thrown;   /* unread and pending when the one before closed */
 	uint64_t
 	    skipped; /* fell due meanwhile, and weren't seen: profclock(4) */
+	uint64_t untold; /* events that there was no room for */
 };
 
 struct LOGBUF_HDR {

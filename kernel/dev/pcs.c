@@ -40,7 +40,7 @@ static struct waitq readers GUARDED_BY(lock) = WAITQ_INIT(readers);
  * lock after this function sees the buffer. A reader that took it before, and
  * saw no full buffer, is woken up.
  */
-static void
+void
 pcs_wake(void)
 {
 	spin_lock(&lock);
@@ -167,6 +167,8 @@ pcs_ioctl(struct vnode *, struct file *, unsigned int cmd, uintptr_t arg)
 	case PROF_STACK:
 		log_ask(cmd, 0, NULL);
 		return 0;
+	case PROF_EVENTS:
+		return arg > 1 ? -EINVAL : log_events(arg);
 	case PROF_GROUP:
 		if (!is_pid(arg))
 			return -EINVAL;

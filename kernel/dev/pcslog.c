@@ -23,7 +23,8 @@
  * Each count is changed by one side only, so neither side waits for the other.
  *
  * The stream that programs read has the full buffers of all logs, in the order
- * in which they became full.
+ * in which they became full; and before them the events that have happened
+ * until then (pcsevent.c).
  *
  * Readers and requests hold a mutex, which no sampler takes. So they can do all
  * their work with interrupts on. docs/locks.md explains why this is correct,
@@ -49,11 +50,13 @@
 #include "sched/level.h"
 #include "sched/lock.h"
 #include "sched/sampleclock.h"
+#include "sched/thread.h"
 
 #include "sample.h"
 
 #define MERGE_CLOCKS 100 /* of a hart, from merged records to the next */
 #define SHORT_LIMIT  32767
+#define MARGIN       (1 << 20) /* counts: longer than it takes to record */
 #define SPINS        200 /* attempts to take a log before naps between them */
 
 #define RECORD_SIZE sizeof(struct PSAMPLE) /* and of an MSAMPLE */
@@ -84,6 +87,10 @@ static struct log {
 	 * which copies some of the fields, whether they may have changed.
 	 */
 	unsigned int sequence;
+	/* Of the buffer being filled: the time of its MOMENT, and the context
+	 * of its last sample, 0 at first. */
+	uint64_t moment;
+	unsigned int context;
 	unsigned long filled; /* buffers, since the open; an atomic */
 	struct samp_cntl smple;
 	struct pcs_stat account; /* but for unread, thrown and skipped */
@@ -100,9 +107,11 @@ static struct log {
 static struct mutex lock = MUTEX("pcs", lock);
 /* Who has opened the device, and what has been requested since. */
 static struct DEVPC devpc GUARDED_BY(lock);
+static bool times GUARDED_BY(lock); /* PROF_EVENTS: with times */
 static unsigned int nbufs; /* for each log; changed under lock; an atomic */
-/* Where the next read goes on: the log whose first full buffer it is, and the
- * bytes of it that were read. position is 0 unless it is inside a buffer. */
+/* Where the next read goes on: the log whose first full buffer it is, or NULL
+ * for a buffer of events, and the bytes of it that were read. position is 0
+ * unless it is inside a buffer. */
 static struct log *reading GUARDED_BY(lock);
 static size_t position GUARDED_BY(lock);
 /* Hits in records that were read; hits that the last close discarded. */
@@ -121,6 +130,7 @@ static struct skips skips GUARDED_BY(lock);
  */
 static struct wish {
 	unsigned int kinds;
+	bool times; /* of PROF_EVENTS */
 	pid_t group;
 	struct pid_list list;
 } wishes[2], *wish = wishes; /* an atomic */
@@ -199,6 +209,7 @@ static SLOW_PATH void *
 next_room(struct log *l)
 {
 	struct samp_cntl *c = &l->smple;
+	struct MOMENT_RECORD m = {MOMENT, sizeof(m) / 8, .hart = l - logs};
 
 	if (c->cursbuf)
 		hand_over(l);
@@ -208,6 +219,12 @@ next_room(struct log *l)
 	c->cursbuf = ring_at(l, l->filled);
 	c->currptr = (caddr_t)c->cursbuf->b_log.lb_data;
 	c->flag = FILLING;
+	l->context = 0;
+	if (!__atomic_load_n(&wish, __ATOMIC_RELAXED)->times)
+		return c->currptr;
+	l->moment = m.time = rdtime();
+	memcpy(c->currptr, &m, sizeof(m));
+	c->currptr += sizeof(m);
 	return c->currptr;
 }
 
@@ -243,6 +260,10 @@ measure(const void *record, size_t *size)
 	const struct PSAMPLE *p = record;
 
 	*size = RECORD_SIZE;
+	if (p->type >= MOMENT) {
+		*size = ((const struct EVENT *)record)->words * 8;
+		return 0;
+	}
 	if (p->type == USER || p->type == KERNEL || p->type == KERNELI)
 		return 1;
 	if (p->type != STACK)
@@ -276,40 +297,105 @@ wanted(const struct wish *w, const struct sample *s)
 	       (kinds & PROF_GROUP & PROF_MASK && s->pgrp == w->group);
 }
 
-/*
- * Record a requested sample, and after it a call stack of `size' bytes (0:
- * none). Room is found for both at once, as they must be in the same buffer. If
- * there is no room, the sample is lost. h_numlost has only 16 bits, and stays
- * at its maximum; account.lost goes on.
- */
-static inline void
-record(struct log *l, const struct sample *s, const void *calls, size_t size)
+/* The thread that a sample was taken of, as a context of <sys/pcs.h>. */
+static unsigned int
+context_of(const struct sample *s)
 {
-	short *numlost = &l->smple.sbuf_hdr.h_numlost;
-	struct PSAMPLE *p = room(l, RECORD_SIZE + size);
+	return s->pid && s->thread ? s->thread->context : 0;
+}
 
-	if (p == NULL) {
-		l->account.lost++;
-		*numlost += *numlost < SHORT_LIMIT;
-		return;
-	}
+/* Record a sample's context, and its time if that was asked for. */
+static struct PSAMPLE *
+record_context(struct log *l, unsigned int context, bool times,
+	       struct AT_RECORD *at)
+{
+	*at = (struct AT_RECORD){
+	    .type = AT,
+	    .words = sizeof(*at) / 8,
+	    .context = context,
+	    .after = times ? rdtime() - l->moment : 0,
+	};
+	l->context = context;
+	return (struct PSAMPLE *)(at + 1);
+}
+
+/* Record a sample of this size, with its call stack, at p. */
+static inline void
+record_at(struct PSAMPLE *p, const struct sample *s, const void *calls,
+	  size_t size)
+{
 	p->type = types[s->mode].one;
 	p->sspace = s->ipl << 4 | s->hart;
 	p->pid = s->pid;
 	p->pc = s->pc;
 	if (size)
 		memcpy(p + 1, calls, size);
-	log_append(l, RECORD_SIZE + size);
+}
+
+/* h_numlost has only 16 bits, and stays at its maximum; account.lost goes
+ * on. */
+static SLOW_PATH void
+lose(struct log *l)
+{
+	short *numlost = &l->smple.sbuf_hdr.h_numlost;
+
+	l->account.lost++;
+	*numlost += *numlost < SHORT_LIMIT;
+}
+
+/* Record a requested sample. If there is no room, it is lost. */
+static void
+record(struct log *l, const struct sample *s)
+{
+	struct PSAMPLE *p = room(l, RECORD_SIZE);
+
+	if (p == NULL) {
+		lose(l);
+		return;
+	}
+	record_at(p, s, NULL, 0);
+	log_append(l, RECORD_SIZE);
 	l->account.recorded++;
 }
 
-/* Room can be found only when the size is known, so the stack is copied. */
+/*
+ * The same, with a call stack or events. Room is found for all at once, as they
+ * must be in the same buffer; so the stack is made first. An AT is needed if it
+ * is to have a time, or if the sample before in the buffer was of another
+ * context. Which buffer that is, and so which context, only room decides.
+ */
 static SLOW_PATH void
-record_calls(struct log *l, const struct sample *s)
+record_more(struct log *l, const struct sample *s, const struct wish *w)
 {
 	_Alignas(8) char calls[STACK_BYTES(STACK_MAX)];
+	bool events = w->kinds & PROF_EVENTS & PROF_MASK;
+	unsigned int context = events ? context_of(s) : 0;
+	size_t stack = 0, size;
+	bool at = events && w->times;
+	void *p;
 
-	record(l, s, calls, log_stack(s, (struct STKSAMPLE *)calls));
+	if (w->kinds & PROF_STACK & PROF_MASK)
+		stack = log_stack(s, (struct STKSAMPLE *)calls);
+	if (at && l->smple.cursbuf &&
+	    rdtime() - l->moment > UINT32_MAX - MARGIN)
+		hand_over(l); /* 32 bits would be too few for the time */
+	size = RECORD_SIZE + stack;
+	p = room(l, size + (at ? sizeof(struct AT_RECORD) : 0));
+	if (!at && context != l->context) {
+		at = true;
+		p = room(l, size + sizeof(struct AT_RECORD));
+	}
+	if (p == NULL) {
+		lose(l);
+		return;
+	}
+	if (at) {
+		size += sizeof(struct AT_RECORD);
+		p = record_context(l, context, w->times, p);
+	}
+	record_at(p, s, calls, stack);
+	log_append(l, size);
+	l->account.recorded++;
 }
 
 /*
@@ -354,10 +440,10 @@ log_count(const struct sample *s)
 	if (!wanted(w, s)) {
 		l->merged[(int)types[s->mode].many]++;
 		l->account.pending++;
-	} else if (w->kinds & PROF_STACK & PROF_MASK) {
-		record_calls(l, s);
+	} else if (w->kinds & (PROF_STACK | PROF_EVENTS) & PROF_MASK) {
+		record_more(l, s, w);
 	} else {
-		record(l, s, NULL, 0);
+		record(l, s);
 	}
 	if (++l->clocks == MERGE_CLOCKS) {
 		l->clocks = 0;
@@ -457,6 +543,7 @@ state(void)
 	s.account.unread = s.account.recorded + s.account.merged - hits_read;
 	s.account.thrown = thrown;
 	s.account.skipped = skips_count(&skips);
+	s.account.untold = event_untold();
 	return s;
 }
 
@@ -477,6 +564,8 @@ log_close(void)
 	hits_read += s.account.unread;
 	for (struct log *l = logs; l < logs + nharts; l++)
 		clear(l);
+	event_stop();
+	times = wish->times = false;
 	devpc = (struct DEVPC){.d_clock = NO_CLOCK};
 	nbufs = position = 0;
 	mutex_unlock(&lock);
@@ -501,14 +590,30 @@ log_ask(unsigned int cmd, pid_t group, const struct pid_list *list)
 	if (group)
 		devpc.d_group = group;
 	devpc.d_flag |= cmd & PROF_MASK;
-	*next = (struct wish){devpc.d_flag, devpc.d_group, devpc.d_list};
+	*next = (struct wish){devpc.d_flag, times, devpc.d_group, devpc.d_list};
 	__atomic_store_n(&wish, next, __ATOMIC_SEQ_CST);
 	sample_settle(); /* nobody has the other one any more */
-	if (cmd != PROF_STACK) {
+	if (cmd != PROF_STACK && cmd != PROF_EVENTS) {
 		skips_switch(&skips, true);
 		sample_arm(&pcs_profiler);
 	}
 	mutex_unlock(&lock);
+}
+
+/* The events come first, so that no sample is of a context that wasn't told. */
+int
+log_events(bool with_times)
+{
+	int r;
+
+	mutex_lock(&lock);
+	r = event_start();
+	if (r == 0)
+		times = with_times;
+	mutex_unlock(&lock);
+	if (r == 0)
+		log_ask(PROF_EVENTS, 0, NULL);
+	return r;
 }
 
 /*
@@ -531,6 +636,7 @@ log_end(void)
 			hand_over(l);
 	}
 	level_lower(sie);
+	event_flush();
 	mutex_unlock(&lock);
 }
 
@@ -555,7 +661,7 @@ log_full(void)
 	for (const struct log *l = logs; l < logs + nharts; l++)
 		if (is_full(l))
 			return true;
-	return false;
+	return event_full();
 }
 
 /*
@@ -581,9 +687,8 @@ hits_in(const struct LOGBUF *b, size_t from, size_t to)
 }
 
 /*
- * Returns the log whose first full buffer comes next in the stream, or NULL if
- * none has a full buffer. A buffer that has been read in part comes first;
- * otherwise the one that became full first.
+ * Returns the log whose first full buffer comes next in the stream: the one
+ * that became full first. NULL: none has a full buffer.
  *
  * The order isn't perfect. A sampler stores the time of a buffer just before it
  * counts the buffer as filled. In between, a reader may already return another
@@ -596,8 +701,6 @@ first_full(void)
 	uint64_t time, soonest = UINT64_MAX;
 
 	must_hold(&lock);
-	if (position > 0)
-		return reading;
 	for (struct log *l = logs; l < logs + nharts; l++) {
 		if (!is_full(l))
 			continue;
@@ -611,15 +714,15 @@ first_full(void)
 }
 
 /*
- * Copy from the log's first full buffer to u, from `position' to the end of the
- * buffer at most. Returns the number of bytes, or -EFAULT: then nothing counts
- * as read. A buffer that has been read to its end goes back to the sampler. The
- * release comes after the last load from it.
+ * Copy from the first full buffer to u, from `position' to the end of the
+ * buffer at most; l is its log, or NULL for a buffer of events. Returns the
+ * number of bytes, or -EFAULT: then nothing counts as read. A buffer that has
+ * been read to its end goes back to whoever fills it. The release comes after
+ * the last load from it.
  */
 static ssize_t
-read_buffer(struct log *l, struct uio *u)
+read_buffer(struct log *l, const struct LOGBUF *b, struct uio *u)
 {
-	const struct LOGBUF *b = &ring_at(l, l->emptied)->b_log;
 	ssize_t n;
 
 	must_hold(&lock);
@@ -629,22 +732,47 @@ read_buffer(struct log *l, struct uio *u)
 	hits_read += hits_in(b, position, position + n);
 	position += n;
 	reading = l;
-	if (position == BSIZE) {
-		position = 0;
+	if (position < BSIZE)
+		return n;
+	position = 0;
+	if (l == NULL)
+		event_emptied();
+	else
 		__atomic_store_n(&l->emptied, l->emptied + 1, __ATOMIC_RELEASE);
-	}
 	return n;
+}
+
+/*
+ * Events are read before samples, so a reader knows of what it samples. Those
+ * in a buffer that isn't full yet are flushed only when there is a sample to
+ * be read after them.
+ */
+static ssize_t
+read_next(struct uio *u)
+{
+	const struct LOGBUF *b;
+	struct log *l;
+
+	must_hold(&lock);
+	l = position > 0 ? reading : first_full();
+	if (position == 0 && l != NULL)
+		event_flush();
+	b = position == 0 || l == NULL ? event_first() : NULL;
+	if (b != NULL)
+		return read_buffer(NULL, b, u);
+	if (l == NULL)
+		return 0;
+	return read_buffer(l, &ring_at(l, l->emptied)->b_log, u);
 }
 
 ssize_t
 log_read(struct uio *u)
 {
-	struct log *l;
-	ssize_t n = 0, done = 0;
+	ssize_t n = 1, done = 0;
 
 	mutex_lock(&lock);
-	while (n >= 0 && u->left > 0 && (l = first_full()) != NULL) {
-		n = read_buffer(l, u);
+	while (n > 0 && u->left > 0) {
+		n = read_next(u);
 		done += n > 0 ? n : 0;
 	}
 	mutex_unlock(&lock);

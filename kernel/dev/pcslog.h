@@ -41,6 +41,8 @@ void log_close(void);
  * doesn't start counting, but adds call stacks to samples that are recorded.
  */
 void log_ask(unsigned int cmd, pid_t group, const struct pid_list *list);
+/* PROF_EVENTS: 0 or -ENOMEM. */
+int log_events(bool with_times);
 /*
  * PCS_END: stop counting until a log_ask for other than PROF_STACK. Record the
  * pending hits as far as there is room, and make the buffers that are being
@@ -50,7 +52,7 @@ void log_end(void);
 /* BUF_INCR: add `more' buffers to each hart; false: that is too many. */
 bool log_grow(unsigned long more);
 
-bool log_full(void); /* Does any hart have a full buffer? */
+bool log_full(void); /* Is there a full buffer, of a hart's or of events? */
 /*
  * Copy full buffers to u, in the order in which they became full. Returns the
  * number of bytes copied, 0 if no buffer is full, or -EFAULT if nothing could
@@ -71,5 +73,21 @@ struct log_state {
 };
 
 struct log_state log_state(void);
+
+/*
+ * pcsevent.c: the events of PROF_EVENTS, in LOGBUFs of their own. event_full,
+ * event_first and event_emptied are for the log's reader, who holds its mutex;
+ * what event_first gives, NULL or a LOGBUF, stays the same until that has been
+ * emptied.
+ */
+int event_start(void);  /* 0 or -ENOMEM; starting again does nothing */
+void event_stop(void);  /* and forget all */
+bool event_full(void);  /* Is a LOGBUF full? */
+void event_flush(void); /* That which is being filled counts as full. */
+const struct LOGBUF *event_first(void);
+void event_emptied(void);
+uint64_t event_untold(void); /* for which there was no room */
+void event_clock(void);      /* the sampling clock has been set */
+void pcs_wake(void);         /* pcs.c: a buffer may have become full */
 
 #endif

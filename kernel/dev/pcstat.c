@@ -26,7 +26,7 @@ static const struct {
 	const char *name;
 } kinds[] = {
     {PROF_KERNEL, "kernel"}, {PROF_ALL, "all"},      {PROF_GROUP, "group"},
-    {PROF_LIST, "list"},     {PROF_STACK, "stacks"},
+    {PROF_LIST, "list"},     {PROF_STACK, "stacks"}, {PROF_EVENTS, "events"},
 };
 
 /*
@@ -55,8 +55,8 @@ pcstat_read(struct vnode *, struct file *f, struct uio *u)
 	    nharts * s.buffers - s.full - s.filling);
 	say("seen %lu\nrecorded %lu\nmerged %lu\npending %lu\n", a->seen,
 	    a->recorded, a->merged, a->pending);
-	say("lost %lu\nunread %lu\nthrown %lu\nskipped %lu\n", a->lost,
-	    a->unread, a->thrown, a->skipped);
+	say("lost %lu\nunread %lu\nthrown %lu\nskipped %lu\nuntold %lu\n",
+	    a->lost, a->unread, a->thrown, a->skipped, a->untold);
 	return device_read_text(f, u, text, n);
 }
 

@@ -37,6 +37,7 @@
 #include "sched/lock.h"
 #include "sched/sampleclock.h"
 
+#include "pcslog.h"
 #include "sample.h"
 
 #define HZ_MAX    20000
@@ -102,6 +103,13 @@ profclock_read(struct vnode *, struct file *f, struct uio *u)
 	return device_read_text(f, u, text, n);
 }
 
+static void
+apply(void)
+{
+	sampleclock_apply();
+	event_clock();
+}
+
 /* This, jitter and seed start a new series: the random intervals begin again
  * with the seed. So the same settings always lead to the same intervals. */
 static int
@@ -114,7 +122,7 @@ set_hz(char **argv)
 	mutex_lock(&lock);
 	profclock.hz = hz;
 	profclock.series++;
-	sampleclock_apply();
+	apply();
 	mutex_unlock(&lock);
 	return 0;
 }
@@ -129,7 +137,7 @@ set_jitter(char **argv)
 	mutex_lock(&lock);
 	profclock.jitter = on;
 	profclock.series++;
-	sampleclock_apply();
+	apply();
 	mutex_unlock(&lock);
 	return 0;
 }
@@ -144,7 +152,7 @@ set_seed(char **argv)
 	mutex_lock(&lock);
 	profclock.seed = seed;
 	profclock.series++;
-	sampleclock_apply();
+	apply();
 	mutex_unlock(&lock);
 	return 0;
 }
@@ -156,7 +164,7 @@ hold_or_go(char **argv)
 {
 	mutex_lock(&lock);
 	profclock.held = strcmp(argv[0], "hold") == 0;
-	sampleclock_apply();
+	apply();
 	mutex_unlock(&lock);
 	return 0;
 }

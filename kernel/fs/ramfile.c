@@ -315,6 +315,8 @@ ramfile_clear(struct ramnode *n)
 }
 
 const struct vnode_ops ramfile_ops = {
+    .lookup = ramnode_lookup,
+    .name = ramnode_name,
     .read = ramfile_read,
     .write = ramfile_write,
     .truncate = ramfile_truncate,

@@ -235,8 +235,8 @@ ramfs_create(struct vnode *dir, const char *name, mode_t mode,
 /* A node that is found under the lock is in the tree, whose reference keeps it
  * until another is taken. So is the parent of one that is in the tree, as only
  * empty directories are removed. One that was removed has no parent: ENOENT. */
-static int
-ramfs_lookup(struct vnode *dir, const char *name, struct vnode **out)
+int
+ramnode_lookup(struct vnode *dir, const char *name, struct vnode **out)
 {
 	struct ramnode *d = ramnode_of(dir), *n;
 
@@ -396,8 +396,8 @@ ramfs_readdir(struct vnode *dir, struct file *, off_t *cookie,
 	return n != NULL;
 }
 
-static int
-ramfs_name(struct vnode *dir, char *buf)
+int
+ramnode_name(struct vnode *dir, char *buf)
 {
 	struct ramnode *d = ramnode_of(dir);
 	int r = -ENOENT;
@@ -451,11 +451,11 @@ ramnode_setattr(struct vnode *v, const struct attr *a)
 }
 
 static const struct vnode_ops ramdir_ops = {
-    .lookup = ramfs_lookup,
+    .lookup = ramnode_lookup,
     .create = ramfs_create,
     .remove = ramfs_remove,
     .rename = ramfs_rename,
-    .name = ramfs_name,
+    .name = ramnode_name,
     .readdir = ramfs_readdir,
     .stat = ramnode_stat,
     .setattr = ramnode_setattr,

@@ -62,6 +62,8 @@ ramnode_of(struct vnode *v)
 }
 
 /* Operations of files and directories alike, in ramfs.c. */
+int ramnode_lookup(struct vnode *v, const char *name, struct vnode **out);
+int ramnode_name(struct vnode *v, char *buf);
 int ramnode_stat(struct vnode *v, struct stat *st);
 int ramnode_setattr(struct vnode *v, const struct attr *a);
 void ramnode_free(struct vnode *v);

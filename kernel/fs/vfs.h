@@ -47,9 +47,9 @@ int vfs_rename(const char *old, const char *new);
 int vfs_truncate(struct vnode *v, off_t size);
 /* As the operation readdir, for the two cookies below DIR_COOKIE. */
 int vfs_dots(struct vnode *dir, off_t *cookie, struct dirent *de);
-/* The path that leads to a directory now: its length without the NUL; -ENOENT
- * if the directory was removed; -ERANGE if it is longer than PATH_MAX_LEN. */
-ssize_t vfs_path(struct vnode *dir, char buf[PATH_MAX_LEN]);
+/* The path that leads to a file or directory now: its length without the NUL;
+ * -ENOENT if it was removed; -ERANGE if it is longer than PATH_MAX_LEN. */
+ssize_t vfs_path(struct vnode *v, char buf[PATH_MAX_LEN]);
 /* Mount the file system whose root is fs on a directory, which is created if
  * need be. At boot only: a mount is never removed, and a failure is a panic. */
 void vfs_mount(const char *path, struct vnode *fs);

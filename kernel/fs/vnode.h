@@ -41,7 +41,8 @@ struct attr {
 struct vnode_ops {
 	/* Directories. lookup: *out is the vnode of that name, referenced for
 	 * the caller; -ENOENT: there is none. It is asked for ".." as well,
-	 * except of the root of a mounted file system. */
+	 * except of the root of a mounted file system; a regular file is asked
+	 * for that only, by vfs_path. */
 	int (*lookup)(struct vnode *dir, const char *name, struct vnode **out);
 	/* Make a regular file or a directory, as mode says; -EEXIST if the name
 	 * is taken. Unless out is NULL, *out is the new vnode, referenced. */
@@ -53,9 +54,9 @@ struct vnode_ops {
 	/* Both directories belong to the same file system. */
 	int (*rename)(struct vnode *from, const char *old, struct vnode *to,
 		      const char *new); /* EROFS */
-	/* Copy the name that dir has in its parent to buf (NAME_MAX_LEN + 1);
-	 * -ENOENT if dir was removed. Not asked of a file system's root. */
-	int (*name)(struct vnode *dir, char *buf);
+	/* Copy the name that v has in its directory to buf (NAME_MAX_LEN + 1);
+	 * -ENOENT if v was removed. Not asked of a file system's root. */
+	int (*name)(struct vnode *v, char *buf);
 	/*
 	 * Find the first entry at or past the position *cookie, and move
 	 * *cookie past it. Returns 1, 0 at the end, or an errno. Cookies begin

@@ -242,6 +242,7 @@ aspace_fork(struct aspace *as)
 	child->brk = as->brk;
 	child->size = as->size;
 	child->text = as->text;
+	child->text_offset = as->text_offset;
 	child->frameless = as->frameless;
 	/*
 	 * table_share has taken W out of the parent's entries, but other harts

@@ -56,10 +56,12 @@ struct aspace {
 	size_t size;     /* bytes of all regions */
 	size_t resident; /* pages mapped; others read both without the lock */
 
-	/* Constant after exec: all code, and that without frame pointers. */
+	/* Constant after exec: all code, and that without frame pointers; and
+	 * where in its file the code begins. */
 	struct span {
 		uintptr_t start, end;
 	} text, frameless;
+	off_t text_offset;
 };
 
 /* Set and explained by fs/vfs.c: files are a higher floor (docs/tour.md). */

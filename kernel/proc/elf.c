@@ -140,6 +140,7 @@ elf_load(struct vnode *v, struct aspace *as, uintptr_t *entry)
 		if (s[i].p_flags & PF_X && h.e_entry >= s[i].p_vaddr &&
 		    h.e_entry - s[i].p_vaddr < s[i].p_filesz) {
 			as->text = span_of(&s[i]);
+			as->text_offset = s[i].p_offset;
 			entry_good = true;
 		}
 	}

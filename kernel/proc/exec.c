@@ -303,16 +303,20 @@ build_image(struct vnode *program, struct args *args, struct aspace **out,
  * As soon as the address space has changed, the stack pointer in the old trap
  * frame would lead the sampler, which follows call stacks, into the new
  * program's memory. So all of this lies within tf_change_begin and _end.
+ *
+ * Takes over the reference to program, and returns that to the one before.
  */
-static void
-start_program(const char *path, struct aspace *as, const struct args *args,
-	      uintptr_t entry)
+static struct vnode *
+start_program(const char *name, struct vnode *program, struct aspace *as,
+	      const struct args *args, uintptr_t entry)
 {
 	struct proc *p = current->proc;
-	const char *slash = strrchr(path, '/');
+	unsigned int context = context_new();
 	unsigned long sstatus = csr_read(sstatus);
+	struct vnode *before = p->program;
 	struct aspace *old;
 
+	proc_observer()->execed(context, name, program, as);
 	tf_change_begin();
 	old = proc_set_aspace(as);
 	if (old != NULL)
@@ -326,7 +330,9 @@ start_program(const char *path, struct aspace *as, const struct args *args,
 	p->execed = true;
 	spin_unlock(&proc_tree_lock);
 	spin_lock(&p->lock);
-	strlcpy(p->name, slash != NULL ? slash + 1 : path, sizeof(p->name));
+	strlcpy(p->name, name, sizeof(p->name));
+	p->program = program;
+	current->context = context;
 	spin_unlock(&p->lock);
 	current->tf = (struct trapframe){
 	    .sepc = entry,
@@ -341,6 +347,7 @@ start_program(const char *path, struct aspace *as, const struct args *args,
 		       SSTATUS_SPIE,
 	};
 	tf_change_end();
+	return before;
 }
 
 /* Process 1 starts by this, too, without an old address space. */
@@ -350,6 +357,7 @@ exec(const char *path, const char *arg0, uintptr_t argv, uintptr_t envp)
 	struct args args = {.strings = kmalloc(PAGE_SIZE), .room = PAGE_SIZE};
 	struct vnode *program = NULL;
 	struct aspace *as = NULL;
+	const char *slash = strrchr(path, '/');
 	uintptr_t entry;
 	int r = -ENOMEM;
 
@@ -364,7 +372,8 @@ exec(const char *path, const char *arg0, uintptr_t argv, uintptr_t envp)
 	if (r == 0)
 		r = threads_alone();
 	if (r == 0)
-		start_program(path, as, &args, entry);
+		program = start_program(slash != NULL ? slash + 1 : path,
+					program, as, &args, entry);
 	else if (as != NULL)
 		aspace_free(as);
 	if (program != NULL)

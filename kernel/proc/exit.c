@@ -124,12 +124,20 @@ exit_begin(int status, bool must)
 static void
 end_process(struct proc *p)
 {
+	struct vnode *program;
+
 	if (p == init_proc)
 		sbi_poweroff(shell_status(p->exit_status));
+	proc_observer()->exited(p->exit_status);
 	timer_set(&p->alarm, WAIT_FOREVER, 0);
 	fdtable_close(p->fds, true);
 	vnode_put(p->cwd);
 	p->cwd = NULL;
+	spin_lock(&p->lock);
+	program = p->program;
+	p->program = NULL;
+	spin_unlock(&p->lock);
+	vnode_put(program);
 	aspace_free(proc_set_aspace(NULL));
 
 	level_raise(LEVEL5_MASK);

@@ -53,6 +53,8 @@ fork_attributes(struct proc *child, struct proc *parent)
 	child->umask = parent->umask;
 	child->cwd = parent->cwd;
 	vnode_ref(child->cwd);
+	child->program = parent->program;
+	vnode_ref(child->program);
 	memcpy(child->name, parent->name, sizeof(child->name));
 	spin_unlock(&parent->lock);
 }
@@ -82,6 +84,7 @@ sys_fork(const unsigned long *)
 		return r;
 	}
 	fdtable_fork(child->fds, parent->fds);
+	proc_observer()->born(child, t);
 	pid = child->pid; /* once it runs, it may end and be freed */
 	thread_wake(t, false);
 	return pid;

@@ -186,6 +186,8 @@ proc_free(struct proc *p)
 		aspace_free(p->as);
 	if (p->cwd != NULL)
 		vnode_put(p->cwd);
+	if (p->program != NULL)
+		vnode_put(p->program);
 	kept_put(p->kept);
 	kfree(p); /* with its descriptors */
 }
@@ -277,6 +279,28 @@ proc_say_sleepers(void)
 }
 
 const struct proc_profil *proc_profil;
+const struct proc_events *proc_events = &proc_untold;
+
+static void
+untold_born(const struct proc *, const struct thread *)
+{
+}
+
+static void
+untold_execed(unsigned int, const char *, struct vnode *, const struct aspace *)
+{
+}
+
+static void
+untold_exited(int)
+{
+}
+
+const struct proc_events proc_untold = {
+    .born = untold_born,
+    .execed = untold_execed,
+    .exited = untold_exited,
+};
 
 void
 proc_serve(const struct proc_profil *profil)

@@ -99,6 +99,8 @@ struct proc {
 	struct vnode *cwd;        /* referenced */
 	mode_t umask;
 	char name[NAME_LEN]; /* the last component of what exec ran */
+	struct vnode
+	    *program; /* that it runs, referenced; NULL: none any more */
 
 	/*
 	 * Guards the list of those who sleep on a futex (threads.c), and is the
@@ -181,6 +183,28 @@ struct proc_profil {
 };
 
 extern const struct proc_profil *proc_profil;
+
+/*
+ * Who records what becomes of threads belongs to a higher floor, too
+ * (dev/pcsevent.c). All are called at level 0 without a lock: born before t
+ * runs for the first time, execed before the process goes over to as with this
+ * context, exited by its last thread.
+ */
+struct proc_events {
+	void (*born)(const struct proc *p, const struct thread *t);
+	void (*execed)(unsigned int context, const char *name,
+		       struct vnode *program, const struct aspace *as);
+	void (*exited)(int status);
+};
+
+extern const struct proc_events *proc_events; /* atomic */
+extern const struct proc_events proc_untold;  /* nobody does: at first */
+
+static inline const struct proc_events *
+proc_observer(void)
+{
+	return __atomic_load_n(&proc_events, __ATOMIC_RELAXED);
+}
 
 /* First of all at boot: set the pointers by which floors ask one another. */
 void proc_serve(const struct proc_profil *profil);

@@ -80,6 +80,19 @@ threads_alone(void)
 	return r;
 }
 
+/* Numbers are used again, so two threads may have the same: <sys/pcs.h>. */
+unsigned short
+context_new(void)
+{
+	static unsigned int last; /* atomic */
+	unsigned short context;
+
+	do
+		context = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+	while (context == 0);
+	return context;
+}
+
 /* switch.S */
 extern char thread_first[];
 
@@ -98,6 +111,7 @@ thread_create(struct proc *p, void (*start)(void))
 		return NULL;
 	}
 	t->proc = p;
+	t->context = context_new();
 	t->task = p ? &p->task : NULL;
 	t->hart = this_hart();
 	t->state = THREAD_UNINTERRUPTIBLE;
@@ -164,6 +178,7 @@ sys_thread_create(const unsigned long *arg)
 		thread_free(t);
 		return -EAGAIN;
 	}
+	proc_observer()->born(p, t);
 	tid = t->tid;
 	thread_wake(t, false);
 	return tid;

@@ -39,4 +39,7 @@ thread_must_leave(void)
 struct thread *thread_create(struct proc *p, void (*start)(void));
 void thread_free(struct thread *t);
 
+/* A number for a thread's context: when it is made, and when it execs. */
+unsigned short context_new(void);
+
 #endif

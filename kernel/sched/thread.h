@@ -96,7 +96,8 @@ struct thread {
 	struct proc *proc; /* NULL: the kernel's own (idle) */
 	struct task *task;
 	pid_t tid;
-	struct list proc_link; /* in proc->threads, under proc->lock */
+	unsigned short context; /* in records of pcs: <sys/pcs.h>; see proc.h */
+	struct list proc_link;  /* in proc->threads, under proc->lock */
 
 	enum thread_state state GUARDED_BY(sched_lock);
 	struct share share GUARDED_BY(sched_lock); /* of its process's time */

@@ -11,25 +11,30 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/pcs.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "../cmdlib/cmd.h"
+#include "../cmdlib/crc.h"
 #include "../cmdlib/pcsdev.h"
+#include "../cmdlib/pcsread.h"
+#include "../cmdlib/pcswho.h"
 
-#define SYNOPSIS                                                \
-	"[-aks] [-b BUFFERS] [-g PGRP] [-p PID,...] [-o FILE] " \
+#define SYNOPSIS                                                 \
+	"[-akms] [-b BUFFERS] [-g PGRP] [-p PID,...] [-o FILE] " \
 	"[COMMAND [ARGUMENT ...]]"
 #define OUTPUT      "pc.out"
 #define SHORT_LIMIT 32767
-#define REQUESTS    6 /* all that can be made */
+#define REQUESTS    7 /* all that can be made */
 
 /* What was asked of us. */
 static const char *path = OUTPUT;
 static struct ISAMPLE requests[REQUESTS]; /* in the order they are made */
 static size_t requests_count;
 
-/* The stream. */
+/* The stream, and what the device says in it. */
+static struct pcs_walk seen;
 static int output;
 static bool failed;   /* to write; nothing more is stored */
 static uint64_t told; /* hits lost, as the buffers' headers have it */
@@ -73,7 +78,7 @@ options(void)
 	char *buffers = NULL, *group = NULL, *pids = NULL;
 	int c;
 
-	while ((c = cmd_option("+ab:g:ko:p:s")) != -1) {
+	while ((c = cmd_option("+ab:g:kmo:p:s")) != -1) {
 		if (c == 'b')
 			buffers = cmd_value;
 		else if (c == 'g')
@@ -91,6 +96,8 @@ options(void)
 		request(BUF_INCR)->data[0] = MAX_BUFS - DEF_BUFNO;
 	if (cmd_given['s'])
 		request(PROF_STACK);
+	if (!cmd_given['m'])
+		request(PROF_EVENTS)->data[0] = true; /* with times */
 	if (cmd_given['k'])
 		request(PROF_KERNEL);
 	if (group)
@@ -180,12 +187,133 @@ store_stop(uint64_t lost)
 	store_own(&stop, sizeof(stop), lost < SHORT_LIMIT ? lost : SHORT_LIMIT);
 }
 
+/* --- Files that were mapped --- */
+
+#define KERNEL_FILE "/boot/kernel"
+
+#define HELD 24 /* files that are kept open: a process may have 64 */
+
+/*
+ * Each once, as the device's first record of it says. Opened at once, as it may
+ * be removed before the end; read only then, not to disturb what is sampled.
+ */
+static struct mapped {
+	char *path;
+	uint64_t ino;
+	int64_t mtime;
+	int fd; /* -1: it was gone, or HELD others are open */
+} * files;
+static size_t files_count, files_room;
+
+static void
+know_file(const char *path, uint64_t ino, int64_t mtime)
+{
+	struct mapped *f;
+
+	for (size_t i = 0; i < files_count; i++)
+		if (files[i].ino == ino && files[i].mtime == mtime &&
+		    strcmp(files[i].path, path) == 0)
+			return;
+	if (files_count == files_room)
+		files = cmd_grow(files, &files_room, sizeof(*files));
+	f = &files[files_count];
+	*f = (struct mapped){strdup(path), ino, mtime, -1};
+	if (!f->path)
+		cmd_die("memory");
+	if (files_count++ < HELD)
+		f->fd = open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* Is it still the file that was mapped? Then its size and CRC. */
+static bool
+measure(struct mapped *f, struct FILE_RECORD *r)
+{
+	static char piece[16384];
+	struct stat st;
+	ssize_t n = -1;
+
+	if (f->fd < 0)
+		f->fd = open(f->path, O_RDONLY | O_CLOEXEC);
+	if (f->fd >= 0 && fstat(f->fd, &st) == 0 && IN_FILE(st) == f->ino &&
+	    pcs_mtime(&st) == f->mtime)
+		while ((n = read(f->fd, piece, sizeof(piece))) > 0) {
+			r->crc = crc32(r->crc, piece, n);
+			r->size += n;
+		}
+	if (f->fd >= 0)
+		close(f->fd);
+	return n == 0;
+}
+
+/* One that is gone, or another now, has no record. */
+static void
+store_file(struct mapped *f)
+{
+	_Alignas(8) char room[NUMSAMPS * sizeof(struct PSAMPLE)] = {0};
+	struct FILE_RECORD *r = (struct FILE_RECORD *)room;
+	size_t size = sizeof(*r) + (strlen(f->path) + 8) / 8 * 8;
+
+	if (size > sizeof(room) || !measure(f, r))
+		return;
+	r->event.type = FILED;
+	r->event.words = size / 8;
+	r->ino = f->ino;
+	r->mtime = f->mtime;
+	strcpy(r->path, f->path);
+	store_own(room, size, 0);
+}
+
+static void
+store_files(void)
+{
+	struct stat st;
+
+	if (stat(KERNEL_FILE, &st) == 0)
+		know_file(KERNEL_FILE, IN_FILE(st), pcs_mtime(&st));
+	for (size_t i = 0; i < files_count; i++)
+		store_file(&files[i]);
+}
+
+static void
+store_account(const struct pcs_stat *s)
+{
+	struct ACCOUNT_RECORD r = {
+	    .event = {.type = ACCOUNT, .words = sizeof(r) / 8},
+	    .lost = s->lost,
+	    .skipped = s->skipped,
+	    .untold = s->untold,
+	};
+
+	store_own(&r, sizeof(r), 0);
+}
+
+/* --- What the device gives --- */
+
+static void
+look(const void *record)
+{
+	_Alignas(8) char copy[BSIZE];
+	const struct MAP_RECORD *m = (const void *)copy;
+
+	if (*(const char *)record != MAPPED)
+		return;
+	memcpy(copy, record, ((const unsigned char *)record)[1] * 8);
+	if (*m->path)
+		know_file(m->path, m->ino, m->mtime);
+}
+
 static void
 take(const struct LOGBUF *b, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		told += b[i].lb_buf_hdr.h_numlost;
+	const void *record;
+
 	store(b, count);
+	for (; count > 0; b++, count--) {
+		told += b->lb_buf_hdr.h_numlost;
+		pcs_buffer(&seen, b);
+		while ((record = pcs_next(&seen)))
+			look(record);
+	}
 }
 
 /* Is it over: the command, or without one our time? */
@@ -208,6 +336,10 @@ say_missing(const struct pcs_stat *s)
 	if (s->skipped > 0)
 		cmd_error("%llu samples more were due, and skipped",
 			  (unsigned long long)s->skipped);
+	if (s->untold > 0)
+		cmd_error("%llu events were lost: of what came after them not "
+			  "all is known",
+			  (unsigned long long)s->untold);
 }
 
 static int
@@ -233,6 +365,7 @@ main(int argc, char **argv)
 	options();
 	pcs_catch_signals();
 	device = pcs_open();
+	seen.name = PCS_DEVICE;
 	start = time(NULL);
 	for (size_t i = 0; i < requests_count; i++)
 		ask(device, &requests[i]);
@@ -244,6 +377,10 @@ main(int argc, char **argv)
 	while (!ended())
 		pcs_wait(device, -1, -1, take);
 	s = pcs_finish(device, take);
+	if (!cmd_given['m']) {
+		store_files();
+		store_account(&s);
+	}
 	store_stop(s.lost);
 	if (failed)
 		return cmd_status;

@@ -55,6 +55,7 @@ pcs_buffer(struct pcs_walk *w, const void *logbuf)
 	w->next = (const char *)logbuf + HEADER;
 	w->left = BSIZE - HEADER - h->h_unused;
 	w->before = 0;
+	w->context = 0;
 	w->at += HEADER;
 }
 
@@ -108,6 +109,34 @@ see_stack(const struct pcs_walk *w)
 	return STACK_BYTES(s->n);
 }
 
+/* One of PROF_EVENTS, which tells its own size. */
+static size_t
+see_event(struct pcs_walk *w)
+{
+	static const unsigned char least[] = {
+	    [MOMENT] = sizeof(struct MOMENT_RECORD),
+	    [AT] = sizeof(struct AT_RECORD),
+	    [BORN] = sizeof(struct BORN_RECORD),
+	    [EXECED] = sizeof(struct EXEC_RECORD),
+	    [MAPPED] = sizeof(struct MAP_RECORD) + 8,
+	    [EXITED] = sizeof(struct EXIT_RECORD),
+	    [CLOCKED] = sizeof(struct CLOCK_RECORD),
+	    [FILED] = sizeof(struct FILE_RECORD) + 8,
+	    [ACCOUNT] = sizeof(struct ACCOUNT_RECORD),
+	};
+	unsigned char type = *w->next;
+	size_t size = (unsigned char)w->next[1] * 8;
+
+	if (size < least[type])
+		corrupt(w, "a record of %zu bytes", size);
+	whole(w, size);
+	if ((type == MAPPED || type == FILED) && w->next[size - 1] != '\0')
+		corrupt(w, "a path without an end");
+	if (type == AT)
+		w->context = ((const struct AT_RECORD *)w->next)->context;
+	return size;
+}
+
 static size_t
 see_time(const struct pcs_walk *w, bool right)
 {
@@ -143,6 +172,8 @@ see(struct pcs_walk *w)
 		return sizeof(struct ISAMPLE);
 	case STACK:
 		return see_stack(w);
+	case MOMENT ... ACCOUNT:
+		return see_event(w);
 	default:
 		corrupt(w, "no type of record: %d", type);
 	}

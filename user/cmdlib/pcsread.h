@@ -17,12 +17,13 @@
 
 /* Where in a stream we are, and what was in it so far, in hits. */
 struct pcs_walk {
-	const char *name; /* for messages */
-	size_t at;        /* bytes before the buffer's first record left */
-	const char *next; /* that record, */
-	size_t left;      /* and the bytes from it on */
-	int before;       /* type of the record before, in the buffer */
-	bool stopped;     /* there was a STOP */
+	const char *name;     /* for messages */
+	size_t at;            /* bytes before the buffer's first record left */
+	const char *next;     /* that record, */
+	size_t left;          /* and the bytes from it on */
+	int before;           /* type of the record before, in the buffer */
+	unsigned int context; /* that of a PSAMPLE */
+	bool stopped;         /* there was a STOP */
 	uint64_t hits[PCS_HARTS][PCS_TYPES];
 	uint64_t lost;
 	bool lost_more; /* a header couldn't hold how many */

@@ -21,6 +21,8 @@ from . import (
     write_svg,
 )
 from .elf import Image
+from .files import KERNEL as KERNEL_IN_GUEST
+from .files import Files
 from .profile import (
     HZ_MAX,
     IDLE,
@@ -30,6 +32,7 @@ from .profile import (
     Unfit,
     clean,
     is_kernel,
+    plural,
 )
 from .stacks import Programs, Stacks
 
@@ -52,8 +55,9 @@ ENDINGS = {
 }
 
 USAGE = """usage: tally-convert [--from KIND] [--to KIND] [--kernel FILE]
-           [--program [PID=|NAME=]FILE] ... [--ps FILE] [--hz N] [--of WHAT]
-           [--title TEXT] [--no-idle] [--no-pids] FILE [OUTPUT ...]"""
+           [--program [PID=|NAME=]FILE] ... [--share DIR] [--ps FILE]
+           [--hz N] [--of WHAT] [--title TEXT] [--no-idle] [--no-pids]
+           FILE [OUTPUT ...]"""
 
 
 class Parser(argparse.ArgumentParser):
@@ -82,6 +86,8 @@ def parser() -> Parser:
                    help="the kernel that was running (build/kernel.elf)")
     p.add_argument("--program", action="append", default=[],
                    metavar="[PID=|NAME=]FILE", help="a program that was running")
+    p.add_argument("--share", type=Path, metavar="DIR",
+                   help="what was shared, for programs in /host")
     p.add_argument("--ps", metavar="FILE", help="what ps said of the processes")
     p.add_argument("--hz", type=rate, metavar="N",
                    help="samples a second on each hart (100)")
@@ -216,6 +222,13 @@ def drop_idle(profile: Profile) -> None:
         profile.notes.append(f"{left_out} idle left out")
 
 
+def check_kernel(file: str, profile: Profile) -> None:
+    """Names of another kernel's functions would be wrong, and look right."""
+    if profile.kernel and not Files(BUILD).find(KERNEL_IN_GUEST, profile.kernel):
+        raise ConvertError(file, f"another kernel than {KERNEL} was running:"
+                           " --kernel names it")
+
+
 # --- What comes out -----------------------------------------------------------
 
 
@@ -259,7 +272,7 @@ def put(name: str, data: bytes) -> None:
 
 
 def convert(options: argparse.Namespace) -> None:
-    programs = Programs()
+    programs = Programs(Files(BUILD, options.share))
     programs.merged = options.no_pids
     kernel = lazy_kernel(options.kernel)
     for word in options.program:
@@ -271,6 +284,8 @@ def convert(options: argparse.Namespace) -> None:
     if not data:
         raise ConvertError(options.file, "empty")
     profile = read(kind, options.file, data, kernel, programs)
+    if options.kernel is None:
+        check_kernel(options.file, profile)
     profile.hz = options.hz or profile.hz
     if options.no_idle:
         drop_idle(profile)
@@ -278,6 +293,8 @@ def convert(options: argparse.Namespace) -> None:
     for pid, names in stacks.ambiguous.items():
         say(options.file, f"process {pid} may be {' or '.join(names)}:"
             f" --program {pid}=FILE tells")
+    for why, count in stacks.unknown.items():
+        say(options.file, f"{plural(count, 'sample')} without names: {why}")
     for caution in profile.cautions():
         say(options.file, caution)
     made = [make_output(form, stacks, options) for form in options.forms]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import NamedTuple, Optional
 
+from .files import Digest
+
 USER = "user"
 KERNEL = "kernel"
 INTERRUPT = "interrupt"
@@ -66,9 +68,10 @@ class Process(NamedTuple):
     pid: int
     parent: Optional[int]
     program: str  # its absolute path in the guest; "": unknown
-    digest: Optional[int]  # of the program's file
+    digest: Optional[Digest]  # of the program's file; None: it was gone
     begin: int  # nanoseconds since the recording began
     end: Optional[int]  # None: it went on
+    name: str = ""  # what was executed: the program's, or a script's
 
 
 @dataclasses.dataclass
@@ -88,6 +91,7 @@ class Profile:
     text: Optional[tuple[int, int]] = None  # the range that was counted
     calls: list[tuple[int, int, int]] = dataclasses.field(default_factory=list)
     processes: list[Process] = dataclasses.field(default_factory=list)
+    kernel: Optional[Digest] = None  # of the guest's /boot/kernel
     skipped: int = 0  # samples that fell due, and weren't taken
 
     @property

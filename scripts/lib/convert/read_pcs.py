@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from typing import Callable, Iterator
 
+from . import events
 from .profile import (
     IDLE,
     INTERRUPT,
@@ -35,7 +36,7 @@ IOCTL_SIZE = 24
 CUTS = 6  # how a stack's kernel or user part may end; 0: with the outermost call
 
 REQUESTS = {1: "BUF_INCR", 2: "PROF_KERNEL", 4: "PROF_ALL", 8: "PROF_GROUP",
-            16: "PROF_LIST", 64: "PROF_STACK"}
+            16: "PROF_LIST", 64: "PROF_STACK", 160: "PROF_EVENTS"}
 
 
 class _Damaged(Exception):
@@ -51,11 +52,20 @@ def _size(buffer: bytes, at: int) -> int:
     kind = buffer[at]
     if kind == R_IOCTL:
         return IOCTL_SIZE
+    if kind in events.LAYOUTS:
+        return _event_size(kind, buffer[at + 1] * RECORD)
     if kind == R_STACK:
         return (4 + 4 * buffer[at + 1] + RECORD - 1) & ~(RECORD - 1)
     if kind not in SINGLE and kind not in MERGED and kind not in (R_START, R_STOP):
         raise _Damaged(f"no record is of type {kind}")
     return RECORD
+
+
+def _event_size(kind: int, size: int) -> int:
+    head = 0 if kind in events.OWN_HEAD else events.HEAD.size
+    if size < head + events.LAYOUTS[kind].size:
+        raise _Damaged(f"no record of type {kind} has {size} bytes")
+    return size
 
 
 def records(buffer: bytes) -> Iterator[bytes]:
@@ -87,6 +97,7 @@ def looks_like(data: bytes) -> bool:
 class _Reader:
     def __init__(self) -> None:
         self.profile = Profile("pcs stream")
+        self.events = events.Events(self.profile)
         self.requests: list[str] = []
         self.stopped = False
 
@@ -97,6 +108,7 @@ class _Reader:
         self.profile.lost += lost
         self.profile.lost_more |= lost == ALL_LOST
         before = 0
+        self.events.buffer()
         for record in records(buffer):
             if record[0] == R_STACK and before not in SINGLE:
                 raise _Damaged("a call stack is without its sample")
@@ -112,6 +124,8 @@ class _Reader:
             if count < 0:
                 raise _Damaged(f"a count is {count}")
             self.profile.samples.append(Sample(MERGED[kind], count, hart=hart))
+        elif kind in events.LAYOUTS:
+            self.events.record(record)
         else:
             rest: dict[int, Callable[[bytes], None]] = {
                 R_START: self.start,
@@ -128,6 +142,7 @@ class _Reader:
             mode, 1, pc if mode == USER else _extend(pc), hart=space & 15,
             pid=pid, level=space >> 4,
         ))
+        self.events.sample()
 
     def start(self, record: bytes) -> None:
         (when,) = struct.unpack_from("<4xI", record)
@@ -162,6 +177,7 @@ class _Reader:
         )
 
     def finish(self) -> Profile:
+        self.events.finish()
         if self.requests:
             self.profile.notes.append("asked for " + ", ".join(self.requests))
         if self.profile.begin is not None and not self.stopped:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import collections
+import os
+from pathlib import Path
 from typing import Callable, NamedTuple, Optional
 
 from .elf import Image
-from .profile import IDLE, INTERRUPT, KERNEL, USER, Profile, Sample
+from .files import Files
+from .profile import IDLE, INTERRUPT, KERNEL, USER, Process, Profile, Sample
 
 PROCESS = "process"  # the kind of frames that stand above the code's
 CUT = "[cut]"  # stands for callers that aren't known
@@ -23,17 +27,33 @@ class Frame(NamedTuple):
 class Programs:
     """The executables that were named for user code."""
 
-    def __init__(self) -> None:
+    def __init__(self, files: Optional[Files] = None) -> None:
+        self.files = files  # where those that a recording names are found
         self.by_pid: dict[int, Image] = {}
         self.names: dict[int, str] = {}  # of processes without one
         self.others: list[Image] = []
         self.merged = False  # are processes of one program one?
+        self._images: dict[Path, Image] = {}
 
     def find(self, address: int) -> Optional[Image]:
         """The one that holds an address of no known process."""
         images = [*self.others, *self.by_pid.values()]
         fitting = [image for image in images if image.holds(address)]
         return fitting[0] if len(fitting) == 1 else None
+
+    def find_file(self, process: Process) -> Optional[Image]:
+        """What a process ran: the file given for its name, else the one with the
+        content that was recorded."""
+        names = (process.program, os.path.basename(process.program))
+        for image in self.others:
+            if image.name in names:
+                return image
+        if not self.files or not process.digest:
+            return None
+        path = self.files.find(process.program, process.digest)
+        if path and path not in self._images:
+            self._images[path] = Image(path)
+        return self._images[path] if path else None
 
 
 class Stacks:
@@ -52,17 +72,40 @@ class Stacks:
         """Which program each process ran: the one given for it, or the only
         other one that holds all its addresses."""
         self.ambiguous: dict[int, list[str]] = {}
-        self._images: dict[Optional[int], Optional[Image]] = {}
-        addresses: dict[Optional[int], set[int]] = {}
+        self.unknown: collections.Counter[str] = collections.Counter()
+        self._images: dict[tuple, Optional[Image]] = {}
+        addresses: dict[tuple, set[int]] = {}
         for s in profile.samples:
-            addresses.setdefault(s.pid, set()).update(s.user_addresses())
-        for pid, pcs in addresses.items():
-            self._images[pid] = self._choose_for(pid, pcs)
+            whose = addresses.setdefault((s.pid, s.process), set())
+            whose.update(s.user_addresses())
+        for (pid, process), pcs in addresses.items():
+            self._images[pid, process] = self._choose_for(pid, process, pcs)
+        if profile.processes:
+            self._count_unknown()
 
-    def _choose_for(self, pid: Optional[int], pcs: set[int]) -> Optional[Image]:
+    def _count_unknown(self) -> None:
+        """Samples in user mode of programs that can't be read, and why."""
+        for s in self.profile.samples:
+            if not s.user_addresses() or self._images[s.pid, s.process]:
+                continue
+            if s.process is None:
+                why = f"process {s.pid} is not known" if s.pid else "of no process"
+            else:
+                p = self.profile.processes[s.process]
+                why = f"{p.program or p.name}: " + (
+                    "no file here has its contents" if p.digest
+                    else "it was gone, or another file, at the end"
+                )
+            self.unknown[why] += s.count
+
+    def _choose_for(
+        self, pid: Optional[int], process: Optional[int], pcs: set[int]
+    ) -> Optional[Image]:
         if pid in self.programs.by_pid:
             return self.programs.by_pid[pid]
-        if pid in self.programs.names:
+        if process is not None:
+            return self.programs.find_file(self.profile.processes[process])
+        if pid in self.programs.names or (self.profile.processes and pid):
             return None
         others = self.programs.others
         if pid is None:
@@ -76,11 +119,19 @@ class Stacks:
         """The name of the program that the sample's process ran."""
         if sample.pid is None and not sample.user_addresses():
             return None
-        image = self._images.get(sample.pid)
+        image = self._image(sample)
+        if sample.process is not None:
+            process = self.profile.processes[sample.process]
+            return process.name or os.path.basename(process.program) or None
         return image.name if image else self.programs.names.get(sample.pid)
 
+    def _image(self, sample: Sample) -> Optional[Image]:
+        return self._images.get((sample.pid, sample.process))
+
     def image(self, pid: Optional[int]) -> Optional[Image]:
-        return self._images.get(pid)
+        """What a process ran; of several programs, the last."""
+        found = [image for (p, _), image in self._images.items() if p == pid and image]
+        return found[-1] if found else None
 
     def code(self, s: Sample) -> list[Frame]:
         """The functions, outermost first."""
@@ -113,7 +164,7 @@ class Stacks:
         return [Frame(name, PROCESS)]
 
     def _user(self, s: Sample) -> list[Frame]:
-        chain = self._chain(s.user_addresses(), USER, self._images.get(s.pid))
+        chain = self._chain(s.user_addresses(), USER, self._image(s))
         return [Frame(CUT, USER), *chain] if s.cut_user else chain
 
     def _inside(self, s: Sample) -> list[Frame]:

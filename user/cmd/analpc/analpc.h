@@ -9,6 +9,7 @@
 #include "../../cmdlib/cmd.h"
 #include "../../cmdlib/elfsym.h"
 #include "../../cmdlib/pcsread.h"
+#include "../../cmdlib/pcswho.h"
 #include "../../cmdlib/table.h"
 
 #define LEVELS 16
@@ -24,7 +25,10 @@ struct profile {
 		uint64_t user, kernel;
 	} of_pid[PCS_PIDS]; /* recorded one by one */
 	uint64_t stacks, stacks_cut;
-	struct PSAMPLE *samples;
+	struct hit {
+		struct PSAMPLE at;
+		uint32_t program; /* of pcs_programs */
+	} * samples;
 	size_t samples_count, samples_room;
 };
 
@@ -34,13 +38,17 @@ void stream_load(struct profile *p, const char *path);
 
 /* Whose functions are charged. */
 struct program {
-	int pid; /* OTHERS: all processes that have none of their own */
+	int pid; /* OTHERS, KNOWN: all processes that have none of their own */
 	const char *path;
 	struct elfsyms syms;
 	uint64_t *hits; /* of each symbol, and then of none */
 };
 #define OTHERS       0
 #define KERNEL_SPACE (-1)
+#define KNOWN        (-2) /* one of pcs_programs */
+
+/* Its symbols have been loaded: prepare its hits. */
+void program_use(struct program *p, const char *path);
 
 /* Print all tables, at most limit lines of each. */
 void report(const struct profile *p, struct program *programs, size_t count,

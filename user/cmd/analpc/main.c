@@ -24,18 +24,25 @@ program_add(int pid, const char *path)
 	programs[programs_count++] = p;
 }
 
+void
+program_use(struct program *p, const char *path)
+{
+	size_t size = (p->syms.count + 1) * sizeof(*p->hits);
+
+	p->path = path;
+	p->hits = memset(cmd_alloc(size), 0, size);
+}
+
 static void
 program_load(struct program *p)
 {
 	const char *wrong = elfsym_load(&p->syms, p->path);
-	size_t size;
 
 	if (wrong && *wrong)
 		cmd_error("%s: %s", p->path, wrong);
 	if (wrong)
 		exit(cmd_status);
-	size = (p->syms.count + 1) * sizeof(*p->hits);
-	p->hits = memset(cmd_alloc(size), 0, size);
+	program_use(p, p->path);
 }
 
 /* PID=PROGRAM */

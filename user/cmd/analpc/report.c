@@ -30,13 +30,15 @@ print_request(const struct ISAMPLE *r)
 	    {BUF_INCR, "buffers +"}, {PROF_KERNEL, "kernel"},
 	    {PROF_ALL, "all"},       {PROF_GROUP, "group "},
 	    {PROF_LIST, "list "},    {PROF_STACK, "stacks"},
+	    {PROF_EVENTS, "events"},
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (r->cmd != names[i].cmd)
 			continue;
 		out_string(names[i].name);
-		for (int j = 0; j < MAX_LIST && r->data[j]; j++)
+		for (int j = 0;
+		     j < MAX_LIST && r->data[j] && r->cmd != PROF_EVENTS; j++)
 			out_printf("%s%d", j ? " " : "", r->data[j]);
 		return;
 	}
@@ -99,6 +101,37 @@ program_rows(struct table *t, const struct program *p)
 	}
 }
 
+/* The program that the stream names, if its file is still there. */
+static struct program *
+known_program(uint32_t number)
+{
+	static struct program **known;
+	struct program *p;
+	const char *path;
+
+	if (number == PCS_UNKNOWN)
+		return NULL;
+	if (!known)
+		known = memset(cmd_alloc(pcs_programs_count * sizeof(p)), 0,
+			       pcs_programs_count * sizeof(p));
+	if (known[number])
+		return known[number]->path ? known[number] : NULL;
+	p = known[number] = cmd_alloc(sizeof(*p));
+	*p = (struct program){.pid = KNOWN};
+	path = pcs_file(number);
+	if (path && elfsym_load(&p->syms, path) == NULL)
+		program_use(p, path);
+	return known_program(number);
+}
+
+static void
+known_rows(struct table *t)
+{
+	for (size_t i = 1; i < pcs_programs_count; i++)
+		if (known_program(i))
+			program_rows(t, known_program(i));
+}
+
 static void
 functions(struct table *t, const struct profile *p, struct program *programs,
 	  size_t count)
@@ -107,9 +140,11 @@ functions(struct table *t, const struct profile *p, struct program *programs,
 
 	memset(elsewhere, 0, PCS_PIDS * sizeof(*elsewhere));
 	for (size_t i = 0; i < p->samples_count; i++) {
-		const struct PSAMPLE *s = &p->samples[i];
+		const struct PSAMPLE *s = &p->samples[i].at;
 		struct program *in = program_of(s, programs, count);
 
+		if (!in && s->type == USER)
+			in = known_program(p->samples[i].program);
 		if (in)
 			in->hits[elfsym_find(&in->syms, pcs_address(s))]++;
 		else
@@ -117,6 +152,7 @@ functions(struct table *t, const struct profile *p, struct program *programs,
 	}
 	for (size_t i = 0; i < count; i++)
 		program_rows(t, &programs[i]);
+	known_rows(t);
 	for (int pid = 0; pid < PCS_PIDS; pid++)
 		table_row(t, elsewhere[pid], UNKNOWN " [process %d]", pid);
 	free(elsewhere);
@@ -151,12 +187,14 @@ processes(struct table *t, const struct profile *p)
 	for (int pid = 0; pid < PCS_PIDS; pid++) {
 		unsigned long long user = p->of_pid[pid].user;
 		unsigned long long kernel = p->of_pid[pid].kernel;
+		const char *name = pcs_programs[pcs_whose(pid, 0)].name;
 
 		if (pid == 0)
 			table_row(t, user + kernel, "none");
 		else
-			table_row(t, user + kernel, "%d, in the kernel %llu",
-				  pid, kernel);
+			table_row(t, user + kernel,
+				  "%d%s%s, in the kernel %llu", pid,
+				  *name ? " " : "", name, kernel);
 	}
 }
 

@@ -1,5 +1,6 @@
 /* The stream of getpc: see <sys/pcs.h>. */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "analpc.h"
@@ -10,8 +11,10 @@ static void
 add_sample(struct profile *p, const struct PSAMPLE *s)
 {
 	if (p->samples_count == p->samples_room)
-		p->samples = cmd_grow(p->samples, &p->samples_room, sizeof(*s));
-	p->samples[p->samples_count++] = *s;
+		p->samples = cmd_grow(p->samples, &p->samples_room,
+				      sizeof(*p->samples));
+	p->samples[p->samples_count++] = (struct hit){
+	    *s, pcs_whose(s->pid, p->walk.context)};
 	if (s->type == USER) {
 		p->of_pid[s->pid].user++;
 	} else {
@@ -42,6 +45,7 @@ add(struct profile *p, const void *record)
 {
 	int type = *(const char *)record;
 
+	pcs_tell(record);
 	if (type == STACK)
 		add_stack(p, record);
 	else if (pcs_is_sample(type))

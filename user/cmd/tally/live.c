@@ -103,11 +103,8 @@ live(unsigned long seconds)
 		long end = now() + FRAME, left = FRAME;
 
 		pcs_ask(device, only_kernel ? PROF_KERNEL : PROF_ALL, 0);
-		for (; left > 0 && !over(); left = end - now()) {
-			pcs_wait(device, STDOUT_FILENO,
-				 left < LOOK ? left : LOOK, count_buffers);
-			count_look();
-		}
+		for (; left > 0 && !over(); left = end - now())
+			pcs_wait(device, STDOUT_FILENO, left, count_buffers);
 		s = pcs_finish(device, count_buffers);
 		if (left <= 0)
 			show(s.lost - before.lost, s.skipped - before.skipped);

@@ -80,7 +80,7 @@ report(double seconds, struct pcs_stat s)
 	report_states(&t);
 	report_harts(WIDTH);
 	report_functions(&t, limit);
-	report_processes(&t);
+	report_processes(&t, limit);
 	free(t.rows);
 }
 
@@ -96,11 +96,9 @@ run(void)
 	clock_set();
 	start = now();
 	pcs_ask(device, only_kernel ? PROF_KERNEL : PROF_ALL, 0);
-	count_command(pcs_command(cmd_argv), cmd_argv[0]);
-	while (!pcs_ended()) {
-		pcs_wait(device, -1, LOOK, count_buffers);
-		count_look();
-	}
+	pcs_command(cmd_argv);
+	while (!pcs_ended())
+		pcs_wait(device, -1, -1, count_buffers);
 	s = pcs_finish(device, count_buffers);
 	seconds = now() - start;
 	clock_restore();

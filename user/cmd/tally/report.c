@@ -1,10 +1,13 @@
 /* The tables. */
+#include <stdio.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 
 #include "tally.h"
 
 #define UNKNOWN "?" /* a function without a symbol */
 #define BAR_MAX 64
+#define WHO_MAX 48
 
 /* What a hart may be doing: both types of records for it. */
 static const struct {
@@ -112,60 +115,71 @@ report_harts(int columns)
 static uint64_t
 placed(void)
 {
-	uint64_t hits = 0;
+	uint64_t hits = kernel.user + kernel.kernel;
 
-	for (size_t i = 0; i < all_processes_count; i++)
-		hits += all_processes[i].user + all_processes[i].kernel;
+	for (size_t i = 0; i < programs_count; i++)
+		hits += programs[i].user + programs[i].kernel;
 	return hits;
 }
 
-static void
-function_rows(struct table *t, const struct process *p)
+/* Its name; and which process it was, if it was one. */
+static const char *
+who(size_t number, char text[WHO_MAX])
 {
-	size_t count = p->program ? p->program->syms.count : 0;
+	const struct program *p = &programs[number];
+	const char *name = pcs_programs[number].name;
 
-	for (size_t i = 0; i <= count; i++) {
-		const char *f = UNKNOWN;
+	if (!*name)
+		name = "process";
+	if (p->processes == 1)
+		snprintf(text, WHO_MAX, "%s %d", name, p->pid);
+	else
+		snprintf(text, WHO_MAX, "%s, %zu processes", name,
+			 p->processes);
+	return text;
+}
 
-		if (i < count)
-			f = p->program->syms.text[i].name;
-		if (p == &all_processes[KERNEL_SPACE])
-			table_row(t, p->functions[i], "%s [kernel]", f);
-		else
-			table_row(t, p->functions[i], "%s [%s %d]", f,
-				  *p->name ? p->name : "process", p->pid);
-	}
+static void
+function_rows(struct table *t, const struct program *p, const char *where)
+{
+	for (size_t i = 0; i <= p->syms.count; i++)
+		table_row(t, p->functions[i], "%s [%s]",
+			  i < p->syms.count ? p->syms.text[i].name : UNKNOWN,
+			  where);
 }
 
 void
 report_functions(struct table *t, size_t rows)
 {
+	char text[WHO_MAX];
+
 	count_functions();
-	for (size_t i = 0; i < all_processes_count; i++)
-		if (i == KERNEL_SPACE || all_processes[i].user)
-			function_rows(t, &all_processes[i]);
+	function_rows(t, &kernel, "kernel");
+	for (size_t i = 0; i < programs_count; i++)
+		if (programs[i].user)
+			function_rows(t, &programs[i], who(i, text));
 	table_print(t, "function", placed(), rows);
 }
 
 static void
-process_row(struct table *t, const struct process *p)
+program_row(struct table *t, size_t number)
 {
-	const char *name = *p->name ? p->name : "process";
+	const struct program *p = &programs[number];
 	uint64_t hits = p->user + p->kernel;
+	char text[WHO_MAX];
 
-	if (p->pid == 0)
-		table_row(t, hits, "none");
-	else if (only_kernel || only_user)
-		table_row(t, hits, "%s %d", name, p->pid);
+	if (only_kernel || only_user)
+		table_row(t, hits, "%s", who(number, text));
 	else
-		table_row(t, hits, "%s %d, in the kernel %llu", name, p->pid,
+		table_row(t, hits, "%s, in the kernel %llu", who(number, text),
 			  (unsigned long long)p->kernel);
 }
 
 void
-report_processes(struct table *t)
+report_processes(struct table *t, size_t rows)
 {
-	for (size_t i = 0; i < all_processes_count; i++)
-		process_row(t, &all_processes[i]);
-	table_print(t, "process", placed(), SIZE_MAX);
+	table_row(t, kernel.user + kernel.kernel, "none");
+	for (size_t i = 0; i < programs_count; i++)
+		program_row(t, i);
+	table_print(t, "process", placed(), rows);
 }

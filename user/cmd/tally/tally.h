@@ -11,7 +11,7 @@
 #include "../../cmdlib/elfsym.h"
 #include "../../cmdlib/pcsdev.h"
 #include "../../cmdlib/pcsread.h"
-#include "../../cmdlib/processes.h"
+#include "../../cmdlib/pcswho.h"
 #include "../../cmdlib/table.h"
 
 /* --- Options --- */
@@ -28,35 +28,27 @@ void clock_restore(void);
 
 /* --- Samples --- */
 
+/* What was executed, by any number of processes: one of pcs_programs, or the
+ * kernel. */
 struct program {
-	const char *path;
-	struct elfsyms syms; /* none, if it has none or can't be read */
+	bool loaded;
+	struct elfsyms syms;   /* none, if it has none or can't be read */
+	uint64_t user, kernel; /* hits of its processes; of the kernel's own */
+	uint64_t *functions;   /* hits of each symbol, and then of none */
+	size_t processes;      /* those with hits */
+	int pid;               /* of one of them */
+	unsigned char *pids;   /* a bit for each; NULL: none */
 };
+#define KERNEL_SPACE UINT32_MAX /* instead of a program's number */
 
-/* Whose functions are charged: KERNEL_SPACE, or a program run by a process. */
-struct process {
-	int pid;
-	char name[PROCESS_NAME]; /* empty: it ended before it was looked at */
-	const char *path;        /* as it was called, if by a path */
-	struct program *program; /* where it's known */
-	uint64_t user, kernel;   /* hits */
-	uint64_t *functions;     /* hits of each symbol, and then of none */
-};
-#define KERNEL_SPACE 0
-
-#define LOOK 20 /* ms from one look at the processes to the next */
-
-extern struct process *all_processes;
-extern size_t all_processes_count;
+extern struct program *programs; /* by number, as far as they have hits */
+extern size_t programs_count;
+extern struct program kernel;
 extern struct pcs_walk seen; /* the hits of harts */
 
 /* Open the device and ask it for what the options want; begin. */
 int count_open(void);
-/* Look who runs: names are known of those who live. */
-void count_look(void);
-/* This process will run this program. */
-void count_command(pid_t pid, const char *path);
-/* Add up a buffer. */
+/* Add up buffers. */
 void count_buffers(const struct LOGBUF *b, size_t count);
 /* Find the functions of what has been counted. */
 void count_functions(void);
@@ -73,7 +65,7 @@ void report_harts(int columns);
 /* The other tables; the bars are so wide. */
 void report_states(struct table *t);
 void report_functions(struct table *t, size_t rows);
-void report_processes(struct table *t);
+void report_processes(struct table *t, size_t rows);
 
 /* Until q, an interrupt, or so many seconds (0: no limit) have passed. */
 void live(unsigned long seconds);

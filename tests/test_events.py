@@ -1,0 +1,191 @@
+"""What a recording of getpc's tells of itself: <sys/pcs.h>, after PROF_EVENTS.
+
+Every sample has its process, program, thread and time; what can't be told is
+counted, and never guessed.
+"""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import image
+from convert import events, read_pcs
+from convert.files import Files
+from convert.profile import Profile, Sample
+from harness import pcstream as pcs
+from harness.guest import Guest
+
+PROGRAMS = Path(__file__).parent / "guest"
+EVERYWHERE = ("1", "4", "8", "free")
+FAST = "echo hz 2000 >/dev/profclock; "
+
+
+def record(guest: Guest, share: Path, commands: str, options: str = "") -> Profile:
+    """What getpc has of a shell's commands, with call stacks."""
+    (share / "work").write_text(commands)
+    command = f"{FAST}getpc -s {options} -o /host/pc.out sh /host/work >/tmp/out"
+    guest(command, share=str(share), extra=PROGRAMS)
+    return read_pcs.read("pc.out", (share / "pc.out").read_bytes())
+
+
+def of_processes(profile: Profile) -> list[Sample]:
+    """Samples that have a process."""
+    return [s for s in profile.samples if s.pid]
+
+
+@pytest.mark.machines(*EVERYWHERE)
+def test_every_sample_explains_itself(guest: Guest, tmp_path: Path) -> None:
+    """However short its process lived, and whatever it has become."""
+    loop = "for i in 1 2 3 4 5 6 7 8 9 10; do ls /bin; (:); done\n"
+    profile = record(guest, tmp_path, f"{loop}sort /usr/share/words | uniq -c\n")
+    files = Files(image.BUILD, tmp_path)
+    assert profile.hz == 2000
+    for s in of_processes(profile):
+        assert s.process is not None and s.time is not None
+        process = profile.processes[s.process]
+        assert process.pid == s.pid
+        assert process.begin <= s.time
+        assert process.end is None or s.time <= process.end or s.mode != "user"
+        if s.user_addresses():
+            program = files.find(process.program, process.digest)
+            assert program == image.BUILD / process.program[1:]
+    names = [p.name for p in profile.processes]
+    assert names.count("ls") == 10
+    assert {"sort", "uniq", "getpc", "init"} <= set(names)
+    assert profile.kernel and files.find("/boot/kernel", profile.kernel)
+    ended = [p for p in profile.processes if p.name in ("ls", "sort", "uniq")]
+    assert all(p.end for p in ended)
+
+
+@pytest.mark.machines("4")
+def test_threads(guest: Guest, tmp_path: Path) -> None:
+    """Samples of one process in several threads."""
+    profile = record(guest, tmp_path, "threads\n", "-b 7")
+    busy = {s.thread for s in of_processes(profile)
+            if profile.processes[s.process].name == "threads"}
+    assert len(busy) > 3
+
+
+@pytest.mark.machines("4")
+def test_who_lives_already(guest: Guest, tmp_path: Path) -> None:
+    """A process that was there before, and one that is stopped."""
+    (tmp_path / "w").write_text("yes >/dev/null &\nyes=$!\n"
+                                "getpc -s -o /host/pc.out sleep 0.3\nkill $yes\n")
+    guest(f"{FAST}sh /host/w", share=str(tmp_path))
+    profile = read_pcs.read("pc.out", (tmp_path / "pc.out").read_bytes())
+    names = {profile.processes[s.process].name for s in of_processes(profile)}
+    assert "yes" in names
+    assert all(p.begin >= 0 for p in profile.processes)
+
+
+@pytest.mark.machines("4")
+def test_removed_and_replaced(guest: Guest, tmp_path: Path) -> None:
+    """A program that is removed is known by its contents all the same; one that
+    is written anew is not taken for what it was."""
+    profile = record(
+        guest, tmp_path,
+        "cp /bin/sort /tmp/gone\n/tmp/gone /usr/share/words\nrm /tmp/gone\n"
+        "cp /bin/sort /tmp/other\n/tmp/other /usr/share/words\n"
+        "cp /bin/uniq /tmp/other\n",
+    )
+    files = Files(image.BUILD)
+    named = {p.name: p for p in profile.processes}
+    assert named["other"].digest is None
+    assert files.find("/tmp/gone", named["gone"].digest) == image.BUILD / "bin" / "sort"
+
+
+@pytest.mark.machines("4")
+def test_no_room_for_events(guest: Guest, tmp_path: Path) -> None:
+    """getpc is stopped while more processes come than there is room for."""
+    work = "kill -STOP $PPID; until ps | grep -q ' T .* getpc$'; do :; done\n"
+    work += "i=0; while [ $i -lt 3500 ]; do (:); i=$((i + 1)); done\n"
+    work += "for i in 1 2 3 4; do ls /bin; done; kill -CONT $PPID\n"
+    (tmp_path / "work").write_text(work)
+    result = guest("getpc -o /host/pc.out sh /host/work >/tmp/out",
+                   share=str(tmp_path), limit=600.0)
+    profile = read_pcs.read("pc.out", (tmp_path / "pc.out").read_bytes())
+    (warning,) = [w for w in profile.warnings if "events lost" in w]
+    lost = int(warning.split()[0])
+    assert lost > 0
+    assert f"getpc: {lost} events were lost" in result.stderr.decode()
+    for s in of_processes(profile):  # none is somebody else's
+        if s.process is not None:
+            assert profile.processes[s.process].pid == s.pid
+
+
+@pytest.mark.machines("4")
+def test_the_device_is_plain_again(guest: Guest) -> None:
+    """After a close nobody has asked for events: the stream is the manual's."""
+    result = guest("getpc -o /tmp/a ls >/dev/null; getpc -m -o /tmp/b ls >/dev/null; "
+                   "cat /tmp/b")
+    kinds = {record[0] for at in range(0, len(result.stdout), pcs.BSIZE)
+             for record in read_pcs.records(result.stdout[at : at + pcs.BSIZE])}
+    assert max(kinds) < events.MOMENT
+
+
+def test_another_rate(guest: Guest, tmp_path: Path) -> None:
+    profile = record(guest, tmp_path, "ls /bin\necho hz 500 >/dev/profclock\n")
+    assert profile.hz == 2000
+    assert profile.warnings == ["the rate became 500 Hz while it was recorded"]
+
+
+def test_another_kernel(guest: Guest, tmp_path: Path) -> None:
+    """Its functions get no wrong names."""
+    record(guest, tmp_path, "ls /bin\n")
+    stream = (tmp_path / "pc.out").read_bytes()
+    at = stream.index(b"/boot/kernel\0") - 8  # the CRC
+    (tmp_path / "pc.out").write_bytes(
+        stream[:at] + bytes([stream[at] ^ 1]) + stream[at + 1 :]
+    )
+    result = subprocess.run(
+        [image.ROOT / "scripts" / "tally-convert", tmp_path / "pc.out",
+         tmp_path / "x.folded"], capture_output=True, text=True,
+    )
+    assert result.returncode == 1
+    assert "another kernel than" in result.stderr and "--kernel" in result.stderr
+
+
+# --- Contexts are used again --------------------------------------------------
+
+
+def event(kind: int, context: int, pid: int, time: int, rest: bytes) -> bytes:
+    rest += bytes(-len(rest) % 8)
+    return struct.pack("<BBHiQ", kind, 2 + len(rest) // 8, context, pid, time) + rest
+
+
+def born(context: int, pid: int, time: int, of: int = 0, parent: int = 1) -> bytes:
+    return event(events.BORN, context, pid, time, struct.pack("<HhI", of, parent, pid))
+
+
+def execed(context: int, pid: int, time: int, name: bytes, of: int = 0) -> bytes:
+    rest = struct.pack("<HhI16s", of, 0, pid, name)
+    return event(events.EXECED, context, pid, time, rest)
+
+
+def at(context: int, after: int) -> bytes:
+    return struct.pack("<BBHI", events.AT, 1, context, after)
+
+
+def moment(time: int) -> bytes:
+    return struct.pack("<BBBxxxxxQ", events.MOMENT, 2, 0, time)
+
+
+def test_a_context_that_is_used_again() -> None:
+    """The time decides; and another process's of the same number is no answer."""
+    sample = pcs.psample(pcs.USER, 5, 0x10100)
+    stream = pcs.logbuf(
+        pcs.start(1_800_000_000),
+        born(7, 5, 100), execed(7, 5, 110, b"first"),
+        born(7, 6, 300), execed(7, 6, 310, b"other"),
+        born(7, 5, 500), execed(7, 5, 510, b"second"),
+    ) + pcs.logbuf(
+        moment(90), at(7, 60) + sample, at(7, 440) + sample, at(8, 1) + sample
+    ) + pcs.logbuf(pcs.stop(1_800_000_001))
+    profile = read_pcs.read("made", stream)
+    names = [profile.processes[s.process].name if s.process is not None else None
+             for s in profile.samples]
+    assert names == ["first", "second", None]
