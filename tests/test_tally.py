@@ -21,6 +21,9 @@ HOLD = "echo hold >/dev/profclock\n"
 CLOCK = "hz 100\njitter off\n"
 
 
+TURNS = "the harts take turns (-icount): the time is not that of harts at once\n"
+
+
 def sample(mode: str, pid: object, pc: int, count: int) -> str:
     return f"echo sample {mode} 0 {pid} 0 {pc:#x} {count} >/dev/profclock\n"
 
@@ -36,6 +39,7 @@ def masked(report: str) -> str:
     """Without how long it took, pids that aren't known, and harts that did
     nothing."""
     report = re.sub(r"^\d+\.\d{3} s", "T s", report, flags=re.M)
+    report = report.replace(TURNS, "")
     report = re.sub(r"^ +\d+ +0( +0\.0){4} \n", "", report, flags=re.M)
     return re.sub(r"\b(sh|yes|tprof) \d+", r"\1 PID", report)
 
@@ -108,6 +112,14 @@ def test_what_is_lost_is_told(guest: Guest) -> None:
     assert " Hz, 630 samples, 370 lost (37.0 % of all), 0 skipped\n" in result.out
     assert "     630   100.0 #################### user\n" in result.out
     assert result.err == ""
+
+
+@pytest.mark.machines("1", "4", "free")
+def test_harts_that_take_turns(guest: Guest) -> None:
+    """Then the time is no measure of what several harts are good for."""
+    out = guest("tally true").out
+    turns = guest.machine.icount is not None and guest.machine.harts > 1
+    assert (TURNS in out) == turns
 
 
 def test_names(guest: Guest) -> None:

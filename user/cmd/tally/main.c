@@ -75,6 +75,7 @@ report(double seconds, struct pcs_stat s)
 	out_printf("\n%.3f s at %u Hz, ", seconds, rate);
 	report_total(s.lost, s.skipped);
 	out_char('\n');
+	report_turns();
 	if (pcs_hits(&seen, PCS_ALL, PCS_ALL) == 0)
 		return;
 	report_states(&t);

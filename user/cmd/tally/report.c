@@ -59,14 +59,28 @@ report_states(struct table *t)
 	table_print(t, "time", pcs_hits(&seen, PCS_ALL, PCS_ALL), SIZE_MAX);
 }
 
-int
-hart_count(void)
+static struct sysinfo
+machine_now(void)
 {
 	struct sysinfo machine;
 
 	if (sysinfo(&machine, sizeof(machine)) < 0)
 		cmd_die("sysinfo");
-	return machine.harts;
+	return machine;
+}
+
+int
+hart_count(void)
+{
+	return machine_now().harts;
+}
+
+void
+report_turns(void)
+{
+	if (machine_now().turns)
+		out_string("the harts take turns (-icount): the time is not "
+			   "that of harts at once\n");
 }
 
 /* The states' shares of a bar. */

@@ -60,6 +60,8 @@ void count_clear(void);
 /* How many samples there were in all, were lost, and were skipped. */
 void report_total(uint64_t lost, uint64_t skipped);
 int hart_count(void);
+/* A warning, where times don't tell how fast several harts would be. */
+void report_turns(void);
 /* For each hart what it did, in lines of so many columns. */
 void report_harts(int columns);
 /* The other tables; the bars are so wide. */
