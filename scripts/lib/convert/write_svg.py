@@ -11,7 +11,7 @@ import re
 import time
 import zlib
 from pathlib import Path
-from typing import Iterator, Optional
+from typing import Iterable, Iterator, Optional
 from xml.sax.saxutils import escape, quoteattr
 
 from .profile import IDLE, INTERRUPT, KERNEL, USER, Profile, plural
@@ -39,14 +39,14 @@ LEGEND = {USER: "user", KERNEL: "kernel", INTERRUPT: "interrupt", IDLE: "idle"}
 UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-class _Node:
+class Node:
     """A frame with all the stacks that go through it."""
 
     def __init__(self, name: str, kind: str) -> None:
         self.name = name
         self.kind = kind
         self.count = 0
-        self.children: dict[tuple[str, str], _Node] = {}
+        self.children: dict[tuple[str, str], Node] = {}
 
     def add(self, frames: list[Frame], count: int) -> None:
         node = self
@@ -54,11 +54,11 @@ class _Node:
         for frame in frames:
             key = frame.name, frame.kind
             if key not in node.children:
-                node.children[key] = _Node(frame.name, frame.kind)
+                node.children[key] = Node(frame.name, frame.kind)
             node = node.children[key]
             node.count += count
 
-    def walk(self, start: int = 0, depth: int = 0) -> Iterator[tuple["_Node", int, int]]:
+    def walk(self, start: int = 0, depth: int = 0) -> Iterator[tuple["Node", int, int]]:
         """Each node with its first sample and its depth, callers first."""
         pending = [(self, start, depth)]
         while pending:
@@ -102,28 +102,37 @@ def _text(x: float, y: float, text: str, more: str = "") -> str:
     return f'<text x="{x:g}" y="{y:g}"{more}>{escape(_clean(text))}</text>'
 
 
-class _Picture:
-    def __init__(self, root: _Node) -> None:
+class Picture:
+    """How frames are drawn. What they say, and their colours, may be other ones."""
+
+    def __init__(self, root: Node, unit: str = "sample") -> None:
         self.root = root
+        self.unit = unit
         self.nodes = list(root.walk())
         deepest = max(depth for _, _, depth in self.nodes)
         self.bottom = HEAD + ROW * (deepest + 1)
         self.height = self.bottom + FOOT
         self.width = WIDTH - 2 * MARGIN
 
-    def frame(self, node: _Node, start: int, depth: int) -> str:
+    def note(self, node: Node) -> str:
+        share = _percent(node.count, self.root.count)
+        return f"{plural(node.count, self.unit)}, {share}"
+
+    def fill(self, node: Node) -> str:
+        return colour(node.name, node.kind)
+
+    def frame(self, node: Node, start: int, depth: int) -> str:
         scale = self.width / (self.root.count or 1)
         x, width = MARGIN + start * scale, visible(node.count * scale)
         y = self.bottom - ROW * (depth + 1)
-        share = _percent(node.count, self.root.count)
         name = _clean(node.name)
-        title = f"{name}\n{plural(node.count, 'sample')}, {share}"
+        title = f"{name}\n{self.note(node)}"
         return (
             f'<g class="frame {node.kind}" data-start="{start}"'
             f' data-count="{node.count}" data-depth="{depth}"'
             f" data-name={quoteattr(name)}><title>{escape(title)}</title>"
             f'<rect x="{x:.2f}" y="{y}" width="{width:.2f}" height="{ROW - 1}"'
-            f' rx="2" fill="{colour(node.name, node.kind)}"/>'
+            f' rx="2" fill="{self.fill(node)}"/>'
             f'{_text(round(x + 3, 2), y + 13, clip(name, width))}</g>'
         )
 
@@ -181,14 +190,11 @@ def subtitle(profile: Profile) -> str:
     return " \u00b7 ".join(part for part in parts if part)
 
 
-def write(stacks: Stacks, title: str) -> bytes:
-    profile = stacks.profile
-    root = _Node("all", PROCESS)
-    for sample in profile.samples:
-        root.add(stacks.frames(sample), sample.count)
-    picture = _Picture(root)
+def draw(
+    picture: Picture, title: str, about: str, legend: Iterable[str]
+) -> bytes:
+    """The whole file."""
     view = {"left": MARGIN, "width": picture.width, "letter": LETTER}
-    about = subtitle(profile)
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}"'
@@ -201,7 +207,7 @@ def write(stacks: Stacks, title: str) -> bytes:
         _text(MARGIN, 50, clip(about, picture.width, SUBTITLE_LETTER),
               ' class="subtitle"'),
         "</g>",
-        *picture.legend(profile),
+        *legend,
         *picture.controls(),
         '<g id="frames">',
         *(picture.frame(*place) for place in picture.nodes),
@@ -210,3 +216,12 @@ def write(stacks: Stacks, title: str) -> bytes:
         "</svg>\n",
     ]
     return "\n".join(lines).encode()
+
+
+def write(stacks: Stacks, title: str) -> bytes:
+    profile = stacks.profile
+    root = Node("all", PROCESS)
+    for sample in profile.samples:
+        root.add(stacks.frames(sample), sample.count)
+    picture = Picture(root)
+    return draw(picture, title, subtitle(profile), picture.legend(profile))

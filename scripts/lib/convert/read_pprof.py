@@ -1,0 +1,172 @@
+"""pprof's profile.proto, as write_pprof makes it: stacks with names, for those who
+compare recordings of different builds."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from typing import Iterator, NamedTuple, Union
+
+from .profile import IDLE, ConvertError, clean, is_kernel
+
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5  # wire types
+FIXED = {FIXED64: 8, FIXED32: 4}
+LIMIT = 1 << 30  # bytes of a profile that is unpacked
+KERNEL_PROGRAM = "kernel"
+
+#: The fields of a Profile that are read, by number.
+(TYPES, SAMPLES, MAPPINGS, LOCATIONS, FUNCTIONS, STRINGS) = range(1, 7)
+PERIOD = 12
+COUNTED = ("instructions", "samples")  # what there may be, the best first
+
+
+class Place(NamedTuple):
+    """A function, and where in it: of a caller, where it called."""
+
+    program: str
+    function: str
+    file: str
+    line: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.function} [{self.program}]" if self.program else self.function
+
+
+class Stack(NamedTuple):
+    places: tuple[Place, ...]  # innermost first
+    count: int
+
+
+class Recording(NamedTuple):
+    file: str
+    unit: str  # one of COUNTED
+    period: int  # nanoseconds of a sample; of instructions 1
+    stacks: list[Stack]  # without idle ones
+
+    @property
+    def total(self) -> int:
+        return sum(s.count for s in self.stacks)
+
+
+Message = dict[int, list[Union[int, bytes]]]
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, Union[int, bytes]]]:
+    at = 0
+
+    def varint() -> int:
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(data):
+        key = varint()
+        kind = key & 7
+        if kind == VARINT:
+            yield key >> 3, varint()
+            continue
+        size = varint() if kind == BYTES else FIXED[kind]
+        if at + size > len(data):
+            raise IndexError
+        yield key >> 3, data[at : at + size]
+        at += size
+
+
+def _message(data: bytes) -> Message:
+    found: Message = {}
+    for field, value in _fields(data):
+        found.setdefault(field, []).append(value)
+    return found
+
+
+def _one(message: Message, field: int) -> int:
+    """A number; what is left out is 0."""
+    return message.get(field, [0])[-1]
+
+
+def _numbers(values: list) -> list[int]:
+    """Repeated ones: packed, or one by one."""
+    found: list[int] = []
+    for value in values:
+        if isinstance(value, int):
+            found.append(value)
+            continue
+        number = shift = 0
+        for byte in value:
+            number |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                found.append(number)
+                number = shift = 0
+    return found
+
+
+class _Reader:
+    def __init__(self, data: bytes) -> None:
+        self.message = _message(data)
+        self.strings = [text.decode() for text in self.message.get(STRINGS, [])]
+        self.functions = self._table(FUNCTIONS)
+        self.mappings = self._table(MAPPINGS)
+        self.places = {
+            id: self._place(found) for id, found in self._table(LOCATIONS).items()
+        }
+
+    def _table(self, field: int) -> dict[int, Message]:
+        found = map(_message, self.message.get(field, []))
+        return {_one(entry, 1): entry for entry in found}
+
+    def _place(self, location: Message) -> Place:
+        line = _message(location[4][0])
+        function = self.functions[_one(line, 1)]
+        program = ""
+        if _one(location, 2):
+            path = self.strings[_one(self.mappings[_one(location, 2)], 5)]
+            program = clean(path.rpartition("/")[2])
+        if is_kernel(_one(location, 3)):
+            program = KERNEL_PROGRAM
+        return Place(
+            program, clean(self.strings[_one(function, 2)]),
+            self.strings[_one(function, 4)], _one(line, 2),
+        )
+
+    def counted(self) -> tuple[int, str]:
+        """Which of a sample's values to take, and what it counts."""
+        types = [self.strings[_one(_message(t), 1)] for t in self.message[TYPES]]
+        for unit in COUNTED:
+            if unit in types:
+                return types.index(unit), unit
+        raise KeyError
+
+    def stacks(self, which: int) -> Iterator[Stack]:
+        for data in self.message.get(SAMPLES, []):
+            sample = _message(data)
+            labels = [_message(label) for label in sample.get(3, [])]
+            if any(self.strings[_one(label, 2)] == IDLE for label in labels):
+                continue
+            places = tuple(self.places[id] for id in _numbers(sample.get(1, [])))
+            yield Stack(places, _numbers(sample[2])[which])
+
+
+def read(file: str, data: bytes) -> Recording:
+    if not data:
+        raise ConvertError(file, "empty")
+    try:
+        unpacker = zlib.decompressobj(wbits=31)
+        plain = unpacker.decompress(data, LIMIT)
+        if not unpacker.eof:
+            raise ConvertError(file, "cut off, or larger than 1 GiB")
+        reader = _Reader(plain)
+        which, unit = reader.counted()
+        period = _one(reader.message, PERIOD) or 1
+        return Recording(file, unit, period, list(reader.stacks(which)))
+    except (zlib.error, gzip.BadGzipFile):
+        raise ConvertError(file, "not a profile of pprof's (.pb.gz)") from None
+    except (IndexError, KeyError, TypeError, AttributeError, UnicodeError, ValueError):
+        raise ConvertError(file, "a damaged profile, or not one of Tally's") from None

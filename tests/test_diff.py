@@ -1,0 +1,300 @@
+"""scripts/tally-diff: tally-diff(1) says what it tells, and when it fails."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import subprocess
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+import image
+from convert import compare, read_pprof
+from convert.profile import ConvertError
+from convert.read_pprof import Place, Recording, Stack
+from convert.write_pprof import message, number, packed
+from harness import elves
+from harness import profiles as made
+from harness.converter import Converter
+
+DIFF = str(image.ROOT / "scripts" / "tally-diff")
+SVG = "{http://www.w3.org/2000/svg}"
+KERNEL_TEXT = 0xFFFFFFFF80200000
+
+
+def pprof(
+    stacks: dict[str, int], unit: str = "instructions", period: int = 1, idle: int = 0
+) -> bytes:
+    """A profile; a stack is names from the outermost on, with ; between."""
+    strings = ["", unit, "count", "cpu", "nanoseconds", "/x/bin/work", "idle", "mode"]
+    tables, samples = b"", b""
+    ids: dict[str, int] = {}
+
+    def string(text: str) -> int:
+        if text not in strings:
+            strings.append(text)
+        return strings.index(text)
+
+    tables += message(3, number(1, 1) + number(5, 5))
+    for stack in stacks:
+        for name in stack.split(";"):
+            if name in ids:
+                continue
+            ids[name] = len(ids) + 1
+            address = KERNEL_TEXT if name.startswith("k_") else 0x10000
+            tables += message(5, number(1, ids[name]) + number(2, string(name)))
+            tables += message(4, b"".join([
+                number(1, ids[name]), number(2, 1), number(3, address + ids[name]),
+                message(4, number(1, ids[name]) + number(2, 7)),
+            ]))
+    for stack, count in stacks.items():
+        places = [ids[name] for name in reversed(stack.split(";"))]
+        samples += message(2, packed(1, places) + packed(2, [count, count * period]))
+    if idle:
+        label = message(3, number(1, 7) + number(2, 6))
+        samples += message(2, packed(1, [1]) + packed(2, [idle, idle]) + label)
+    types = message(1, number(1, 1) + number(2, 2)) + message(1, number(1, 3))
+    out = types + samples + tables
+    out += b"".join(message(6, text.encode()) for text in strings)
+    return gzip.compress(out + number(12, period), mtime=0)
+
+
+class Diff:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(
+        self, base: bytes, new: bytes, *words: str, status: int = 0
+    ) -> subprocess.CompletedProcess:
+        (self.folder / "base").write_bytes(base)
+        (self.folder / "new").write_bytes(new)
+        result = subprocess.run(
+            [DIFF, *words, "base", "new"], cwd=self.folder, capture_output=True,
+            text=True,
+        )
+        assert result.returncode == status, result
+        return result
+
+
+@pytest.fixture
+def diff(tmp_path: Path) -> Diff:
+    return Diff(tmp_path)
+
+
+BASE = {"main;parse": 900_000, "main;decode": 100_000, "main;k_read": 40_000}
+
+
+def test_an_instruction_more(diff: Diff) -> None:
+    """Counts are exact, so the smallest difference is one."""
+    out = diff(pprof(BASE), pprof({**BASE, "main;decode": 100_001})).stdout
+    lines = [line.split() for line in out.splitlines()]
+    assert ["100,000", "100,001", "+0.00", "%", "+0.000", "%", "decode", "[work]"] in lines
+    assert "parse" not in out and "k_read" not in out
+
+
+def test_the_same(diff: Diff) -> None:
+    out = diff(pprof(BASE), pprof(BASE), "--fail", "0").stdout
+    assert out.splitlines()[1].split()[:5] == [
+        "1,040,000", "1,040,000", "+0.00", "%", "+0.000",
+    ]
+    assert len(out.splitlines()) == 2
+
+
+def test_new_and_gone(diff: Diff) -> None:
+    out = diff(pprof(BASE), pprof({"main;parse": 900_000, "main;k_read;k_new": 50})).stdout
+    assert "gone" in out and "decode [work]" in out
+    assert "new" in out and "k_new [kernel]" in out
+    assert "main [work]; k_read [kernel]; k_new [kernel]" in out
+
+
+def test_planted_in_a_small_function(diff: Diff) -> None:
+    """10 % more in a function that has 2 % of a run: exact counts name it."""
+    base = {"main;rest": 980_000, "main;small": 20_000}
+    new = {"main;rest": 980_000, "main;small": 22_000}
+    result = diff(pprof(base), pprof(new), "--fail", "0.1", "--json", "x", status=1)
+    assert result.stderr == "tally-diff: all: +0.20 %, more than 0.1 %\n"
+    told = json.loads((diff.folder / "x").read_text())
+    (moved,) = [f for f in told["functions"] if f["base"] != f["new"]]
+    assert (moved["what"], moved["base"], moved["new"]) == ("small [work]", 20_000, 22_000)
+    assert told["failed"] and told["unit"] == "instructions"
+
+
+@pytest.mark.parametrize(
+    "words, status",
+    [
+        (["--fail", "10"], 0),
+        (["--fail", "9", "--only", "decode"], 1),
+        (["--fail", "10", "--only", "decode [work]"], 0),
+        (["--fail", "0", "--only", "parse"], 0),
+    ],
+)
+def test_only(diff: Diff, words: list[str], status: int) -> None:
+    new = pprof({**BASE, "main;decode": 110_000})
+    diff(pprof(BASE), new, *words, "--junit", "junit", status=status)
+    suite = ElementTree.parse(diff.folder / "junit").getroot()
+    assert int(suite.get("failures", "")) == status
+    assert len(suite.findall("testcase/failure")) == status
+
+
+# --- Samples ------------------------------------------------------------------
+
+
+def test_chance(diff: Diff) -> None:
+    """A shift that samples can't tell is none, however large --fail finds it."""
+    base = {"main;rest": 980, "main;small": 20}
+    new = {"main;rest": 978, "main;small": 26}
+    out = diff(pprof(base, "samples", 1000), pprof(new, "samples", 1000),
+               "--fail", "0", "--only", "small").stdout
+    assert "(may be chance)" in out
+    assert "2 functions differ by no more than chance" in out
+
+
+def test_more_than_chance(diff: Diff) -> None:
+    base = {"main;rest": 9_000, "main;small": 1_000}
+    new = {"main;rest": 9_050, "main;small": 1_400}
+    out = diff(pprof(base, "samples", 1000), pprof(new, "samples", 1000),
+               "--fail", "10", "--only", "small", status=1).stdout
+    assert "small [work]" in out.partition("function, itself")[2]
+    assert "rest [work]" not in out
+
+
+def test_other_rates(diff: Diff) -> None:
+    """Twice as many samples at twice the rate are the same time."""
+    base = {"main;rest": 5_000, "main;small": 500}
+    new = {"main;rest": 10_020, "main;small": 990}
+    out = diff(pprof(base, "samples", 1000), pprof(new, "samples", 500)).stdout
+    assert out.splitlines()[1].split()[:2] == ["11,000", "11,010"]
+    assert "function, itself" not in out
+
+
+def test_idle_samples_are_left_out(diff: Diff) -> None:
+    base, new = (pprof({"main;f": 500}, "samples", 1000, idle) for idle in (9, 9_000))
+    assert "function, itself" not in diff(base, new).stdout
+
+
+@pytest.mark.parametrize(
+    "a, b, share, wanted",
+    [
+        (8, 2, 0.5, 0.109375),
+        (10, 0, 0.5, 0.001953125),
+        (5, 5, 0.5, 1.0),
+        (0, 3, 0.5, 0.25),
+        (0, 2, 0.75, 0.0625),
+        (0, 0, 0.5, 1.0),
+    ],
+)
+def test_binomial(a: int, b: int, share: float, wanted: float) -> None:
+    """Values of the exact test in two tails, as tables have them."""
+    assert compare.by_chance(a, b, share) == pytest.approx(wanted)
+
+
+def test_the_approximation_joins_the_exact_test() -> None:
+    n = compare.EXACTLY
+    for off in (10, 40, 70):
+        a = n // 2 - off
+        exact = compare.by_chance(a, n - a, 0.5)
+        near = compare.by_chance(a + 1, n - a, 0.5)
+        assert near == pytest.approx(exact, rel=0.25)
+
+
+def recording(r: random.Random, weights: list[int]) -> Recording:
+    counts = [0] * len(weights)
+    for i in r.choices(range(len(weights)), weights, k=3_000):
+        counts[i] += 1
+    places = [Place("work", f"f{i}", "", 0) for i in range(len(weights))]
+    stacks = [Stack((place,), n) for place, n in zip(places, counts)]
+    return Recording("made", "samples", 1000, stacks)
+
+
+def test_chance_alone_is_seldom_a_change() -> None:
+    """Of 200 pairs of runs of one program, a few: Holm's correction keeps it
+    below one in twenty, however many functions there are."""
+    r = random.Random(7)
+    weights = [1 + i * i for i in range(40)]
+    pairs = [(recording(r, weights), recording(r, weights)) for _ in range(200)]
+    found = [
+        any(c.sure for c in compare.Comparison(a, b).changes(compare.function))
+        for a, b in pairs
+    ]
+    assert sum(found) <= 16  # 10 are expected at most; 16 once in fifty
+
+
+# --- The picture, and bad input -----------------------------------------------
+
+
+def test_picture(diff: Diff) -> None:
+    """Frames are the new recording's; red ones have grown."""
+    diff(pprof(BASE), pprof({**BASE, "main;decode": 200_000}), "-o", "x.svg")
+    root = ElementTree.parse(diff.folder / "x.svg").getroot()
+    fills = {
+        frame.get("data-name"): frame.find(f"{SVG}rect").get("fill")
+        for frame in root.iter(f"{SVG}g") if frame.get("data-name")
+    }
+    assert fills["decode [work]"].startswith("hsl(4,")
+    assert fills["parse [work]"].startswith("hsl(210,10%")
+    titles = [t.text for t in root.iter(f"{SVG}title")]
+    assert any("before 100,000, +100.00 %" in text for text in titles)
+
+
+@pytest.mark.parametrize(
+    "new, text",
+    [
+        (b"", "empty"),
+        (b"text\n" * 50, "not a profile"),
+        (pprof(BASE)[:-20], "cut off"),
+        (gzip.compress(b"\xff" * 40), "damaged"),
+        (gzip.compress(b""), "damaged"),
+        (pprof(BASE, "samples", 1000), "it counts samples, and base instructions"),
+    ],
+)
+def test_what_is_no_profile(diff: Diff, new: bytes, text: str) -> None:
+    result = diff(pprof(BASE), new, status=2)
+    assert result.stderr.startswith("tally-diff: new: ") and text in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_damage_is_never_a_traceback() -> None:
+    """Bytes changed at random: read all the same, or refused."""
+    r = random.Random(3)
+    plain = gzip.decompress(pprof(BASE))
+    for _ in range(400):
+        data = bytearray(plain)
+        data[r.randrange(len(data))] = r.randrange(256)
+        try:
+            read_pprof.read("x", gzip.compress(bytes(data)))
+        except ConvertError:
+            pass
+
+
+@pytest.mark.parametrize(
+    "words, text",
+    [
+        (["--only", "none"], "none: no such function in either recording"),
+        (["--fail", "-1"], "argument --fail"),
+        (["--json", "/none/x"], "/none/x: No such file or directory"),
+    ],
+)
+def test_bad_options(diff: Diff, words: list[str], text: str) -> None:
+    result = diff(pprof(BASE), pprof(BASE), *words, status=2)
+    assert result.stderr.startswith(f"tally-diff: {text}")
+
+
+def test_one_name_of_two_programs(diff: Diff) -> None:
+    base = pprof({"main;work": 5, "k_main;work": 6, "main;k_f": 1})
+    result = diff(base, base, "--only", "main", status=0)
+    assert "main [work]" in result.stdout
+
+
+def test_what_the_converter_writes(tmp_path: Path) -> None:
+    """Programs and the kernel are told apart, and idle harts left out."""
+    records = [made.psample(2, elves.PROGRAM_TEXT + 64, pid=5)] * 3
+    records += [made.psample(1, elves.KERNEL_TEXT + 64, pid=5), made.msample(3, 90)]
+    stream = made.session(made.logbuf(records), 0, 3)
+    data = Converter(tmp_path)(stream, "pprof", "--program=5=prog", "--hz=500")
+    found = read_pprof.read("x", data)
+    counts = {stack.places[0].name: stack.count for stack in found.stacks}
+    assert counts == {"main [prog]": 3, "trap_vector [kernel]": 1}
+    assert (found.unit, found.period) == ("samples", 2_000_000)
