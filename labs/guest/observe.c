@@ -235,6 +235,20 @@ do_put(void)
 	answer_number(write(file, text(), strlen(text())));
 }
 
+/* sample SLOT MODE PC COUNT: made-up samples of this process, by the device of
+ * the sampling clock. */
+static void
+do_sample(void)
+{
+	int file = files[number()];
+	const char *mode = word();
+	char line[96];
+
+	snprintf(line, sizeof(line), "sample %s 0 %d 0 %s", mode, getpid(),
+		 text());
+	answer_number(write(file, line, strlen(line)) < 0 ? -1 : 0);
+}
+
 static void
 do_write(void)
 {
@@ -950,6 +964,7 @@ static const struct operation {
     {"close", do_close},
     {"pipe", do_pipe},
     {"put", do_put},
+    {"sample", do_sample},
     {"write", do_write},
     {"read", do_read},
     {"read-all", do_read_all},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -166,9 +167,13 @@ def make_environment() -> dict[str, str]:
 
 
 def complaint(said: str) -> str:
-    """What matters of what a build says: errors, or its end."""
+    """What matters of what a build says: errors, or its end. The linker has another
+    word for them."""
     lines = [line for line in said.splitlines() if not line.startswith("  ")]
-    errors = [line for line in lines if "error" in line.lower()]
+    errors = [
+        line for line in lines
+        if re.search("error|undefined reference|multiple definition", line, re.I)
+    ]
     return "\n".join((errors or lines)[:8]) or "make said nothing"
 
 

@@ -1,0 +1,100 @@
+"""What the seed draws: the order of what is asked for, which counter a pc has, and
+what becomes of samples and buffers that don't fit."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+FIELDS = ("buffer", "size", "low", "shift")
+OUTSIDE = ("NOWHERE", "FIRST", "LAST")
+
+
+def draw(r: random.Random) -> dict[str, Any]:
+    order = list(FIELDS)
+    r.shuffle(order)
+    return {
+        "NUMBER": r.randrange(100, 200),
+        "ORDER": order,
+        "SIZE_BYTES": r.randrange(2),
+        "OUTSIDE": r.choice(OUTSIDE),
+        "WRAPS": r.randrange(2),
+        "KERNEL": 1 - r.randrange(2),
+        "INHERITS": 1 - r.randrange(2),
+        "GONE_OFF": r.randrange(2),
+        "CHECKED": r.randrange(2),
+        "NEAREST": r.randrange(2),
+    }
+
+
+def words(p: dict[str, Any]) -> dict[str, Any]:
+    """What README.md says of them."""
+    return {
+        "NUMBER": p["NUMBER"],
+        "STRUCT": struct(p).replace("\t", "    ").replace("\n", "\n    "),
+        "SIZE": "bytes; a rest of fewer than four is left alone"
+        if p["SIZE_BYTES"]
+        else "counters",
+        "INDEX": "`(pc - low + (1 << shift) / 2) >> shift`, where half of 1 is 0"
+        if p["NEAREST"]
+        else "`(pc - low) >> shift`",
+        "OUTSIDE": {
+            "NOWHERE": "is not counted",
+            "FIRST": "counts in the first counter",
+            "LAST": "counts in the last counter",
+        }[p["OUTSIDE"]],
+        "FULL": "wraps to 0" if p["WRAPS"] else "stays at its largest value",
+        "KERNEL": "counts at the instruction at which the program goes on"
+        if p["KERNEL"]
+        else "isn't counted",
+        "FORK": "has a histogram of its own that continues the parent's: the memory is"
+        " a copy, and none of its samples have been charged"
+        if p["INHERITS"]
+        else "has none",
+        "GONE": "the histogram is turned off, and what it still owes is forgotten"
+        if p["GONE_OFF"]
+        else "those samples are lost, and the histogram stays on",
+        "CHECKED": "is EFAULT"
+        if p["CHECKED"]
+        else "is found out when the first sample is charged",
+    }
+
+
+def struct(p: dict[str, Any]) -> str:
+    fields = "".join(f"\tuint64_t {name};\n" for name in p["ORDER"])
+    return "struct profil32 {\n" + fields + "};"
+
+
+def files(p: dict[str, Any]) -> dict[str, str]:
+    """Files that a student gets, by name."""
+    return {
+        "include/sys/profil32.h": f"""\
+/* profil32: a histogram of 32-bit counters in the process's own memory. */
+#ifndef _SYS_PROFIL32_H
+#define _SYS_PROFIL32_H
+
+#include <stdint.h>
+
+{struct(p)}
+
+/* long profil32(const struct profil32 *p); */
+
+#endif
+"""
+    }
+
+
+def solution(p: dict[str, Any]) -> dict[str, Any]:
+    """What kernel/lab.h defines, which only the solution has."""
+    return {
+        "COUNTERS(size)": "((size) / 4)" if p["SIZE_BYTES"] else "(size)",
+        "ROUND(shift)": "((1UL << (shift)) / 2)" if p["NEAREST"] else "0UL",
+        "OUTSIDE(n)": {
+            "NOWHERE": "(n)", "FIRST": "0", "LAST": "((n) - 1)",
+        }[p["OUTSIDE"]],
+        "WRAPS": p["WRAPS"],
+        "KERNEL": p["KERNEL"],
+        "INHERITS": p["INHERITS"],
+        "GONE_OFF": p["GONE_OFF"],
+        "CHECKED": p["CHECKED"],
+    }
