@@ -93,6 +93,11 @@ class Profile:
     processes: list[Process] = dataclasses.field(default_factory=list)
     kernel: Optional[Digest] = None  # of the guest's /boot/kernel
     skipped: int = 0  # samples that fell due, and weren't taken
+    unit: str = "sample"  # what is counted; of instructions, none is missing
+
+    @property
+    def exact(self) -> bool:
+        return self.unit != "sample"
 
     @property
     def total(self) -> int:

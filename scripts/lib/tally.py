@@ -1,0 +1,176 @@
+"""scripts/tally: where a command's time goes. See tally-host(1)."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import os
+import signal
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Callable, Optional
+
+import image
+import options as run_options
+import plugin
+from convert import write_folded, write_pprof, write_speedscope, write_svg
+from convert.elf import Image
+from convert.main import put
+from convert.profile import ConvertError, Unfit
+from convert.stacks import Stacks
+from exact import SOURCES, Exact, Tree, write_map
+from machine import STATUS_SETUP, STOP_SIGNALS, Boot, Outcome, SetupError, find_qemu
+from page import Model, Page
+from programs import Program, of_initrd, of_share, program
+from run import BUILDING, attempt, boot, build, complain, machine_of, read_kernel, stop
+
+ME = "tally"
+HARTS, EXACT_HARTS = 4, 1
+EXACT_ICOUNT = 6
+WIDTH = 100  # columns, where there is no terminal
+
+Writer = Callable[[Stacks, str], bytes]
+WRITERS: dict[str, Writer] = {
+    ".folded": lambda stacks, _: write_folded.write(stacks),
+    ".pb.gz": write_pprof.write,
+    ".svg": write_svg.write,
+    ".speedscope.json": write_speedscope.write,
+}
+
+
+def parser() -> run_options.Parser:
+    p = run_options.parser()
+    p.prog, p.usage = ME, "%(prog)s [OPTIONS] -- COMMAND"
+    p.set_defaults(harts=None)
+    p.add_argument("--exact", action="store_true",
+                   help="count every instruction, by a plugin of QEMU's")
+    p.add_argument("-o", dest="output", metavar="FILE",
+                   help="and write a file, of a kind that its name tells: "
+                   + " ".join(WRITERS))
+    return p
+
+
+def writer(name: str) -> Writer:
+    for suffix, write in WRITERS.items():
+        if name.endswith(suffix):
+            return write
+    raise run_options.UsageError(
+        f"-o {name}: no name of a file that can be written; it ends with one of "
+        + " ".join(WRITERS)
+    )
+
+
+def parse(words: list[str]) -> tuple[argparse.Namespace, str]:
+    options, command = run_options.parse(words, parser)
+    if command is None:
+        raise run_options.UsageError("no command: it goes after a --")
+    if options.output:
+        writer(options.output)
+    if options.harts is None:
+        options.harts = EXACT_HARTS if options.exact else HARTS
+    if options.exact and options.icount is None:
+        options.icount = EXACT_ICOUNT
+    return options, command
+
+
+# --- Exact profiles -----------------------------------------------------------
+
+
+class Known:
+    """What may be executed."""
+
+    def __init__(self, options: argparse.Namespace, initrd: bytes, folder: Path) -> None:
+        self.folder = folder
+        file = options.kernel or image.BUILD / "kernel.elf"
+        kernel = program("kernel", file.read_bytes(), file)
+        if not kernel:
+            raise SetupError(f"{file}: no kernel with symbols")
+        self.kernel = kernel
+        folders = [image.BUILD / "bin"]
+        if options.extra:
+            folders.insert(0, image.overlay_path(Path(options.extra)).with_suffix(".d") / "bin")
+        self.programs = [*of_initrd(initrd, folders)]
+        if options.share:
+            self.programs += of_share(Path(options.share))
+
+    @functools.lru_cache(maxsize=None)
+    def image(self, name: str) -> Optional[Image]:
+        """With its functions and, if it is known on the host, lines."""
+        each = next(p for p in [self.kernel, *self.programs] if p.name == name)
+        file = each.file
+        if not file:
+            file = self.folder / "program"
+            file.write_bytes(each.data)
+        return Image(file, name) if each.functions else None
+
+
+def exact(options: argparse.Namespace, command: str) -> Outcome:
+    qemu = find_qemu()
+    version = plugin.qemu_version(qemu)
+    if options.harts > 1 and version < plugin.REGISTERS_SINCE:
+        raise SetupError(
+            f"--exact on several harts needs QEMU {plugin.REGISTERS_SINCE} or newer,"
+            f" this one is {version}; --harts 1 works"
+        )
+    machine = machine_of(options, command)
+    kernel, initrd = build(options, command, BUILDING if sys.stderr.isatty() else "")
+    machine.check(len(initrd))
+    library = plugin.build(SOURCES, version, image.BUILD / "plugin")
+    fds = image.hold(kernel, "kernel"), image.hold(initrd, "initrd")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        known = Known(options, initrd, folder)
+        result = folder / "result"
+        started = Boot(machine, qemu, *fds)
+        written = write_map(folder, known.kernel, known.programs, result)
+        started.command += ["-plugin", f"{library},map={written}"]
+        outcome = boot(started, options.verbose, known.kernel.file)
+        if not result.exists():
+            said = started.complaints.decode(errors="replace").strip() or outcome.text
+            raise SetupError(f"no profile: {said.splitlines()[-1] if said else outcome.reason}")
+        tree = Tree(result.read_text(), known.kernel, known.programs)
+        report(exact_model(Exact(tree, lambda p: known.image(p.name))), options, command)
+    return outcome
+
+
+def exact_model(stacks: Exact) -> Model:
+    model = Model(stacks)
+    model.harts = stacks.tree.harts
+    model.calls = Counter()
+    for n, frames, count in stacks.calls():
+        if len(frames) == 2:
+            name = stacks.tree.name(n.root)
+            caller, function = (model.function(f, name or None) for f in frames)
+            model.calls[caller, function] += count
+    return model
+
+
+def report(model: Model, options: argparse.Namespace, command: str) -> None:
+    try:
+        if options.output:
+            put(options.output, writer(options.output)(model.stacks, f"Tally: {command}"))
+    except Unfit as error:
+        raise ConvertError(options.output, str(error)) from None
+    print(Page(model, command).text(), flush=True)
+
+
+def main(words: list[str]) -> int:
+    for number in STOP_SIGNALS:
+        signal.signal(number, stop)
+
+    def action() -> Outcome:
+        try:
+            return exact(*parse(words))
+        except ConvertError as error:
+            raise SetupError(str(error)) from None
+
+    outcome = attempt(action, ME)
+    if outcome.text:
+        complain(outcome.text, ME)
+    return outcome.status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
