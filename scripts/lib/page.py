@@ -58,9 +58,9 @@ class Model:
         self.called: Counter = Counter()
         self.lines: Counter = Counter()
         self.starts: dict[Function, Optional[Line]] = {}
-        self._processes: dict[Optional[str], set] = {}
+        self.processes: dict[Optional[str], set] = {}  # of each program
         self._groups: Counter = Counter()  # by program and whether in the kernel
-        self._known: dict[tuple[int, Optional[str]], Function] = {}
+        self._known: dict[tuple[int, Optional[str]], tuple[Frame, Function]] = {}
         for s in self.profile.samples:
             self._add(s)
 
@@ -70,9 +70,9 @@ class Model:
 
     def groups(self) -> list[Group]:
         return [
-            Group(name or "no process", len(self._processes[name]),
+            Group(name or "no process", len(self.processes[name]),
                   self._groups[name, False], self._groups[name, True])
-            for name in self._processes
+            for name in self.processes
         ]
 
     def _add(self, s: Sample) -> None:
@@ -81,7 +81,7 @@ class Model:
         if s.mode == IDLE:
             return
         command = self.stacks.command(s)
-        self._processes.setdefault(command, set()).add((s.pid, s.process))
+        self.processes.setdefault(command, set()).add((s.pid, s.process))
         self._groups[command, s.mode != USER] += s.count
         code = self.stacks.code(s)
         chain = [self.function(frame, command) for frame in code]
@@ -99,14 +99,15 @@ class Model:
                 self.lines[line, chain[-1].where] += s.count
 
     def function(self, frame: Frame, command: Optional[str]) -> Function:
-        """Frames of one address are one object."""
+        """Most frames come again and again; one that is kept has its id alone."""
         key = id(frame), command
         if key not in self._known:
             where = "kernel" if frame.kind != USER else os.path.basename(command or "?")
-            function = self._known[key] = Function(frame.name, where)
+            function = Function(frame.name, where)
+            self._known[key] = frame, function
             if function not in self.starts:
                 self.starts[function] = _start(frame)
-        return self._known[key]
+        return self._known[key][1]
 
 
 def _start(frame: Frame) -> Optional[Line]:

@@ -128,16 +128,26 @@ def exact(options: argparse.Namespace, command: str) -> Outcome:
         started.command += ["-plugin", f"{library},map={written}"]
         outcome = boot(started, options.verbose, known.kernel.file)
         if not result.exists():
-            said = started.complaints.decode(errors="replace").strip() or outcome.text
-            raise SetupError(f"no profile: {said.splitlines()[-1] if said else outcome.reason}")
+            raise SetupError(no_profile(started, outcome))
         tree = Tree(result.read_text(), known.kernel, known.programs)
         report(exact_model(Exact(tree, lambda p: known.image(p.name))), options, command)
     return outcome
 
 
+def no_profile(started: Boot, outcome: Outcome) -> str:
+    """Why the plugin has written none."""
+    said = started.complaints.decode(errors="replace").strip()
+    if "-plugin" in said:
+        return (f"{started.command[0]} takes no plugins: install another, or name it"
+                " in $QEMU")
+    return f"no profile: {(said or outcome.text or outcome.reason).splitlines()[-1]}"
+
+
 def exact_model(stacks: Exact) -> Model:
     model = Model(stacks)
     model.harts = stacks.tree.harts
+    for i, (name, _, _) in enumerate(stacks.tree.processes):
+        model.processes.setdefault(name or None, set()).add((i, None))
     model.calls = Counter()
     for n, frames, count in stacks.calls():
         if len(frames) == 2:
