@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(image.DEBUG, reason="of the ordinary kernel")
 
 ROOT = image.ROOT
 EXTRA = ("--extra", str(ROOT / "tests" / "exact"))
-MAIN = ("/bin/known", "[user]", "_start", "main")
+MAIN = ("known", "[user]", "_start", "main")
 
 
 def tally(*words: str, **changes: str) -> subprocess.CompletedProcess:
@@ -52,7 +52,7 @@ def known(n: int) -> dict[tuple[str, ...], int]:
         (*MAIN, "by_signal", "kill", "on_signal", "loop"): loop(n + 4),
         (*MAIN, "by_signal", "loop"): loop(n + 5),
         (*MAIN, "by_signal_and_jump", "loop"): loop(n + 6),
-        ("/bin/known", "[user]", "begin", "in_thread", "loop"): loop(n + 7, n + 8),
+        ("known", "[user]", "begin", "in_thread", "loop"): loop(n + 7, n + 8),
         (*MAIN, "by_fork", "loop"): loop(n + 9, n + 10),
         (*MAIN, "after_exec", "loop"): loop(11),
         (*MAIN, "by_alarms", "loop"): loop(1000 * n),

@@ -4,16 +4,14 @@ samples of which each is an instruction."""
 
 from __future__ import annotations
 
-import re
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Callable, Iterator, NamedTuple, Optional
 
 from convert.elf import Image
-from convert.profile import (
-    IDLE, INTERRUPT, KERNEL, USER, ConvertError, Process, Profile, Sample,
-)
-from convert.stacks import Frame, Programs, Stacks
+from convert.profile import IDLE, INTERRUPT, KERNEL, USER, Process, Profile, Sample
+from convert.stacks import PROCESS, Called, Frame, Programs, Stacks
 from landmarks import Code, call_landmarks
 from programs import Program
 
@@ -127,10 +125,6 @@ class Tree:
             n.mode, count, at, hart, kernel=n.kernel, user=n.user, process=n.root,
         ))
 
-    def calls(self) -> Iterator[tuple[Node, int]]:
-        """Each node that was called, and how often."""
-        return ((n, n.calls) for n in self.nodes if n.calls)
-
 
 class Exact(Stacks):
     """A tree's frames: each address is known for what it is."""
@@ -142,7 +136,8 @@ class Exact(Stacks):
         order = {root: i for i, root in enumerate(roots)}
         profile = Profile("exact profile", unit="instruction")
         profile.processes = [
-            Process(0, None, tree.name(root), None, 0, None) for root in roots
+            Process(0, None, path, None, 0, None, os.path.basename(path))
+            for path in map(tree.name, roots)
         ]
         several = len({hart for hart, _ in tree.harts}) > 1
         profile.samples = [
@@ -169,10 +164,10 @@ class Exact(Stacks):
 
     def command(self, sample: Sample) -> Optional[str]:
         assert sample.process is not None
-        return self.profile.processes[sample.process].program or None
+        return self.profile.processes[sample.process].name or None
 
     def _process(self, s: Sample) -> list[Frame]:
-        return [Frame(self.command(s) or "no process", "process")]
+        return [Frame(self.command(s) or "no process", PROCESS)]
 
     def code(self, s: Sample) -> list[Frame]:
         """The callers are those of many samples."""
@@ -202,14 +197,16 @@ class Exact(Stacks):
             return super()._frame(pc, kind, image)
         return Frame("[elsewhere]" if kind == USER else "[firmware]", kind)
 
-    def calls(self) -> Iterator[tuple[Node, list[Frame], int]]:
-        """Each node that was called: its frame behind its caller's, how often."""
+    def calls(self) -> Iterator[Called]:
         for n in self.tree.nodes:
-            if n.calls and n.parent:
-                yield n, [self._of(each) for each in (n.parent, n) if each.parent], n.calls
+            if n.calls and n.parent and n.parent.parent:
+                command = os.path.basename(self.tree.name(n.root)) or None
+                yield Called(
+                    self._of(n.parent, n.site - 1), self._of(n, n.function),
+                    command, n.calls,
+                )
 
-    def _of(self, n: Node) -> Frame:
-        """A node's function, at its beginning."""
-        kind = USER if n.mode == USER else n.mode
+    def _of(self, n: Node, at: int) -> Frame:
+        """An address in a node's function."""
         program = self.tree.programs[max(n.program, 0)]
-        return self._frame(n.function, kind, self._images(program))
+        return self._frame(at if n.program >= 0 else 0, n.mode, self._images(program))

@@ -15,7 +15,13 @@ from typing import Callable, Optional
 import image
 import options as run_options
 import plugin
-from convert import write_folded, write_pprof, write_speedscope, write_svg
+from convert import (
+    write_callgrind,
+    write_folded,
+    write_pprof,
+    write_speedscope,
+    write_svg,
+)
 from convert.elf import Image
 from convert.main import put
 from convert.profile import ConvertError, Unfit
@@ -37,6 +43,7 @@ WRITERS: dict[str, Writer] = {
     ".pb.gz": write_pprof.write,
     ".svg": write_svg.write,
     ".speedscope.json": write_speedscope.write,
+    ".callgrind": write_callgrind.write,
 }
 
 
@@ -146,14 +153,13 @@ def no_profile(started: Boot, outcome: Outcome) -> str:
 def exact_model(stacks: Exact) -> Model:
     model = Model(stacks)
     model.harts = stacks.tree.harts
+    model.processes.clear()
     for i, (name, _, _) in enumerate(stacks.tree.processes):
-        model.processes.setdefault(name or None, set()).add((i, None))
+        model.processes.setdefault(os.path.basename(name) or None, set()).add((i, None))
     model.calls = Counter()
-    for n, frames, count in stacks.calls():
-        if len(frames) == 2:
-            name = stacks.tree.name(n.root)
-            caller, function = (model.function(f, name or None) for f in frames)
-            model.calls[caller, function] += count
+    for call in stacks.calls():
+        caller = model.function(call.caller, call.command)
+        model.calls[caller, model.function(call.function, call.command)] += call.count
     return model
 
 

@@ -109,8 +109,8 @@ class Profile:
 
     @property
     def period(self) -> int:
-        """Nanoseconds from sample to sample."""
-        return round(NANOSECONDS / self.rate)
+        """Nanoseconds from sample to sample; of instructions 1."""
+        return 1 if self.exact else round(NANOSECONDS / self.rate)
 
     def remarks(self) -> list[str]:
         """What somebody who looks at the samples should know."""

@@ -13,8 +13,9 @@
 #include "calls.h"
 
 /* In a path, before callers are left out: those of the innermost function. */
-#define DEEPEST 500
-#define BUCKETS (1 << 16)
+#define DEEPEST  500
+#define BUCKETS  (1 << 16)
+#define ANY_SITE 2 /* where no call returns to */
 
 struct node {
 	struct node *parent; /* NULL: a root, of a program */
@@ -24,7 +25,7 @@ struct node {
 	unsigned int depth;
 	uint64_t calls;
 	uint64_t by_hart[HARTS];
-	struct node *same_bucket, *next;
+	struct node *next;
 	uint64_t count[]; /* of each two bytes of the function */
 };
 
@@ -40,7 +41,16 @@ static struct function elsewhere_function = {.program = ELSEWHERE};
 static struct function firmware = {.program = FIRMWARE_PROGRAM,
 				   .interrupts = true};
 
-static struct node *buckets[BUCKETS], *first, **last = &first;
+/* The way from a node to what is called from a site in it. */
+struct edge {
+	struct node *from, *to;
+	const struct function *function;
+	uint64_t site;
+	struct edge *same_bucket;
+};
+
+static struct edge *buckets[BUCKETS];
+static struct node *first, **last = &first;
 static struct process *processes, **last_process = &processes;
 static bool counting;
 
@@ -65,24 +75,45 @@ node_new(struct node *parent, const struct function *f, uint64_t site)
 	return new;
 }
 
-/* The one below parent that was called from there. */
+static struct edge *
+edge_of(struct node *from, const struct function *f, uint64_t site)
+{
+	uint64_t hash = (uint64_t)from * 31 + (uint64_t)f * 17 + site;
+	struct edge **bucket = &buckets[hash * 0x9e3779b97f4a7c15 >> 48];
+	struct edge *e = *bucket;
+
+	while (e && (e->from != from || e->function != f || e->site != site))
+		e = e->same_bucket;
+	if (e != NULL)
+		return e;
+	e = malloc(sizeof(*e));
+	if (e == NULL)
+		die("no memory");
+	*e = (struct edge){from, NULL, f, site, *bucket};
+	*bucket = e;
+	return e;
+}
+
+/*
+ * The node below parent that was called from there. If the function is in
+ * progress already, all sites in its caller lead to one node: from two sites, as
+ * a sort calls itself, a recursion of depth n would have 2^n paths.
+ */
 static struct node *
 node_of(struct node *parent, const struct function *f, uint64_t site)
 {
-	uint64_t hash = (uint64_t)parent * 31 + (uint64_t)f * 17 + site;
-	struct node **bucket =
-	    &buckets[hash * 0x9e3779b97f4a7c15 >> 48 & (BUCKETS - 1)];
-	struct node *n = *bucket;
+	struct edge *e = edge_of(parent, f, site), *any = e;
+	struct node *above = parent;
 
-	while (n &&
-	       (n->parent != parent || n->function != f || n->site != site))
-		n = n->same_bucket;
-	if (n == NULL) {
-		n = node_new(parent, f, site);
-		n->same_bucket = *bucket;
-		*bucket = n;
-	}
-	return n;
+	if (e->to != NULL)
+		return e->to;
+	while (above != NULL && above->function != f)
+		above = above->parent;
+	if (above != NULL)
+		any = edge_of(parent, f, ANY_SITE);
+	if (any->to == NULL)
+		any->to = node_new(parent, f, site);
+	return e->to = any->to;
 }
 
 /* What all that a thread runs stands below: its program. The site tells one
