@@ -161,6 +161,7 @@ class Exact(Stacks):
     def _choose(self, profile: Profile) -> None:
         """Nothing is to be guessed."""
         self.ambiguous = {}
+        self.unknown = Counter()
 
     def command(self, sample: Sample) -> Optional[str]:
         assert sample.process is not None

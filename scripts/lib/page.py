@@ -9,9 +9,10 @@ from typing import Iterator, NamedTuple, Optional
 
 import image
 from convert.lines import Line
-from convert.profile import IDLE, MODES, USER, Sample
+from convert.profile import IDLE, MODES, USER, Sample, plural
 from convert.stacks import Frame, Stacks, mode_counts
 
+SAMPLER = "clock_interrupt"  # what it leads to is hidden from samples
 FUNCTIONS, LINES, CALLED, CALLERS, PROGRAMS = 12, 10, 5, 3, 10
 BAR = 20
 Z = 1.96  # of a normal distribution's middle 95 %
@@ -67,6 +68,15 @@ class Model:
     @property
     def busy(self) -> int:
         return self.profile.total - self.modes[IDLE]
+
+    def under(self, name: str) -> Counter:
+        """What functions execute themselves where one of this name is in progress."""
+        found: Counter = Counter()
+        for s in self.profile.samples:
+            code = self.stacks.code(s)
+            if s.mode != IDLE and any(frame.name == name for frame in code):
+                found[self.function(code[-1], self.stacks.command(s))] += s.count
+        return found
 
     def groups(self) -> list[Group]:
         return [
@@ -143,7 +153,11 @@ class Sources:
 
 
 class Page:
-    def __init__(self, model: Model, command: str) -> None:
+    def __init__(
+        self, model: Model, command: str, beside: Optional[Model] = None
+    ) -> None:
+        """beside: samples, of the run of which the model has all instructions."""
+        self.beside = beside
         self.model = model
         self.command = command
         self.exact = model.profile.exact
@@ -164,6 +178,8 @@ class Page:
     def text(self) -> str:
         parts = [self.head(), self.time(), self.harts(), self.functions(),
                  self.lines(), self.callers(), self.processes()]
+        if self.beside:
+            parts.append(self.both(self.beside))
         lines = (line.rstrip() for part in parts for line in [*part, ""])
         return "\n".join(lines)
 
@@ -174,6 +190,8 @@ class Page:
         rate = "exact" if self.exact else f"at {m.profile.rate} Hz"
         yield f"{m.profile.total:,} {unit}, {rate}"
         yield from m.profile.cautions()
+        for why, count in m.stacks.unknown.items():
+            yield f"{plural(count, m.profile.unit)} without names: {why}"
 
     def time(self) -> Iterator[str]:
         m = self.model
@@ -233,6 +251,24 @@ class Page:
         rest = len(groups) - PROGRAMS
         if rest > 0:
             yield f"{'':15} and {rest} programs more"
+
+
+    def both(self, samples: Model) -> Iterator[str]:
+        """Shares of what a sample can see: the sampler and its own work aren't."""
+        yield (f"{'samples':>15} {'%':>6} {'95 % interval':>13} {'exact %':>8}"
+               f" {'inside':>6}  function, sampled and counted")
+        unseen = self.model.under(SAMPLER)
+        own = self.model.own - unseen
+        total = sum(own.values())
+        outside = 0
+        for function, count in _most(samples.own, FUNCTIONS):
+            low, high = wilson(count, samples.busy)
+            share = own[function] / total if total else 0.0
+            outside += not low <= share <= high
+            yield (f"{count:15,} {100 * count / samples.busy:6.1f} {100 * low:5.1f} to"
+                   f" {100 * high:4.1f} {100 * share:8.2f}"
+                   f" {'yes' if low <= share <= high else 'no':>6}  {_name(function)}")
+        yield f"{'':15} {outside} outside; of 20, chance alone leaves one there"
 
 
 def _most(counts: Counter, n: int) -> list:

@@ -16,6 +16,7 @@ import image
 import options as run_options
 import plugin
 from convert import (
+    read_pcs,
     write_callgrind,
     write_folded,
     write_pprof,
@@ -23,19 +24,31 @@ from convert import (
     write_svg,
 )
 from convert.elf import Image
-from convert.main import put
+from convert.files import Files
+from convert.main import lazy_kernel, put
 from convert.profile import ConvertError, Unfit
-from convert.stacks import Stacks
+from convert.stacks import Programs, Stacks
 from exact import SOURCES, Exact, Tree, write_map
 from machine import STATUS_SETUP, STOP_SIGNALS, Boot, Outcome, SetupError, find_qemu
 from page import Model, Page
 from programs import Program, of_initrd, of_share, program
-from run import BUILDING, attempt, boot, build, complain, machine_of, read_kernel, stop
+from run import BUILDING, attempt, boot, build, complain, machine_of, stop
 
 ME = "tally"
 HARTS, EXACT_HARTS = 4, 1
 EXACT_ICOUNT = 6
-WIDTH = 100  # columns, where there is no terminal
+HZ, HZ_MAX = 1000, 20_000
+
+# What the guest does for samples. The recording lies in its memory until the
+# command has ended, so that only the command is sampled.
+COMMAND_FILE = "etc/profiled"
+RECORDING = ".tally-recording"
+SAMPLING = f"""echo hz %d >/dev/profclock
+echo jitter on >/dev/profclock
+getpc -s -o /tmp/{RECORDING} sh /{COMMAND_FILE}
+status=$?
+cp /tmp/{RECORDING} /host/{RECORDING}
+exit $status"""
 
 Writer = Callable[[Stacks, str], bytes]
 WRITERS: dict[str, Writer] = {
@@ -53,6 +66,10 @@ def parser() -> run_options.Parser:
     p.set_defaults(harts=None)
     p.add_argument("--exact", action="store_true",
                    help="count every instruction, by a plugin of QEMU's")
+    p.add_argument("--sampled", action="store_true",
+                   help="with --exact: and sample it, to see both side by side")
+    p.add_argument("-r", type=run_options.number(1, HZ_MAX), dest="hz", metavar="HZ",
+                   help=f"samples a second on each hart ({HZ})")
     p.add_argument("-o", dest="output", metavar="FILE",
                    help="and write a file, of a kind that its name tells: "
                    + " ".join(WRITERS))
@@ -75,6 +92,9 @@ def parse(words: list[str]) -> tuple[argparse.Namespace, str]:
         raise run_options.UsageError("no command: it goes after a --")
     if options.output:
         writer(options.output)
+    if options.exact and options.hz and not options.sampled:
+        raise run_options.UsageError("-r is for samples, and --exact takes none")
+    options.sampled |= not options.exact
     if options.harts is None:
         options.harts = EXACT_HARTS if options.exact else HARTS
     if options.exact and options.icount is None:
@@ -113,31 +133,75 @@ class Known:
         return Image(file, name) if each.functions else None
 
 
-def exact(options: argparse.Namespace, command: str) -> Outcome:
-    qemu = find_qemu()
-    version = plugin.qemu_version(qemu)
-    if options.harts > 1 and version < plugin.REGISTERS_SINCE:
+def check(options: argparse.Namespace, version: int) -> None:
+    if options.exact and options.harts > 1 and version < plugin.REGISTERS_SINCE:
         raise SetupError(
             f"--exact on several harts needs QEMU {plugin.REGISTERS_SINCE} or newer,"
             f" this one is {version}; --harts 1 works"
         )
-    machine = machine_of(options, command)
-    kernel, initrd = build(options, command, BUILDING if sys.stderr.isatty() else "")
-    machine.check(len(initrd))
-    library = plugin.build(SOURCES, version, image.BUILD / "plugin")
-    fds = image.hold(kernel, "kernel"), image.hold(initrd, "initrd")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        known = Known(options, initrd, folder)
-        result = folder / "result"
-        started = Boot(machine, qemu, *fds)
-        written = write_map(folder, known.kernel, known.programs, result)
-        started.command += ["-plugin", f"{library},map={written}"]
-        outcome = boot(started, options.verbose, known.kernel.file)
+
+
+class Run:
+    """One boot for the command, counted or sampled or both."""
+
+    def __init__(
+        self, options: argparse.Namespace, command: str, folder: Path
+    ) -> None:
+        self.options = options
+        self.folder = folder
+        self.qemu = find_qemu()
+        version = plugin.qemu_version(self.qemu)
+        check(options, version)
+        if options.sampled and not options.share:
+            options.share = str(folder)
+        machine = machine_of(options, command)
+        notice = BUILDING if sys.stderr.isatty() else ""
+        guest = SAMPLING % (options.hz or HZ) if options.sampled else command
+        self.kernel, self.initrd = build(options, guest, notice)
+        if options.sampled:
+            self.initrd = image.members(self.initrd) + image.file_archive(
+                COMMAND_FILE, command.encode()
+            )
+        machine.check(len(self.initrd))
+        self.file = options.kernel or image.BUILD / "kernel.elf"
+        fds = image.hold(self.kernel, "kernel"), image.hold(self.initrd, "initrd")
+        self.boot = Boot(machine, self.qemu, *fds)
+        if options.exact:
+            self.library = plugin.build(SOURCES, version, image.BUILD / "plugin")
+
+    def counted(self) -> tuple[Outcome, Model]:
+        known = Known(self.options, self.initrd, self.folder)
+        result = self.folder / "result"
+        written = write_map(self.folder, known.kernel, known.programs, result)
+        self.boot.command += ["-plugin", f"{self.library},map={written}"]
+        outcome = boot(self.boot, self.options.verbose, self.file)
         if not result.exists():
-            raise SetupError(no_profile(started, outcome))
+            raise SetupError(no_profile(self.boot, outcome))
         tree = Tree(result.read_text(), known.kernel, known.programs)
-        report(exact_model(Exact(tree, lambda p: known.image(p.name))), options, command)
+        return outcome, exact_model(Exact(tree, lambda p: known.image(p.name)))
+
+    def sampled(self) -> Model:
+        """What the guest has left, once it was booted."""
+        share = Path(self.options.share)
+        file = share / RECORDING
+        if not file.exists():
+            raise SetupError("no profile: the guest left no recording")
+        profile = read_pcs.read(RECORDING, file.read_bytes())
+        file.unlink()
+        programs = Programs(Files(image.BUILD, share))
+        return Model(Stacks(profile, lazy_kernel(self.options.kernel), programs))
+
+
+def profile(options: argparse.Namespace, command: str) -> Outcome:
+    with tempfile.TemporaryDirectory() as name:
+        run = Run(options, command, Path(name))
+        if not options.exact:
+            outcome = boot(run.boot, options.verbose, run.file)
+            report(run.sampled(), None, options, command)
+            return outcome
+        outcome, exact = run.counted()
+        beside = run.sampled() if options.sampled else None
+        report(exact, beside, options, command)
     return outcome
 
 
@@ -163,13 +227,15 @@ def exact_model(stacks: Exact) -> Model:
     return model
 
 
-def report(model: Model, options: argparse.Namespace, command: str) -> None:
+def report(
+    model: Model, beside: Optional[Model], options: argparse.Namespace, command: str
+) -> None:
     try:
         if options.output:
             put(options.output, writer(options.output)(model.stacks, f"Tally: {command}"))
     except Unfit as error:
         raise ConvertError(options.output, str(error)) from None
-    print(Page(model, command).text(), flush=True)
+    print(Page(model, command, beside).text(), flush=True)
 
 
 def main(words: list[str]) -> int:
@@ -178,7 +244,7 @@ def main(words: list[str]) -> int:
 
     def action() -> Outcome:
         try:
-            return exact(*parse(words))
+            return profile(*parse(words))
         except ConvertError as error:
             raise SetupError(str(error)) from None
 
