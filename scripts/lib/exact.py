@@ -27,9 +27,11 @@ MODES = {"trap_interrupt": INTERRUPT, "idle_wait": IDLE}
 
 
 def write_map(
-    folder: Path, kernel: Program, programs: list[Program], result: Path
+    folder: Path, kernel: Program, programs: list[Program], result: Path,
+    sampled: bool = False,
 ) -> Path:
-    """What the plugin reads."""
+    """What the plugin reads. sampled: only while the device pcs is asked for
+    samples are instructions counted."""
     code = Code(kernel.file)
     lines = [f"result {result}", "tree"]
     for i, each in enumerate([kernel, *programs]):
@@ -43,6 +45,9 @@ def write_map(
                 kind = "interrupts" if name in INTERRUPTS else "-"
             lines.append(f"function {at:x} {kind}")
     lines += [f"{name} {at:x} {to:x}" for name, at, to in call_landmarks(code)]
+    if sampled:
+        lines += [f"begin {code.symbols['log_ask']:x} 0",
+                  f"end {code.symbols['log_end']:x} 0"]
     file = folder / "map"
     file.write_text("\n".join(lines) + "\n")
     return file

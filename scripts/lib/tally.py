@@ -128,7 +128,7 @@ class Known:
         each = next(p for p in [self.kernel, *self.programs] if p.name == name)
         file = each.file
         if not file:
-            file = self.folder / "program"
+            file = self.folder / f"program-{self.programs.index(each)}"
             file.write_bytes(each.data)
         return Image(file, name) if each.functions else None
 
@@ -172,7 +172,9 @@ class Run:
     def counted(self) -> tuple[Outcome, Model]:
         known = Known(self.options, self.initrd, self.folder)
         result = self.folder / "result"
-        written = write_map(self.folder, known.kernel, known.programs, result)
+        written = write_map(
+            self.folder, known.kernel, known.programs, result, self.options.sampled
+        )
         self.boot.command += ["-plugin", f"{self.library},map={written}"]
         outcome = boot(self.boot, self.options.verbose, self.file)
         if not result.exists():

@@ -447,6 +447,8 @@ static const struct call_mark {
     {"sigreturn", at_sigreturn, NULL, NULL},
     {"exec", at_exec, NULL, NULL},
     {"stack", stacks_write, NULL, NULL},
+    {"begin", tree_begin, NULL, NULL},
+    {"end", tree_pause, NULL, NULL},
     {"next_thread", NULL, NULL, named_next},
     {"this_thread", NULL, NULL, named_this},
     {"created", NULL, NULL, named_created},

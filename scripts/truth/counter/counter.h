@@ -110,7 +110,11 @@ void stacks_end(void);
 void stacks_executed(unsigned int vcpu, void *udata);
 void stacks_write(struct hart *h);
 
-/* tree.c: all that is executed. */
+/* tree.c: all that is executed from the command's shell on; or, if there are
+ * such landmarks, from each beginning to the next end. */
+void tree_wait(void);
+void tree_begin(struct hart *h);
+void tree_pause(struct hart *h);
 void tree_end(const char *file);
 void tree_executed(unsigned int vcpu, void *udata);
 void tree_firmware(unsigned int vcpu, void *udata);

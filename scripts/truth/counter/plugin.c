@@ -353,6 +353,8 @@ add_mark(const char *name, uint64_t address, uint64_t offset)
 		m.what = landmark_find(name);
 	else
 		m.call = calls_landmark(name);
+	if (strcmp(name, "begin") == 0)
+		tree_wait();
 	if ((m.what == NULL && m.call == NULL) || nmarks == MARKS)
 		die("a landmark is unknown, or there are too many");
 	marks[nmarks++] = m;

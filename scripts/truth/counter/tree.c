@@ -53,6 +53,7 @@ static struct edge *buckets[BUCKETS];
 static struct node *first, **last = &first;
 static struct process *processes, **last_process = &processes;
 static bool counting;
+static bool waits; /* for a landmark */
 
 /* --- Nodes --- */
 
@@ -124,14 +125,19 @@ root_of(const struct process *p)
 	return node_of(NULL, &nothing, p ? p->program : NO_PROGRAM);
 }
 
+/* What comes next, of a call or a trap. Interrupts come anywhere: all of one
+ * function are one. A trap that comes just behind a return is the caller's. */
 static struct node *
 below(struct node *parent, const struct function *f, uint64_t site)
 {
+	const struct function *caller;
+
 	if (parent->depth >= DEEPEST)
 		parent = parent->parent;
-	/* Interrupts come anywhere: all of one function are one. */
-	if (f->interrupts && parent->function != &nothing)
-		site = parent->function->start | 1;
+	caller = parent->function;
+	if (caller != &nothing && site & 1 &&
+	    (f->interrupts || site < caller->start || site >= caller->end))
+		site = caller->start | 1;
 	return node_of(parent, f, site);
 }
 
@@ -196,7 +202,7 @@ function_of(struct thread *t, const struct step *s)
 	static unsigned int executed;
 
 	if (t->execs || t->process == NULL) {
-		counting |= executed++ > 0;
+		counting |= !waits && executed++ > 0;
 		t->process = process_new(f->program);
 		t->execs = false;
 	}
@@ -206,6 +212,26 @@ function_of(struct thread *t, const struct step *s)
 	if (f != &elsewhere_function)
 		t->process->program = f->program;
 	return f;
+}
+
+void
+tree_wait(void)
+{
+	waits = true;
+}
+
+void
+tree_begin(struct hart *h)
+{
+	(void)h;
+	counting = waits;
+}
+
+void
+tree_pause(struct hart *h)
+{
+	(void)h;
+	counting = false;
 }
 
 /* --- What plugin.c calls --- */
@@ -242,7 +268,7 @@ tree_firmware(unsigned int vcpu, void *udata)
 	(void)udata;
 	if (!counting || from == NULL)
 		return;
-	from = below(from, &firmware, 0);
+	from = below(from, &firmware, 1);
 	from->calls += !*called;
 	*called = true;
 	count(from, t->process, 0, true);
