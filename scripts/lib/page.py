@@ -12,10 +12,11 @@ from convert.lines import Line
 from convert.profile import IDLE, MODES, USER, Sample, plural
 from convert.stacks import Frame, Stacks, mode_counts
 
-SAMPLER = "clock_interrupt"  # what it leads to is hidden from samples
-FUNCTIONS, LINES, CALLED, CALLERS, PROGRAMS = 12, 10, 5, 3, 10
+# What samples can't tell: the sampler, and who reads them, always right after one.
+SAMPLER, RECORDER = "clock_interrupt", "getpc"
+FUNCTIONS, LINES, CALLED, CALLERS, PROGRAMS, COMPARED = 12, 10, 5, 3, 10, 20
 BAR = 20
-Z = 1.96  # of a normal distribution's middle 95 %
+SURE, Z = 0.95, 1.96  # of a normal distribution, so much is within Z deviations
 
 
 class Function(NamedTuple):
@@ -69,13 +70,15 @@ class Model:
     def busy(self) -> int:
         return self.profile.total - self.modes[IDLE]
 
-    def under(self, name: str) -> Counter:
-        """What functions execute themselves where one of this name is in progress."""
+    def seen(self) -> Counter:
+        """What functions execute themselves, of what can be compared."""
         found: Counter = Counter()
         for s in self.profile.samples:
-            code = self.stacks.code(s)
-            if s.mode != IDLE and any(frame.name == name for frame in code):
-                found[self.function(code[-1], self.stacks.command(s))] += s.count
+            command, code = self.stacks.command(s), self.stacks.code(s)
+            if s.mode == IDLE or command == RECORDER or not code:
+                continue
+            if all(frame.name != SAMPLER for frame in code):
+                found[self.function(code[-1], command)] += s.count
         return found
 
     def groups(self) -> list[Group]:
@@ -254,21 +257,20 @@ class Page:
 
 
     def both(self, samples: Model) -> Iterator[str]:
-        """Shares of what a sample can see: the sampler and its own work aren't."""
+        """Shares of what can be compared."""
         yield (f"{'samples':>15} {'%':>6} {'95 % interval':>13} {'exact %':>8}"
-               f" {'inside':>6}  function, sampled and counted")
-        unseen = self.model.under(SAMPLER)
-        own = self.model.own - unseen
-        total = sum(own.values())
+               f" {'inside':>6}  function, sampled and counted; without {RECORDER}")
+        sampled, counted = samples.seen(), self.model.seen()
+        n, total = sum(sampled.values()), sum(counted.values()) or 1
         outside = 0
-        for function, count in _most(samples.own, FUNCTIONS):
-            low, high = wilson(count, samples.busy)
-            share = own[function] / total if total else 0.0
-            outside += not low <= share <= high
-            yield (f"{count:15,} {100 * count / samples.busy:6.1f} {100 * low:5.1f} to"
+        for function, count in _most(sampled, COMPARED):
+            (low, high), share = wilson(count, n), counted[function] / total
+            inside = low <= share <= high
+            outside += not inside
+            yield (f"{count:15,} {100 * count / n:6.1f} {100 * low:5.1f} to"
                    f" {100 * high:4.1f} {100 * share:8.2f}"
-                   f" {'yes' if low <= share <= high else 'no':>6}  {_name(function)}")
-        yield f"{'':15} {outside} outside; of 20, chance alone leaves one there"
+                   f" {'yes' if inside else 'no':>6}  {_name(function)}")
+        yield f"{'':15} {outside} outside; by chance it is 1 of {round(1 / (1 - SURE))}"
 
 
 def _most(counts: Counter, n: int) -> list:
