@@ -14,6 +14,12 @@ from convert.stacks import Frame, Stacks, mode_counts
 
 # What samples can't tell: the sampler, and who reads them, always right after one.
 SAMPLER, RECORDER = "clock_interrupt", "getpc"
+# An interrupt's way in and out, of which most are for samples.
+AROUND = frozenset((
+    "trap_vector", "user_interrupt", "from_kernel", "exit_interrupted",
+    "trap_interrupt", "trap_finish", "exit_level0", "exit_user",
+    "kernel_return", "kernel_return_checked", "icount_wait",
+))
 FUNCTIONS, LINES, CALLED, CALLERS, PROGRAMS, COMPARED = 12, 10, 5, 3, 10, 20
 BAR = 20
 SURE, Z = 0.95, 1.96  # of a normal distribution, so much is within Z deviations
@@ -77,7 +83,7 @@ class Model:
             command, code = self.stacks.command(s), self.stacks.code(s)
             if s.mode == IDLE or command == RECORDER or not code:
                 continue
-            if all(frame.name != SAMPLER for frame in code):
+            if code[-1].name not in AROUND and all(f.name != SAMPLER for f in code):
                 found[self.function(code[-1], command)] += s.count
         return found
 
