@@ -3,8 +3,10 @@ which it is known how much that is."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -13,7 +15,10 @@ import pytest
 
 import image
 import plugin
+from harness.pprof import Pprof, fields, numbers
 from machine import find_qemu
+from page import wilson
+from programs import program
 
 pytestmark = pytest.mark.skipif(image.DEBUG, reason="of the ordinary kernel")
 
@@ -147,3 +152,123 @@ def test_no_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(plugin.shutil, "which", lambda name: None)
     with pytest.raises(plugin.SetupError, match="no cc: scripts/setup installs it"):
         plugin.build(ROOT / "scripts" / "truth" / "counter", 7, tmp_path)
+
+
+def test_callgrind(tmp_path: Path) -> None:
+    """Calls are counted, and callgrind_annotate finds the same instructions."""
+    n = 90
+    file = tmp_path / "x.callgrind"
+    run = tally("--exact", *EXTRA, "-o", str(file), "--", f"known {n}")
+    assert (run.stderr, run.returncode) == ("", 0)
+    text = file.read_text()
+    blocks = {
+        (object, name): body for object, name, body in re.findall(
+            r"^ob=(.*)\nfl=.*\nfn=(.*)\n((?:.+\n)*)", text, re.M
+        ) if "known" in object
+    }
+    objects = {object for object, _ in blocks}
+    (object,) = objects
+
+    def calls(caller: str, callee: str) -> list[tuple[int, int]]:
+        found = re.findall(
+            rf"^cfn={callee}\ncalls=(\d+) \d+\n\d+ (\d+)\n", blocks[object, caller], re.M
+        )
+        return [(int(times), int(cost)) for times, cost in found]
+
+    (times, cost), = calls("by_call", "loop")
+    assert times == 3 and cost >= 3 * (2 * n + 1)
+    assert sum(times for times, _ in calls("by_tail", "loop")) == 2
+    assert sum(times for times, _ in calls("depth", "depth")) == n % 10 + 5
+    assert calls("kill", "on_signal")[0][0] == 1
+    own = re.findall(r"^\d+ (\d+)$", re.sub(r"calls=.*\n.*\n", "", text), re.M)
+    (total,) = re.findall(r"^summary: (\d+)$", text, re.M)
+    assert sum(map(int, own)) == int(total)
+    assert "events: Instructions\n" in text
+    if not shutil.which("callgrind_annotate"):
+        pytest.skip("no callgrind_annotate")
+    said = subprocess.run(
+        ["callgrind_annotate", "--threshold=100", str(file)],
+        capture_output=True, text=True, check=True,
+    ).stdout
+    loops = sum(count for path, count in known(n).items() if path[-1] == "loop")
+    shown = re.search(r"^ *([\d,]+) \([\d. ]+%\)  \S*:loop ", said, re.M)
+    assert shown and int(shown[1].replace(",", "")) == loops
+
+
+def test_units(tmp_path: Path) -> None:
+    """Each output says that it has instructions, and has them all."""
+    totals = {}
+    for suffix in (".pb.gz", ".speedscope.json", ".svg"):
+        file = tmp_path / f"x{suffix}"
+        run = tally("--exact", "-o", str(file), "--", "seq 20")
+        assert (run.stderr, run.returncode) == ("", 0)
+        totals[suffix] = file.read_bytes()
+        said = re.search(r"^([\d,]+) instructions, exact$", run.stdout, re.M)
+        assert said
+    total = int(said[1].replace(",", ""))
+    profile = Pprof(totals[".pb.gz"])
+    assert profile.types == [profile.period_type] == [("instructions", "count")]
+    assert sum(numbers(dict(fields(s))[2])[0] for s in profile._every(2)) == total
+    (hart,) = json.loads(totals[".speedscope.json"])["profiles"]
+    assert (hart["name"], hart["unit"]) == ("hart 0, instructions", "none")
+    assert sum(hart["weights"]) == hart["endValue"] == total
+    assert f"{total:,} instructions" in totals[".svg"].decode()
+
+
+def test_code_of_no_known_program(tmp_path: Path) -> None:
+    """A program that was changed in the guest: its page is in none."""
+    wc = (image.BUILD / "bin" / "wc").read_bytes()
+    each = program("wc", wc)
+    at = next(a for a, name in each.functions.items() if name == "cmd_usage")
+    offset = wc.index(each.text) + at - each.start
+    command = (
+        f"head -c {offset} /bin/wc >/tmp/x; printf x >>/tmp/x;"
+        f" tail -c +{offset + 2} /bin/wc >>/tmp/x; chmod 755 /tmp/x; /tmp/x /etc/command"
+    )
+    run = tally("--exact", "--", command)
+    assert run.returncode == 0
+    elsewhere = re.search(r"^([\d,]+) instructions elsewhere, in no known", run.stdout, re.M)
+    assert elsewhere and int(elsewhere[1].replace(",", "")) > 100
+
+
+def test_shared_programs(tmp_path: Path) -> None:
+    """Those of /host are known by their text, under a name of their own."""
+    (tmp_path / "copied").write_bytes((image.BUILD / "bin" / "seq").read_bytes())
+    (tmp_path / "copied").chmod(0o755)
+    file = tmp_path / "x.folded"
+    run = tally("--exact", "--share", str(tmp_path), "-o", str(file), "--",
+                "/host/copied 50 >/dev/null")
+    assert (run.stderr, run.returncode) == ("", 0)
+    assert "elsewhere" not in run.stdout
+    assert re.search(r"^ .* print \[(seq|copied)\]  user/cmd/seq.c:", run.stdout, re.M)
+
+
+def test_samples(tmp_path: Path) -> None:
+    """Without --exact: the same page, with an interval for each share; the guest's
+    output and status are the command's."""
+    file = tmp_path / "x.folded"
+    run = tally("--harts", "1", "--icount", "6", "-r", "2000", "-o", str(file), *EXTRA,
+                "--", "known 2000; echo \"it's\" done; false")
+    assert (run.stderr, run.returncode) == ("", 1)
+    assert run.stdout.startswith("it's done\nknown 2000;")
+    assert re.search(r"^[\d,]+ samples, at 2000 Hz$", run.stdout, re.M)
+    assert re.search(
+        r"^ +[\d,]+ +\d+\.\d +\d+\.\d to +\d+\.\d +\d+\.\d\d  loop \[known\]",
+        run.stdout, re.M,
+    )
+    assert folded(file)
+
+
+def test_side_by_side() -> None:
+    """Of the functions sampled most, exact shares are where samples say."""
+    run = tally("--exact", "--sampled", "-r", "1000", "--", "seq 60000 | sort | wc -l")
+    assert run.returncode == 0
+    rows = re.findall(r"^ +[\d,]+ .* (yes|no)  \S+ \[\w+\]$", run.stdout, re.M)
+    assert len(rows) >= 15 and rows.count("no") <= 3, run.stdout
+
+
+def test_intervals() -> None:
+    """Wilson's, against values of its formula elsewhere."""
+    assert wilson(0, 10) == (0.0, pytest.approx(0.2775, abs=1e-3))
+    assert wilson(5, 10) == (pytest.approx(0.2366, abs=1e-3), pytest.approx(0.7634, abs=1e-3))
+    assert wilson(0, 0) == (0.0, 1.0)

@@ -7,9 +7,11 @@ from collections import Counter
 from typing import NamedTuple, Optional
 
 from .lines import Line
+from .profile import USER
 from .stacks import Frame, Stacks
 
 NOWHERE = Line("???", 0)
+UNCOUNTED = 1  # calls of samples, and jumps into a function: 0 would confuse viewers
 
 
 class Function(NamedTuple):
@@ -49,7 +51,9 @@ class _Costs:
                 entry = frame.image.function(frame.address)
                 start = entry and frame.image.line(entry.start) or NOWHERE
                 at = frame.image.line(frame.address) or NOWHERE
-            where = frame.image.name if frame.image else command or frame.kind
+            where = frame.image.name if frame.image else "kernel"
+            if not frame.image and frame.kind == USER:
+                where = command or "?"
             function = Function(where, start.file, frame.name, start.number)
             self._known[key] = frame, function, at
         return self._known[key][1:]
@@ -76,13 +80,13 @@ def _call_costs(costs: _Costs, function: Function) -> list[str]:
             said.append(f"{'fe' if file == function.file else 'fi'}={file}")
         said += [
             f"cob={callee.object}", f"cfi={callee.file}", f"cfn={callee.name}",
-            f"calls={counts[line, callee]} {callee.line}", f"{line.number} {cost}",
+            f"calls={counts[line, callee] or UNCOUNTED} {callee.line}",
+            f"{line.number} {cost}",
         ]
     return said
 
 
 def write(stacks: Stacks, title: str) -> bytes:
-    """Calls are only counted in an exact profile; of samples they are 0."""
     costs = _Costs(stacks)
     unit = f"{stacks.profile.unit}s".capitalize()
     lines = [
