@@ -134,7 +134,9 @@ class Tree:
 class Exact(Stacks):
     """A tree's frames: each address is known for what it is."""
 
-    def __init__(self, tree: Tree, images: Callable[[Program], Optional[Image]]) -> None:
+    def __init__(
+        self, tree: Tree, images: Callable[[Program], Optional[Image]]
+    ) -> None:
         self.tree = tree
         self._images = images
         roots = sorted({s.process for s in tree.samples})

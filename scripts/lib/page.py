@@ -170,6 +170,7 @@ class Page:
         self.model = model
         self.command = command
         self.exact = model.profile.exact
+        self.unit = model.profile.unit + "s"
         self.sources = Sources()
 
     def share(self, count: int, total: int) -> str:
@@ -194,17 +195,16 @@ class Page:
 
     def head(self) -> Iterator[str]:
         m = self.model
-        unit = m.profile.unit + "s"
         yield self.command
         rate = "exact" if self.exact else f"at {m.profile.rate} Hz"
-        yield f"{m.profile.total:,} {unit}, {rate}"
+        yield f"{m.profile.total:,} {self.unit}, {rate}"
         yield from m.profile.cautions()
         for why, count in m.stacks.unknown.items():
             yield f"{plural(count, m.profile.unit)} without names: {why}"
 
     def time(self) -> Iterator[str]:
         m = self.model
-        yield f"{m.profile.unit + 's':>15} {self.share_head}  time"
+        yield f"{self.unit:>15} {self.share_head}  time"
         for mode, count in sorted(m.modes.items(), key=lambda item: -item[1]):
             if count:
                 bar = "#" * round(BAR * count / m.profile.total)
@@ -213,7 +213,7 @@ class Page:
 
     def harts(self) -> Iterator[str]:
         m = self.model
-        yield f"{m.profile.unit + 's':>15} hart" + "".join(f"{mode:>11}" for mode in MODES)
+        yield f"{self.unit:>15} hart" + "".join(f"{mode:>11}" for mode in MODES)
         for hart in sorted({hart for hart, _ in m.harts}):
             counts = [m.harts[hart, mode] for mode in MODES]
             total = sum(counts)
@@ -222,7 +222,7 @@ class Page:
 
     def functions(self) -> Iterator[str]:
         m = self.model
-        yield (f"{m.profile.unit + 's':>15} {self.share_head} {'with callees':>12}"
+        yield (f"{self.unit:>15} {self.share_head} {'with callees':>12}"
                "  function, its program and source")
         for function, count in _most(m.own, FUNCTIONS):
             inclusive = 100 * m.all[function] / m.busy
@@ -231,14 +231,14 @@ class Page:
 
     def lines(self) -> Iterator[str]:
         m = self.model
-        yield f"{m.profile.unit + 's':>15} {self.share_head}  line"
+        yield f"{self.unit:>15} {self.share_head}  line"
         for (line, where), count in _most(m.lines, LINES):
             text = f"{place(line)} [{where}]  {self.sources.text(line)}"
             yield f"{count:15,} {self.share(count, m.busy)}  {text}"
 
     def callers(self) -> Iterator[str]:
         m = self.model
-        yield f"{m.profile.unit + 's':>15} {self.share_head}  called by"
+        yield f"{self.unit:>15} {self.share_head}  called by"
         for function, _ in _most(m.own, CALLED):
             yield f"{'':15} {'':{len(self.share_head)}}  {_name(function)}"
             mine = Counter({c: n for c, n in m.called.items() if c[1] == function})
@@ -251,12 +251,12 @@ class Page:
 
     def processes(self) -> Iterator[str]:
         m = self.model
-        yield f"{m.profile.unit + 's':>15} {self.share_head} {'in the kernel':>15}  processes"
+        yield f"{self.unit:>15} {self.share_head} {'in the kernel':>15}  processes"
         groups = {g: g.user + g.kernel for g in m.groups()}
         for group, count in _most(Counter(groups), PROGRAMS):
-            many = f"{group.processes} of " if group.processes > 1 else ""
+            many = f" ({group.processes})" if group.processes > 1 else ""
             yield (f"{count:15,} {self.share(count, m.busy)} {group.kernel:15,}"
-                   f"  {many}{group.program}")
+                   f"  {group.program}{many}")
         rest = len(groups) - PROGRAMS
         if rest > 0:
             yield f"{'':15} and {rest} programs more"

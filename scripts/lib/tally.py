@@ -108,7 +108,9 @@ def parse(words: list[str]) -> tuple[argparse.Namespace, str]:
 class Known:
     """What may be executed."""
 
-    def __init__(self, options: argparse.Namespace, initrd: bytes, folder: Path) -> None:
+    def __init__(
+        self, options: argparse.Namespace, initrd: bytes, folder: Path
+    ) -> None:
         self.folder = folder
         file = options.kernel or image.BUILD / "kernel.elf"
         kernel = program("kernel", file.read_bytes(), file)
@@ -117,7 +119,8 @@ class Known:
         self.kernel = kernel
         folders = [image.BUILD / "bin"]
         if options.extra:
-            folders.insert(0, image.overlay_path(Path(options.extra)).with_suffix(".d") / "bin")
+            overlay = image.overlay_path(Path(options.extra))
+            folders.insert(0, overlay.with_suffix(".d") / "bin")
         self.programs = [*of_initrd(initrd, folders)]
         if options.share:
             self.programs += of_share(Path(options.share))
@@ -234,7 +237,8 @@ def report(
 ) -> None:
     try:
         if options.output:
-            put(options.output, writer(options.output)(model.stacks, f"Tally: {command}"))
+            data = writer(options.output)(model.stacks, f"Tally: {command}")
+            put(options.output, data)
     except Unfit as error:
         raise ConvertError(options.output, str(error)) from None
     print(Page(model, command, beside).text(), flush=True)

@@ -17,8 +17,8 @@ struct step {
 	unsigned int size;
 	enum { OTHER, SYSCALL, CALL, RETURN, JUMP } kind;
 	bool kernel;
-	/* For the tree: the functions it is in, one for each program that has it;
-	 * the kernel's are in one. */
+	/* For the tree: the functions it is in, one of each program that has
+	 * it; the kernel's are in one. */
 	unsigned int nfunctions;
 	struct function **functions;
 };
@@ -95,8 +95,8 @@ struct hart *calls_of_hart(void);
 
 struct step *step_new(uint64_t at, unsigned int size, uint32_t code,
 		      bool kernel);
-/* An instruction is about to be executed: where does that bring the thread? True
- * if it was executed before, and a fault kept it from being done. */
+/* An instruction is about to be executed: where does that bring the thread?
+ * True if it was executed before, and a fault kept it from being done. */
 bool calls_arrive(struct hart *h, const struct step *s);
 /* And where does it lead to? */
 void calls_leave(struct hart *h, const struct step *s);

@@ -7,9 +7,9 @@
  * plugin.c is what QEMU calls, follow.c what is done as the machine runs; or,
  * in other runs, calls.c, which knows all calls in progress, for stacks.c (the
  * stacks that pcs should have recorded) or tree.c (the exact profile of
- * scripts/tally). It reads no registers, but for mhartid where there are several
- * harts: a map has the kernel's landmarks, and the execution is followed from
- * one to the next.
+ * scripts/tally). It reads no registers, but for mhartid where there are
+ * several harts: a map has the kernel's landmarks, and the execution is
+ * followed from one to the next.
  */
 #ifndef COUNTER_H
 #define COUNTER_H

@@ -20,7 +20,7 @@ static struct mark marks[MARKS];
 static unsigned int nmarks;
 static struct program *programs;
 static unsigned int nprograms;
-/* What is done: counting by address; or following calls, for stacks or a tree. */
+/* Instructions are counted by address; or calls followed, for one of these. */
 static enum { COUNTS, STACKS, TREE } mode;
 
 /* --- Translation --- */

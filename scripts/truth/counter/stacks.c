@@ -5,8 +5,8 @@
  * The lines are in the order in which a hart takes its samples: the hart, and
  * words, the innermost first. A number is a return address; @ and a number the
  * last instruction before a trap, with a * behind it if that may jump; !, the
- * return from a signal's handler. K comes before the kernel's part, U before the
- * user's.
+ * return from a signal's handler. K comes before the kernel's part, U before
+ * the user's.
  */
 #include <stdio.h>
 

@@ -1,11 +1,11 @@
 /*
  * What is executed, counted by the path of calls to it: a tree whose nodes are
- * functions, each below its caller. A node counts how often it was called and how
- * often each of its instructions was executed.
+ * functions, each below its caller. A node counts how often it was called, and
+ * how often each of its instructions was executed.
  *
  * A function that ends by jumping to another has left, as on the machine's
- * stack: the other takes its place below the caller. What a trap leads to stands
- * below what it interrupted; a new process goes on where its parent was.
+ * stack: the other takes its place below the caller. What a trap leads to
+ * stands below what it interrupted; a new process goes on where its parent was.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,8 +97,8 @@ edge_of(struct node *from, const struct function *f, uint64_t site)
 
 /*
  * The node below parent that was called from there. If the function is in
- * progress already, all sites in its caller lead to one node: from two sites, as
- * a sort calls itself, a recursion of depth n would have 2^n paths.
+ * progress already, all sites in its caller lead to one node: from two sites,
+ * as a sort calls itself, a recursion of depth n would have 2^n paths.
  */
 static struct node *
 node_of(struct node *parent, const struct function *f, uint64_t site)
