@@ -89,9 +89,9 @@ class Model:
 
     def groups(self) -> list[Group]:
         return [
-            Group(name or "no process", len(self.processes[name]),
+            Group(name or "no process", len(self.processes.get(name, ())),
                   self._groups[name, False], self._groups[name, True])
-            for name in self.processes
+            for name in dict.fromkeys(name for name, _ in self._groups)
         ]
 
     def _add(self, s: Sample) -> None:
@@ -158,7 +158,7 @@ class Sources:
                 text = ""
             self._files[line.file] = text.splitlines()
         lines = self._files[line.file]
-        return lines[line.number - 1].strip() if line.number <= len(lines) else ""
+        return lines[line.number - 1].strip() if 0 < line.number <= len(lines) else ""
 
 
 class Page:

@@ -29,9 +29,9 @@ from convert.main import lazy_kernel, put
 from convert.profile import ConvertError, Unfit
 from convert.stacks import Programs, Stacks
 from exact import SOURCES, Exact, Tree, write_map
-from machine import STATUS_SETUP, STOP_SIGNALS, Boot, Outcome, SetupError, find_qemu
+from machine import STOP_SIGNALS, Boot, Outcome, SetupError, find_qemu
 from page import Model, Page
-from programs import Program, of_initrd, of_share, program
+from programs import of_initrd, of_share, program
 from run import BUILDING, attempt, boot, build, complain, machine_of, stop
 
 ME = "tally"
@@ -172,25 +172,35 @@ class Run:
         if options.exact:
             self.library = plugin.build(SOURCES, version, image.BUILD / "plugin")
 
-    def counted(self) -> tuple[Outcome, Model]:
+    def counted(self) -> tuple[Outcome, Optional[Model]]:
+        """None: it ended too early for a profile."""
         known = Known(self.options, self.initrd, self.folder)
         result = self.folder / "result"
-        written = write_map(
-            self.folder, known.kernel, known.programs, result, self.options.sampled
-        )
+        try:
+            written = write_map(
+                self.folder, known.kernel, known.programs, result, self.options.sampled
+            )
+        except KeyError as error:
+            raise SetupError(
+                f"{self.file}: not a kernel that can be followed: it has no {error}"
+            ) from None
         self.boot.command += ["-plugin", f"{self.library},map={written}"]
         outcome = boot(self.boot, self.options.verbose, self.file)
+        if b"-plugin" in self.boot.complaints:
+            raise SetupError(
+                f"{self.qemu} takes no plugins: install another, or name it in $QEMU"
+            )
         if not result.exists():
-            raise SetupError(no_profile(self.boot, outcome))
+            return outcome, None
         tree = Tree(result.read_text(), known.kernel, known.programs)
         return outcome, exact_model(Exact(tree, lambda p: known.image(p.name)))
 
-    def sampled(self) -> Model:
+    def sampled(self) -> Optional[Model]:
         """What the guest has left, once it was booted."""
         share = Path(self.options.share)
         file = share / RECORDING
         if not file.exists():
-            raise SetupError("no profile: the guest left no recording")
+            return None
         profile = read_pcs.read(RECORDING, file.read_bytes())
         file.unlink()
         programs = Programs(Files(image.BUILD, share))
@@ -202,29 +212,24 @@ def profile(options: argparse.Namespace, command: str) -> Outcome:
         run = Run(options, command, Path(name))
         if not options.exact:
             outcome = boot(run.boot, options.verbose, run.file)
-            report(run.sampled(), None, options, command)
-            return outcome
-        outcome, exact = run.counted()
-        beside = run.sampled() if options.sampled else None
-        report(exact, beside, options, command)
+            model, beside = run.sampled(), None
+        else:
+            outcome, model = run.counted()
+            beside = run.sampled() if options.sampled else None
+        if model:
+            report(model, beside, options, command)
+        elif not outcome.text:
+            raise SetupError("no profile: the machine ended without leaving one")
     return outcome
-
-
-def no_profile(started: Boot, outcome: Outcome) -> str:
-    """Why the plugin has written none."""
-    said = started.complaints.decode(errors="replace").strip()
-    if "-plugin" in said:
-        return (f"{started.command[0]} takes no plugins: install another, or name it"
-                " in $QEMU")
-    return f"no profile: {(said or outcome.text or outcome.reason).splitlines()[-1]}"
 
 
 def exact_model(stacks: Exact) -> Model:
     model = Model(stacks)
     model.harts = stacks.tree.harts
-    model.processes.clear()
-    for i, (name, _, _) in enumerate(stacks.tree.processes):
-        model.processes.setdefault(os.path.basename(name) or None, set()).add((i, None))
+    model.processes = {}
+    for i, (path, _, _) in enumerate(stacks.tree.processes):
+        name = os.path.basename(path) or None
+        model.processes.setdefault(name, set()).add((i, None))
     model.calls = Counter()
     for call in stacks.calls():
         caller = model.function(call.caller, call.command)
@@ -235,13 +240,13 @@ def exact_model(stacks: Exact) -> Model:
 def report(
     model: Model, beside: Optional[Model], options: argparse.Namespace, command: str
 ) -> None:
+    print(Page(model, command, beside).text(), flush=True)
     try:
         if options.output:
             data = writer(options.output)(model.stacks, f"Tally: {command}")
             put(options.output, data)
     except Unfit as error:
         raise ConvertError(options.output, str(error)) from None
-    print(Page(model, command, beside).text(), flush=True)
 
 
 def main(words: list[str]) -> int:
