@@ -199,6 +199,8 @@ class Page:
         rate = "exact" if self.exact else f"at {m.profile.rate} Hz"
         yield f"{m.profile.total:,} {self.unit}, {rate}"
         yield from m.profile.cautions()
+        if m.profile.skipped:
+            yield f"{plural(m.profile.skipped, 'sample')} more were due, and skipped"
         for why, count in m.stacks.unknown.items():
             yield f"{plural(count, m.profile.unit)} without names: {why}"
 
@@ -276,6 +278,10 @@ class Page:
             yield (f"{count:15,} {100 * count / n:6.1f} {100 * low:5.1f} to"
                    f" {100 * high:4.1f} {100 * share:8.2f}"
                    f" {'yes' if inside else 'no':>6}  {_name(function)}")
+        if samples.profile.skipped + samples.profile.lost > n / 100:
+            yield (f"{'':15} skipped and lost:"
+                   f" {samples.profile.skipped + samples.profile.lost:,} samples more,"
+                   " which differ from those taken; a lower rate (-r) would help")
         yield f"{'':15} {outside} outside; by chance it is 1 of {round(1 / (1 - SURE))}"
 
 

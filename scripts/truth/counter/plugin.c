@@ -13,6 +13,7 @@ const char plugin_name[] = "counter";
 #define MARKS        256
 #define MOST_ALIKE   64 /* programs that are told apart by what runs next */
 #define PAGE         4096
+#define USER         0x10000 /* below is where harts begin */
 #define FIRMWARE     0x80000000
 #define FIRMWARE_END 0x80200000
 
@@ -221,7 +222,7 @@ insn_translated(struct qemu_plugin_insn *insn, bool begins)
 		else if (mode == TREE)
 			watch(insn, tree_firmware, NULL);
 	} else if (mode != COUNTS) {
-		if (in_kernel || at < FIRMWARE)
+		if (in_kernel || (USER <= at && at < FIRMWARE))
 			follow(insn, in_kernel, begins);
 	} else if (in_kernel) {
 		watch(insn, kernel_executed,
