@@ -116,7 +116,9 @@ def parser() -> Parser:
     return p
 
 
-def parse(words: list[str]) -> tuple[argparse.Namespace, Optional[str]]:
+def parse(
+    words: list[str], parser: Callable[[], Parser] = parser
+) -> tuple[argparse.Namespace, Optional[str]]:
     """The options, and the command: all words after --, joined by spaces."""
     command = None
     if "--" in words:

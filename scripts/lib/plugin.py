@@ -34,6 +34,7 @@ def build(sources: Path, version: int, folder: Path) -> Path:
     new = plugin.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
     command += [f"-DAPI={api}", f"-I{COMMON}", "-o", str(new)]
     files = [*sorted(COMMON.glob("*.c")), *sorted(sources.glob("*.c"))]
-    subprocess.run([*command, *files], check=True)
+    if subprocess.run([*command, *files]).returncode:
+        raise SetupError(f"{sources}: cc can't build QEMU's plugin of that")
     new.replace(plugin)
     return plugin

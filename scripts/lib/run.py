@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from typing import NoReturn, Optional
+from typing import Callable, NoReturn, Optional
 
 import frames
 import image
@@ -133,12 +133,16 @@ def terminal_size() -> Optional[os.terminal_size]:
     return size if all(size) else None
 
 
-def run(options: argparse.Namespace, command: Optional[str]) -> Outcome:
-    machine = Machine(
+def machine_of(options: argparse.Namespace, command: Optional[str]) -> Machine:
+    return Machine(
         options.harts, options.mem, options.icount, options.cpu, options.races,
         options.limit, options.timeout, options.gdb, options.share,
         terminal_size() if command is None else None,
     )
+
+
+def run(options: argparse.Namespace, command: Optional[str]) -> Outcome:
+    machine = machine_of(options, command)
     qemu = find_qemu()
     if options.kernel:
         read_kernel(options.kernel)  # nothing is built in vain
@@ -159,12 +163,12 @@ def run(options: argparse.Namespace, command: Optional[str]) -> Outcome:
     return boot(Boot(machine, qemu, *fds), options.verbose, path)
 
 
-def attempt(words: list[str]) -> Outcome:
-    """Do what the words ask, and name whatever goes wrong."""
+def attempt(action: Callable[[], Outcome], me: str = "run") -> Outcome:
+    """Do it, and name whatever goes wrong."""
     try:
-        return run(*parse(words))
+        return action()
     except UsageError as error:
-        text = f"{error} (run --help lists the options)"
+        text = f"{error} ({me} --help lists the options)"
         return Outcome(STATUS_SETUP, "usage", text)
     except SetupError as error:
         return Outcome(STATUS_SETUP, "setup", str(error))
@@ -191,14 +195,14 @@ def write_report(file: Path, outcome: Outcome) -> None:
     file.write_text(json.dumps(facts) + "\n")
 
 
-def complain(text: str) -> None:
-    print(f"run: {text}", file=sys.stderr, flush=True)
+def complain(text: str, me: str = "run") -> None:
+    print(f"{me}: {text}", file=sys.stderr, flush=True)
 
 
 def main(words: list[str]) -> int:
     for number in STOP_SIGNALS:
         signal.signal(number, stop)
-    outcome = attempt(words)
+    outcome = attempt(lambda: run(*parse(words)))
     if outcome.text:
         complain(outcome.text)
     report = early_report(words)

@@ -30,7 +30,7 @@ import frames  # noqa: E402
 import image  # noqa: E402
 import plugin  # noqa: E402
 from compare import Result, compare  # noqa: E402
-from landmarks import Code, landmarks, stack_landmarks  # noqa: E402
+from landmarks import Code, call_landmarks, landmarks  # noqa: E402
 from machine import Boot, Machine, SetupError, find_qemu  # noqa: E402
 from stacks import Program, Tally, compare_stacks  # noqa: E402
 
@@ -138,7 +138,7 @@ class Images:
             lines.append(f"program {code.start:x} {code.end:x} {file}")
         kernel = self.programs["kernel"]
         if stacks:
-            lines += [f"{name} {at:x} {to:x}" for name, at, to in stack_landmarks(kernel)]
+            lines += [f"{name} {at:x} {to:x}" for name, at, to in call_landmarks(kernel)]
         else:
             lines += [f"{name} {at:x}" for name, at in landmarks(kernel)]
         file = folder / "map"

@@ -23,7 +23,8 @@
 	}
 
 	function samples(count) {
-		return count.toLocaleString("en") + (count === 1 ? " sample" : " samples");
+		return count.toLocaleString("en") + " " + view.unit +
+			(count === 1 ? "" : "s");
 	}
 
 	// These two are as in write_svg.py.

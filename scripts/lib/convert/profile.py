@@ -93,6 +93,11 @@ class Profile:
     processes: list[Process] = dataclasses.field(default_factory=list)
     kernel: Optional[Digest] = None  # of the guest's /boot/kernel
     skipped: int = 0  # samples that fell due, and weren't taken
+    unit: str = "sample"  # what is counted; of instructions, none is missing
+
+    @property
+    def exact(self) -> bool:
+        return self.unit != "sample"
 
     @property
     def total(self) -> int:
@@ -104,8 +109,8 @@ class Profile:
 
     @property
     def period(self) -> int:
-        """Nanoseconds from sample to sample."""
-        return round(NANOSECONDS / self.rate)
+        """Nanoseconds from sample to sample; of instructions 1."""
+        return 1 if self.exact else round(NANOSECONDS / self.rate)
 
     def remarks(self) -> list[str]:
         """What somebody who looks at the samples should know."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import os
 from pathlib import Path
-from typing import Callable, NamedTuple, Optional
+from typing import Callable, Iterable, NamedTuple, Optional
 
 from .elf import Image
 from .files import Files
@@ -22,6 +22,15 @@ class Frame(NamedTuple):
     kind: str  # a mode, or PROCESS
     image: Optional[Image] = None
     address: Optional[int] = None
+
+
+class Called(NamedTuple):
+    """How often a function was called from one place."""
+
+    caller: Frame  # at that place
+    function: Frame
+    command: Optional[str]
+    count: int
 
 
 class Programs:
@@ -127,6 +136,10 @@ class Stacks:
 
     def _image(self, sample: Sample) -> Optional[Image]:
         return self._images.get((sample.pid, sample.process))
+
+    def calls(self) -> Iterable[Called]:
+        """Samples don't tell."""
+        return ()
 
     def image(self, pid: Optional[int]) -> Optional[Image]:
         """What a process ran; of several programs, the last."""

@@ -148,20 +148,25 @@ def write(stacks: Stacks, title: str) -> bytes:
         raise Unfit("its counts are too high for pprof")
     builder = _Builder(stacks)
     out = bytearray()
-    cpu = builder.value_type("cpu", "nanoseconds")
-    out += message(1, builder.value_type("samples", "count")) + message(1, cpu)
+    each = builder.value_type(profile.unit + "s", "count")
+    out += message(1, each)
+    if not profile.exact:
+        each = builder.value_type("cpu", "nanoseconds")
+        out += message(1, each)
     if any(s.pc is not None and s.mode != USER for s in profile.samples):
         builder.mapping(stacks.kernel())  # the first is what pprof names
     for s in profile.samples:
         builder.add(s)
     for (ids, labels), count in builder.samples.items():
         pairs = (message(3, number(1, k) + number(2, v)) for k, v in labels)
-        values = packed(2, [count, count * profile.period])
+        counts = [count] if profile.exact else [count, count * profile.period]
+        values = packed(2, counts)
         out += message(2, packed(1, ids) + values + b"".join(pairs))
     comments = [builder.string(text) for text in (title, *profile.remarks())]
     out += builder.tables
     out += b"".join(message(6, text.encode(errors="replace")) for text in builder.strings)
-    out += number(9, (profile.begin or 0) * NANOSECONDS)
-    out += number(10, _duration(stacks))
-    out += message(11, cpu) + number(12, profile.period) + packed(13, comments)
+    if not profile.exact:
+        out += number(9, (profile.begin or 0) * NANOSECONDS)
+        out += number(10, _duration(stacks))
+    out += message(11, each) + number(12, profile.period) + packed(13, comments)
     return gzip.compress(bytes(out), mtime=0)

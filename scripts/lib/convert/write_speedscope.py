@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Optional
 
 from .profile import Sample
@@ -38,6 +39,21 @@ def _title(hart: Optional[int]) -> str:
     return "all harts" if hart is None else f"hart {hart}"
 
 
+def _weighted(
+    stacks: Stacks, frames: _Frames, samples: list[Sample]
+) -> tuple[list[list[int]], list[int]]:
+    """Stacks, and what each stands for: nanoseconds, in the order of time; or all
+    instructions that have the same one."""
+    profile = stacks.profile
+    found = [([frames.index(f) for f in stacks.frames(s)], s.count) for s in samples]
+    if not profile.exact:
+        return [f for f, _ in found], [n * profile.period for _, n in found]
+    counts: Counter = Counter()
+    for stack, n in found:
+        counts[tuple(stack)] += n
+    return [list(stack) for stack in counts], list(counts.values())
+
+
 def write(stacks: Stacks, title: str) -> bytes:
     profile = stacks.profile
     frames = _Frames()
@@ -46,15 +62,14 @@ def write(stacks: Stacks, title: str) -> bytes:
         harts.setdefault(s.hart, []).append(s)
     profiles = []
     for hart in sorted(harts or [None], key=lambda h: (h is None, h)):
-        mine = harts.get(hart, [])
-        weights = [s.count * profile.period for s in mine]
+        samples, weights = _weighted(stacks, frames, harts.get(hart, []))
         profiles.append({
             "type": "sampled",
-            "name": _title(hart),
-            "unit": "nanoseconds",
+            "name": _title(hart) + (", instructions" if profile.exact else ""),
+            "unit": "none" if profile.exact else "nanoseconds",
             "startValue": 0,
             "endValue": sum(weights),
-            "samples": [[frames.index(f) for f in stacks.frames(s)] for s in mine],
+            "samples": samples,
             "weights": weights,
         })
     file = {

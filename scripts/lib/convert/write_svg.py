@@ -182,7 +182,8 @@ def subtitle(profile: Profile) -> str:
     parts = [
         profile.source,
         plural(len(harts), "hart") if harts else None,
-        f"{plural(profile.total, 'sample')} at {profile.rate} Hz",
+        plural(profile.total, profile.unit)
+        + ("" if profile.exact else f" at {profile.rate} Hz"),
         _when(profile),
         *profile.cautions(),
         *profile.notes,
@@ -194,7 +195,8 @@ def draw(
     picture: Picture, title: str, about: str, legend: Iterable[str]
 ) -> bytes:
     """The whole file."""
-    view = {"left": MARGIN, "width": picture.width, "letter": LETTER}
+    view = {"left": MARGIN, "width": picture.width, "letter": LETTER,
+            "unit": picture.unit}
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}"'
@@ -223,5 +225,5 @@ def write(stacks: Stacks, title: str) -> bytes:
     root = Node("all", PROCESS)
     for sample in profile.samples:
         root.add(stacks.frames(sample), sample.count)
-    picture = Picture(root)
+    picture = Picture(root, profile.unit)
     return draw(picture, title, subtitle(profile), picture.legend(profile))

@@ -5,9 +5,11 @@
  * what the counts are compared with.
  *
  * plugin.c is what QEMU calls, follow.c what is done as the machine runs; or,
- * in another run, stacks.c, which knows all calls in progress. It reads no
- * registers, but for mhartid where there are several harts: a map has the
- * kernel's landmarks, and the execution is followed from one to the next.
+ * in other runs, calls.c, which knows all calls in progress, for stacks.c (the
+ * stacks that pcs should have recorded) or tree.c (the exact profile of
+ * scripts/tally). It reads no registers, but for mhartid where there are
+ * several harts: a map has the kernel's landmarks, and the execution is
+ * followed from one to the next.
  */
 #ifndef COUNTER_H
 #define COUNTER_H
@@ -18,8 +20,7 @@
 
 #include "plugin.h"
 
-#define HARTS    16
-#define PROGRAMS 8
+#define HARTS 16
 
 /* An instruction's address in one program, and how often it was executed. */
 struct site {
@@ -31,14 +32,16 @@ struct site {
 /* An instruction in user mode: in each program that has it there. */
 struct place {
 	unsigned int first; /* of these */
-	struct site *in[PROGRAMS];
+	struct site *in[];
 };
 
 /* Code whose instructions are told apart: the kernel is the first. */
 struct program {
 	uint64_t start, end;
-	unsigned char *text; /* what it looks like; not the kernel's */
-	struct site *sites;  /* one for each two bytes */
+	unsigned char *text;        /* what it looks like; not the kernel's */
+	struct site *sites;         /* one for each two bytes */
+	struct function *functions; /* for the tree, by address */
+	unsigned int nfunctions;
 };
 
 /* A stretch of code that ran with SIE=0. */
@@ -50,11 +53,11 @@ struct window {
 };
 
 /* A place in the kernel that says what it is doing: to follow.c, or to
- * stacks.c, where it may access a struct thread at that offset. */
+ * calls.c, where it may access a struct thread at that offset. */
 struct mark {
 	uint64_t address;
 	const struct landmark *what;
-	const struct stack_mark *stack;
+	const struct call_mark *call;
 	uint64_t offset;
 };
 
@@ -83,20 +86,39 @@ void after_executed(unsigned int vcpu, void *udata);
 /* The load of the registers of a thread that a hart goes on with. */
 void switched(unsigned int vcpu, uint32_t info, uint64_t address, void *udata);
 
-/* --- stacks.c: instead, with a map that says so --- */
+/* --- calls.c: instead, with a map that says so --- */
 
-/* Write to this file. */
+struct hart;
+struct process;
+
+/* In the map, a program's function. */
+struct function {
+	int program;
+	uint64_t start, end;
+	bool interrupts;  /* what it interrupts may be anywhere */
+	bool sets, jumps; /* setjmp, longjmp */
+};
+
+/* What is no program's. */
+enum { NO_PROGRAM = -1, ELSEWHERE = -2, FIRMWARE_PROGRAM = -3 };
+
+const struct call_mark *calls_landmark(const char *name);
+
+/* stacks.c: for each sample, to this file. */
 void stacks_init(const char *file);
 void stacks_end(void);
-const struct stack_mark *stacks_landmark(const char *name);
-/* An instruction, as stacks_executed wants it. */
-void *stacks_step(uint64_t at, unsigned int size, uint32_t code, bool kernel);
 void stacks_executed(unsigned int vcpu, void *udata);
-void stacks_hart(unsigned int hart);
-/* A landmark (its mark): before it, after it, and what it accesses. */
-void stacks_before(unsigned int vcpu, void *udata);
-void stacks_after(unsigned int vcpu, void *udata);
-void stacks_accessed(unsigned int vcpu, uint32_t info, uint64_t address,
-		     void *udata);
+void stacks_write(struct hart *h);
+
+/* tree.c: all that is executed from the command's shell on; or, if there are
+ * such landmarks, from each beginning to the next end. */
+void tree_wait(void);
+void tree_begin(struct hart *h);
+void tree_pause(struct hart *h);
+void tree_end(const char *file);
+void tree_executed(unsigned int vcpu, void *udata);
+void tree_firmware(unsigned int vcpu, void *udata);
+/* Of the thread that calls fork; NULL of NULL. */
+struct process *process_forked(const struct process *parent);
 
 #endif

@@ -6,19 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "counter.h"
+#include "calls.h"
 
 const char plugin_name[] = "counter";
 
 #define MARKS        256
+#define MOST_ALIKE   64 /* programs that are told apart by what runs next */
+#define PAGE         4096
+#define USER         0x10000 /* below is where harts begin */
 #define FIRMWARE     0x80000000
 #define FIRMWARE_END 0x80200000
 
 static struct mark marks[MARKS];
 static unsigned int nmarks;
-static struct program programs[PROGRAMS];
+static struct program *programs;
 static unsigned int nprograms;
-static bool stacks; /* are what is followed, and nothing counted */
+/* Instructions are counted by address; or calls followed, for one of these. */
+static enum { COUNTS, STACKS, TREE } mode;
 
 /* --- Translation --- */
 
@@ -34,51 +38,72 @@ code_of(struct qemu_plugin_insn *insn)
 	return code;
 }
 
+/* Does the program have what is in the page of this instruction, there? */
 static bool
-has(const struct program *p, struct qemu_plugin_insn *insn)
+has_page(const struct program *p, struct qemu_plugin_insn *insn)
 {
-	uint64_t at = qemu_plugin_insn_vaddr(insn);
-	size_t size = qemu_plugin_insn_size(insn);
-	uint32_t code = code_of(insn);
+	uint64_t at = qemu_plugin_insn_vaddr(insn), page = at / PAGE * PAGE;
+	uint64_t low = page < p->start ? p->start : page;
+	uint64_t high = page + PAGE < p->end ? page + PAGE : p->end;
+	const unsigned char *text = qemu_plugin_insn_haddr(insn);
 
-	return p->start <= at && at + size <= p->end &&
-	       memcmp(&code, p->text + (at - p->start), size) == 0;
+	return text != NULL && low <= at && at < high &&
+	       memcmp(text - (at - low), p->text + (low - p->start),
+		      high - low) == 0;
 }
 
-/* The programs that have all instructions of a block where it lies, as bits.
- * If there is none it is in program 0, which isn't the kernel here. */
-static unsigned int
-programs_of(const struct qemu_plugin_tb *tb)
+/* The programs, of which the kernel is not one, that an instruction is in. */
+static const struct alike {
+	uint64_t page;
+	unsigned int n, program[MOST_ALIKE];
+} * programs_of(struct qemu_plugin_insn *insn, bool begins)
 {
-	size_t n = qemu_plugin_tb_n_insns(tb);
-	unsigned int found = 0;
+	static struct alike found;
+	uint64_t page = qemu_plugin_insn_vaddr(insn) / PAGE;
 
-	for (unsigned int p = 1; p < nprograms; p++) {
-		size_t i = 0;
-
-		while (i < n &&
-		       has(&programs[p], qemu_plugin_tb_get_insn(tb, i)))
-			i++;
-		if (i == n)
-			found |= 1U << p;
-	}
-	return found ? found : 1;
+	if (!begins && page == found.page)
+		return &found;
+	found.page = page;
+	found.n = 0;
+	for (unsigned int p = 1; p < nprograms && found.n < MOST_ALIKE; p++)
+		if (has_page(&programs[p], insn))
+			found.program[found.n++] = p;
+	return &found;
 }
 
+/* If there is none it is in program 0, which isn't the kernel here. */
 static struct place *
-place_of(uint64_t at, unsigned int found)
+place_of(uint64_t at, const struct alike *found)
 {
-	struct place *place = calloc(1, sizeof(*place));
+	struct place *place = calloc(1, sizeof(*place) +
+					    nprograms * sizeof(place->in[0]));
 
 	if (place == NULL)
 		die("no memory");
-	place->first = __builtin_ctz(found);
-	for (unsigned int p = 0; p < nprograms; p++)
-		if (found & 1U << p)
-			place->in[p] =
-			    p ? &programs[p].sites[(at - programs[p].start) / 2]
-			      : &elsewhere;
+	if (found->n == 0)
+		place->in[0] = &elsewhere;
+	else
+		place->first = found->program[0];
+	for (unsigned int i = 0; i < found->n; i++) {
+		struct program *p = &programs[found->program[i]];
+
+		place->in[found->program[i]] = &p->sites[(at - p->start) / 2];
+	}
 	return place;
+}
+
+/* Each goes on until the next begins. */
+static struct function *
+function_at(const struct program *p, uint64_t at)
+{
+	unsigned int low = 0, high = p->nfunctions;
+
+	while (high - low > 1) {
+		unsigned int middle = (low + high) / 2;
+
+		*(p->functions[middle].start <= at ? &low : &high) = middle;
+	}
+	return &p->functions[low];
 }
 
 /* Callbacks come in the order in which they are registered. */
@@ -103,25 +128,44 @@ watch(struct qemu_plugin_insn *insn, executed *count, void *udata)
 			    insn, switched, NO_REGISTERS, ACCESSES, NULL);
 }
 
-/* The same, but for the stacks. */
+/* For the tree: the function that an instruction is in, of each program. */
 static void
-watch_stacks(struct qemu_plugin_insn *insn, bool in_kernel)
+add_functions(struct step *s, struct qemu_plugin_insn *insn,
+	      const struct alike *found)
+{
+	s->functions = calloc(found->n + 1, sizeof(struct function *));
+	if (s->functions == NULL)
+		die("no memory");
+	for (unsigned int i = 0; i < found->n; i++) {
+		struct function *f = function_at(&programs[found->program[i]],
+						 s->at);
+
+		s->functions[s->nfunctions++] = f;
+		if (f->start == s->at && (f->sets || f->jumps))
+			qemu_plugin_register_vcpu_mem_cb(
+			    insn, f->sets ? calls_setjmp : calls_longjmp,
+			    NO_REGISTERS, ACCESSES, NULL);
+	}
+}
+
+/* The same as watch, but for calls.c. */
+static void
+watch_calls(struct qemu_plugin_insn *insn, struct step *step)
 {
 	uint64_t at = qemu_plugin_insn_vaddr(insn);
-	void *step = stacks_step(at, qemu_plugin_insn_size(insn), code_of(insn),
-				 in_kernel);
 
 	for (unsigned int i = 0; i < nmarks; i++)
 		if (marks[i].address == at)
 			qemu_plugin_register_vcpu_insn_exec_cb(
-			    insn, stacks_before, NO_REGISTERS, &marks[i]);
-	qemu_plugin_register_vcpu_insn_exec_cb(insn, stacks_executed,
-					       NO_REGISTERS, step);
+			    insn, calls_before, NO_REGISTERS, &marks[i]);
+	qemu_plugin_register_vcpu_insn_exec_cb(
+	    insn, mode == TREE ? tree_executed : stacks_executed, NO_REGISTERS,
+	    step);
 	for (unsigned int i = 0; i < nmarks; i++)
 		if (marks[i].address == at) {
 			qemu_plugin_register_vcpu_insn_exec_cb(
-			    insn, stacks_after, NO_REGISTERS, &marks[i]);
-			qemu_plugin_register_vcpu_mem_cb(insn, stacks_accessed,
+			    insn, calls_after, NO_REGISTERS, &marks[i]);
+			qemu_plugin_register_vcpu_mem_cb(insn, calls_accessed,
 							 NO_REGISTERS, ACCESSES,
 							 &marks[i]);
 		}
@@ -143,57 +187,71 @@ block_executed(unsigned int vcpu, void *udata)
 {
 	(void)vcpu;
 	(void)udata;
-	if (stacks)
-		stacks_hart(register_read(mhartid));
-	else
+	if (mode == COUNTS)
 		follow_hart(register_read(mhartid));
+	else
+		calls_hart(register_read(mhartid));
 }
 #endif
 
 static void
+follow(struct qemu_plugin_insn *insn, bool in_kernel, bool begins)
+{
+	static const struct alike kernel = {.n = 1, .program = {0}};
+	struct step *s = step_new(qemu_plugin_insn_vaddr(insn),
+				  qemu_plugin_insn_size(insn), code_of(insn),
+				  in_kernel);
+
+	if (mode == TREE)
+		add_functions(s, insn,
+			      in_kernel ? &kernel : programs_of(insn, begins));
+	watch_calls(insn, s);
+}
+
+/* begins: it is the first of its block. */
+static void
+insn_translated(struct qemu_plugin_insn *insn, bool begins)
+{
+	uint64_t at = qemu_plugin_insn_vaddr(insn);
+	struct program *kernel = programs;
+	bool in_kernel = kernel->start <= at && at < kernel->end;
+
+	if (FIRMWARE <= at && at < FIRMWARE_END) {
+		if (mode == COUNTS)
+			watch(insn, firmware_executed, NULL);
+		else if (mode == TREE)
+			watch(insn, tree_firmware, NULL);
+	} else if (mode != COUNTS) {
+		if (in_kernel || (USER <= at && at < FIRMWARE))
+			follow(insn, in_kernel, begins);
+	} else if (in_kernel) {
+		watch(insn, kernel_executed,
+		      &kernel->sites[(at - kernel->start) / 2]);
+	} else {
+		watch(insn, user_executed,
+		      place_of(at, programs_of(insn, begins)));
+	}
+}
+
+static void
 block_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
-	size_t n = qemu_plugin_tb_n_insns(tb);
-	unsigned int user = 0;
-
 	(void)id;
 #if API > 1
 	qemu_plugin_register_vcpu_tb_exec_cb(tb, block_executed,
 					     READS_REGISTERS, NULL);
 #endif
-	for (size_t i = 0; i < n; i++) {
-		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-		uint64_t at = qemu_plugin_insn_vaddr(insn);
-		struct program *kernel = programs;
-		bool in_kernel = kernel->start <= at && at < kernel->end;
-
-		if (stacks) {
-			if (in_kernel || at < FIRMWARE)
-				watch_stacks(insn, in_kernel);
-		} else if (in_kernel) {
-			watch(insn, kernel_executed,
-			      &kernel->sites[(at - kernel->start) / 2]);
-		} else if (FIRMWARE <= at && at < FIRMWARE_END) {
-			watch(insn, firmware_executed, NULL);
-		} else {
-			if (user == 0)
-				user = programs_of(tb);
-			watch(insn, user_executed, place_of(at, user));
-		}
-	}
+	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++)
+		insn_translated(qemu_plugin_tb_get_insn(tb, i), i == 0);
 }
 
 /* --- The beginning and the end --- */
 
 static void
-write_result(qemu_plugin_id_t id, void *udata)
+write_counts(void)
 {
 	FILE *f = fopen(result_file, "w");
 
-	(void)id;
-	(void)udata;
-	if (stacks)
-		stacks_end();
 	if (f == NULL)
 		die("the result can't be written");
 	for (unsigned int i = 0; i < nprograms; i++) {
@@ -215,22 +273,48 @@ write_result(qemu_plugin_id_t id, void *udata)
 		die("the result can't be written");
 }
 
+static void
+write_result(qemu_plugin_id_t id, void *udata)
+{
+	(void)id;
+	(void)udata;
+	if (mode == STACKS)
+		stacks_end();
+	else if (mode == TREE)
+		tree_end(result_file);
+	else
+		write_counts();
+}
+
+/* An array of n gets one more element, all zero; where it lies now. */
+static void *
+grown(void *array, unsigned int n, size_t size)
+{
+	/* At powers of two there is no room left. */
+	if ((n & (n - 1)) == 0)
+		array = realloc(array, (n ? 2 * n : 1) * size);
+	if (array == NULL)
+		die("no memory");
+	return memset((char *)array + n * size, 0, size) - n * size;
+}
+
 /* Code that is to be counted; and if more than one program can lie there, the
  * file that holds what this one's is. */
 static void
 add_program(uint64_t start, uint64_t end, const char *file)
 {
-	struct program *p = &programs[nprograms++];
+	struct program *p;
 	size_t size = end - start;
 	FILE *f;
 
-	if (nprograms > PROGRAMS)
-		die("too many programs");
+	programs = grown(programs, nprograms, sizeof(*programs));
+	p = &programs[nprograms++];
 	p->start = start;
 	p->end = end;
-	p->sites = calloc(size / 2 + 1, sizeof(*p->sites));
 	p->text = malloc(size);
-	if (p->sites == NULL || p->text == NULL)
+	if (mode == COUNTS)
+		p->sites = calloc(size / 2 + 1, sizeof(*p->sites));
+	if (p->text == NULL || (mode == COUNTS && p->sites == NULL))
 		die("no memory");
 	if (strcmp(file, "-") == 0)
 		return;
@@ -240,22 +324,47 @@ add_program(uint64_t start, uint64_t end, const char *file)
 	fclose(f);
 }
 
+/* Of the last program, behind those that it has. */
+static void
+add_function(uint64_t start, const char *what)
+{
+	struct program *p = &programs[nprograms - 1];
+	struct function *f;
+
+	if (nprograms == 0)
+		die("a function of no program");
+	p->functions = grown(p->functions, p->nfunctions, sizeof(*f));
+	f = &p->functions[p->nfunctions++];
+	f->program = nprograms - 1;
+	f->start = start;
+	f->end = p->end;
+	f->interrupts = strcmp(what, "interrupts") == 0;
+	f->sets = strcmp(what, "setjmp") == 0;
+	f->jumps = strcmp(what, "longjmp") == 0;
+	if (p->nfunctions > 1)
+		f[-1].end = start;
+}
+
 static void
 add_mark(const char *name, uint64_t address, uint64_t offset)
 {
 	struct mark m = {.address = address, .offset = offset};
 
-	if (stacks)
-		m.stack = stacks_landmark(name);
-	else
+	if (mode == COUNTS)
 		m.what = landmark_find(name);
-	if ((m.what == NULL && m.stack == NULL) || nmarks == MARKS)
+	else
+		m.call = calls_landmark(name);
+	if (strcmp(name, "begin") == 0)
+		tree_wait();
+	if ((m.what == NULL && m.call == NULL) || nmarks == MARKS)
 		die("a landmark is unknown, or there are too many");
 	marks[nmarks++] = m;
 }
 
-/* Lines: program START END FILE; stacks FILE, which is the result then; and
- * landmarks, NAME ADDRESS OFFSET. Numbers are in hexadecimal. */
+/* Lines: first, where something else than counts is wanted, stacks FILE or
+ * tree. Then program START END FILE; for a tree its functions, in order of
+ * their addresses, function START WHAT; and landmarks, NAME ADDRESS OFFSET.
+ * Numbers are in hexadecimal. */
 void
 plugin_line(const char *line)
 {
@@ -264,8 +373,12 @@ plugin_line(const char *line)
 
 	if (sscanf(line, "program %lx %lx %511s", &start, &end, file) == 3)
 		add_program(start, end, file);
+	else if (sscanf(line, "function %lx %255s", &start, word) == 2)
+		add_function(start, word);
 	else if (sscanf(line, "stacks %511s", file) == 1)
-		stacks = true, stacks_init(file);
+		mode = STACKS, stacks_init(file);
+	else if (strcmp(line, "tree\n") == 0)
+		mode = TREE;
 	else if (sscanf(line, "%255s %lx %lx", word, &start, &end) >= 2)
 		add_mark(word, start, end);
 	else
@@ -276,6 +389,7 @@ void
 plugin_start(qemu_plugin_id_t id)
 {
 	follow_init();
+	calls_init();
 #if API > 1
 	qemu_plugin_register_vcpu_init_cb(id, vcpu_ready);
 #endif

@@ -102,7 +102,7 @@ def sie_changes(kernel: Code) -> Iterator[Change]:
 
 
 def landmarks(kernel: Code) -> Iterator[tuple[str, int]]:
-    """What counter.c has to know."""
+    """What follow.c has to know."""
     symbol = kernel.symbols
     yield "hold", symbol["hold_or_go"]
     yield "trap", symbol["trap_vector"]
@@ -132,7 +132,7 @@ def landmarks(kernel: Code) -> Iterator[tuple[str, int]]:
             yield "masked", change.address
 
 
-# --- For the call stacks ---
+# --- For the calls ---
 
 STORE, LINK = 0x23, 0x6F  # opcodes
 RA, T0, A0, A1 = 1, 5, 10, 11
@@ -157,14 +157,16 @@ def jump(address: int, code: int) -> Optional[int]:
     return address + offset
 
 
-def stack_landmarks(kernel: Code) -> Iterator[tuple[str, int, int]]:
-    """What stacks.c has to know: the last number is where in a struct thread
+def call_landmarks(kernel: Code) -> Iterator[tuple[str, int, int]]:
+    """What calls.c has to know: the last number is where in a struct thread
     an access is."""
     symbol = kernel.symbols
     yield "trap", symbol["trap_vector"], 0
     yield "in_exit", symbol["exit_interrupted"], 0
     yield "exit", symbol["exit_user"], 0
     yield "stack", symbol["log_stack"], 0
+    yield "fault", symbol["trap_user"], 0
+    yield "kernel_fault", symbol["kernel_exception"], 0
     before = 0
     for address, code in kernel.instructions(kernel.start, kernel.end):
         if address == symbol["switch_loads"]:

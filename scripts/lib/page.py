@@ -1,0 +1,294 @@
+"""A page for a terminal: where the time went, by what was executed or sampled."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from typing import Iterator, NamedTuple, Optional
+
+import image
+from convert.lines import Line
+from convert.profile import IDLE, MODES, USER, Sample, plural
+from convert.stacks import Frame, Stacks, mode_counts
+
+# What samples can't tell: the sampler, and who reads them, always right after one.
+SAMPLER, RECORDER = "clock_interrupt", "getpc"
+# An interrupt's way in and out, of which most are for samples.
+AROUND = frozenset((
+    "trap_vector", "user_interrupt", "from_kernel", "exit_interrupted",
+    "trap_interrupt", "trap_finish", "exit_level0", "exit_user",
+    "kernel_return", "kernel_return_checked", "icount_wait",
+))
+FUNCTIONS, LINES, CALLED, CALLERS, PROGRAMS, COMPARED = 12, 10, 5, 3, 10, 20
+BAR = 20
+SURE, Z = 0.95, 1.96  # of a normal distribution, so much is within Z deviations
+
+
+class Function(NamedTuple):
+    name: str
+    where: str  # the program, or the kernel
+
+
+class Group(NamedTuple):
+    """The processes that ran one program."""
+
+    program: str
+    processes: int
+    user: int
+    kernel: int
+
+
+def wilson(count: int, total: int) -> tuple[float, float]:
+    """The share's 95 % interval, of so many independent samples."""
+    if not total:
+        return 0.0, 1.0
+    share, square = count / total, Z * Z / total
+    middle = (share + square / 2) / (1 + square)
+    half = Z / (1 + square) * math.sqrt(
+        share * (1 - share) / total + square / total / 4
+    )
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+class Model:
+    """What the page tells, of samples or of instructions."""
+
+    calls: Optional[Counter] = None  # how often a function called another
+
+    def __init__(self, stacks: Stacks) -> None:
+        self.stacks = stacks
+        self.profile = stacks.profile
+        self.modes = mode_counts(self.profile)
+        self.harts: Counter = Counter()  # by hart and mode
+        self.own: Counter = Counter()
+        self.all: Counter = Counter()
+        self.called: Counter = Counter()
+        self.lines: Counter = Counter()
+        self.starts: dict[Function, Optional[Line]] = {}
+        self.processes: dict[Optional[str], set] = {}  # of each program
+        self._groups: Counter = Counter()  # by program and whether in the kernel
+        self._known: dict[tuple[int, Optional[str]], tuple[Frame, Function]] = {}
+        for s in self.profile.samples:
+            self._add(s)
+
+    @property
+    def busy(self) -> int:
+        return self.profile.total - self.modes[IDLE]
+
+    def seen(self) -> Counter:
+        """What functions execute themselves, of what can be compared."""
+        found: Counter = Counter()
+        for s in self.profile.samples:
+            command, code = self.stacks.command(s), self.stacks.code(s)
+            if s.mode == IDLE or command == RECORDER or not code:
+                continue
+            if code[-1].name not in AROUND and all(f.name != SAMPLER for f in code):
+                found[self.function(code[-1], command)] += s.count
+        return found
+
+    def groups(self) -> list[Group]:
+        return [
+            Group(name or "no process", len(self.processes.get(name, ())),
+                  self._groups[name, False], self._groups[name, True])
+            for name in dict.fromkeys(name for name, _ in self._groups)
+        ]
+
+    def _add(self, s: Sample) -> None:
+        if s.hart is not None:
+            self.harts[s.hart, s.mode] += s.count
+        if s.mode == IDLE:
+            return
+        command = self.stacks.command(s)
+        self.processes.setdefault(command, set()).add((s.pid, s.process))
+        self._groups[command, s.mode != USER] += s.count
+        code = self.stacks.code(s)
+        chain = [self.function(frame, command) for frame in code]
+        if not chain:
+            return
+        self.own[chain[-1]] += s.count
+        for function in set(chain):
+            self.all[function] += s.count
+        for call in set(zip(chain, chain[1:])):
+            self.called[call] += s.count
+        leaf = code[-1]
+        if leaf.image and leaf.address is not None:
+            line = leaf.image.line(leaf.address)
+            if line:
+                self.lines[line, chain[-1].where] += s.count
+
+    def function(self, frame: Frame, command: Optional[str]) -> Function:
+        """Most frames come again and again; one that is kept has its id alone."""
+        key = id(frame), command
+        if key not in self._known:
+            where = "kernel" if frame.kind != USER else os.path.basename(command or "?")
+            function = Function(frame.name, where)
+            self._known[key] = frame, function
+            if function not in self.starts:
+                self.starts[function] = _start(frame)
+        return self._known[key][1]
+
+
+def _start(frame: Frame) -> Optional[Line]:
+    if frame.image is None or frame.address is None:
+        return None
+    entry = frame.image.function(frame.address)
+    return frame.image.line(entry.start) if entry else None
+
+
+def place(line: Optional[Line]) -> str:
+    """As it is found from here."""
+    if line is None:
+        return ""
+    file = os.path.relpath(line.file) if os.path.isabs(line.file) else line.file
+    return f"{line.file if file.startswith('..') else file}:{line.number}"
+
+
+class Sources:
+    """The text of lines."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, list[str]] = {}
+
+    def text(self, line: Line) -> str:
+        if line.file not in self._files:
+            try:
+                text = (image.ROOT / line.file).read_text(errors="replace")
+            except OSError:
+                text = ""
+            self._files[line.file] = text.splitlines()
+        lines = self._files[line.file]
+        return lines[line.number - 1].strip() if 0 < line.number <= len(lines) else ""
+
+
+class Page:
+    def __init__(
+        self, model: Model, command: str, beside: Optional[Model] = None
+    ) -> None:
+        """beside: samples, of the run of which the model has all instructions."""
+        self.beside = beside
+        self.model = model
+        self.command = command
+        self.exact = model.profile.exact
+        self.unit = model.profile.unit + "s"
+        self.sources = Sources()
+
+    def share(self, count: int, total: int) -> str:
+        """In percent; of samples, with how sure that is."""
+        percent = 100 * count / total if total else 0.0
+        if self.exact:
+            return f"{percent:6.2f}"
+        low, high = wilson(count, total)
+        return f"{percent:6.1f} {100 * low:5.1f} to {100 * high:4.1f}"
+
+    @property
+    def share_head(self) -> str:
+        return f"{'%':>6}" if self.exact else f"{'%':>6} {'95 % interval':>13}"
+
+    def text(self) -> str:
+        parts = [self.head(), self.time(), self.harts(), self.functions(),
+                 self.lines(), self.callers(), self.processes()]
+        if self.beside:
+            parts.append(self.both(self.beside))
+        lines = (line.rstrip() for part in parts for line in [*part, ""])
+        return "\n".join(lines)
+
+    def head(self) -> Iterator[str]:
+        m = self.model
+        yield self.command
+        rate = "exact" if self.exact else f"at {m.profile.rate} Hz"
+        yield f"{m.profile.total:,} {self.unit}, {rate}"
+        yield from m.profile.cautions()
+        if m.profile.skipped:
+            yield f"{plural(m.profile.skipped, 'sample')} more were due, and skipped"
+        for why, count in m.stacks.unknown.items():
+            yield f"{plural(count, m.profile.unit)} without names: {why}"
+
+    def time(self) -> Iterator[str]:
+        m = self.model
+        yield f"{self.unit:>15} {self.share_head}  time"
+        for mode, count in sorted(m.modes.items(), key=lambda item: -item[1]):
+            if count:
+                bar = "#" * round(BAR * count / m.profile.total)
+                share = self.share(count, m.profile.total)
+                yield f"{count:15,} {share}  {mode:9} {bar}"
+
+    def harts(self) -> Iterator[str]:
+        m = self.model
+        yield f"{self.unit:>15} hart" + "".join(f"{mode:>11}" for mode in MODES)
+        for hart in sorted({hart for hart, _ in m.harts}):
+            counts = [m.harts[hart, mode] for mode in MODES]
+            total = sum(counts)
+            shares = "".join(f"{100 * n / total:11.2f}" for n in counts)
+            yield f"{total:15,} {hart:4}{shares}"
+
+    def functions(self) -> Iterator[str]:
+        m = self.model
+        yield (f"{self.unit:>15} {self.share_head} {'with callees':>12}"
+               "  function, its program and source")
+        for function, count in _most(m.own, FUNCTIONS):
+            inclusive = 100 * m.all[function] / m.busy
+            yield (f"{count:15,} {self.share(count, m.busy)} {inclusive:12.2f}"
+                   f"  {_name(function)}  {place(m.starts[function])}")
+
+    def lines(self) -> Iterator[str]:
+        m = self.model
+        yield f"{self.unit:>15} {self.share_head}  line"
+        for (line, where), count in _most(m.lines, LINES):
+            text = f"{place(line)} [{where}]  {self.sources.text(line)}"
+            yield f"{count:15,} {self.share(count, m.busy)}  {text}"
+
+    def callers(self) -> Iterator[str]:
+        m = self.model
+        yield f"{self.unit:>15} {self.share_head}  called by"
+        for function, _ in _most(m.own, CALLED):
+            yield f"{'':15} {'':{len(self.share_head)}}  {_name(function)}"
+            mine = Counter({c: n for c, n in m.called.items() if c[1] == function})
+            for call, count in _most(mine, CALLERS):
+                times = f", {m.calls[call]:,} calls" if m.calls is not None else ""
+                yield (f"{count:15,} {self.share(count, m.busy)}    from"
+                       f" {_name(call[0])}{times}")
+            if not mine:
+                yield f"{'':15} {'':{len(self.share_head)}}    no one"
+
+    def processes(self) -> Iterator[str]:
+        m = self.model
+        yield f"{self.unit:>15} {self.share_head} {'in the kernel':>15}  processes"
+        groups = {g: g.user + g.kernel for g in m.groups()}
+        for group, count in _most(Counter(groups), PROGRAMS):
+            many = f" ({group.processes})" if group.processes > 1 else ""
+            yield (f"{count:15,} {self.share(count, m.busy)} {group.kernel:15,}"
+                   f"  {group.program}{many}")
+        rest = len(groups) - PROGRAMS
+        if rest > 0:
+            yield f"{'':15} and {rest} programs more"
+
+
+    def both(self, samples: Model) -> Iterator[str]:
+        """Shares of what can be compared."""
+        yield (f"{'samples':>15} {'%':>6} {'95 % interval':>13} {'exact %':>8}"
+               f" {'inside':>6}  function, sampled and counted; without {RECORDER}")
+        sampled, counted = samples.seen(), self.model.seen()
+        n, total = sum(sampled.values()), sum(counted.values()) or 1
+        outside = 0
+        for function, count in _most(sampled, COMPARED):
+            (low, high), share = wilson(count, n), counted[function] / total
+            inside = low <= share <= high
+            outside += not inside
+            yield (f"{count:15,} {100 * count / n:6.1f} {100 * low:5.1f} to"
+                   f" {100 * high:4.1f} {100 * share:8.2f}"
+                   f" {'yes' if inside else 'no':>6}  {_name(function)}")
+        if samples.profile.skipped + samples.profile.lost > n / 100:
+            yield (f"{'':15} skipped and lost:"
+                   f" {samples.profile.skipped + samples.profile.lost:,} samples more,"
+                   " which differ from those taken; a lower rate (-r) would help")
+        yield f"{'':15} {outside} outside; by chance it is 1 of {round(1 / (1 - SURE))}"
+
+
+def _most(counts: Counter, n: int) -> list:
+    """The highest, with the names of those that are alike in order."""
+    return sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))[:n]
+
+
+def _name(function: Function) -> str:
+    return f"{function.name} [{function.where}]"

@@ -1,0 +1,116 @@
+"""The programs that a machine may run, by their text: all of its initrd's and of
+the folder that is its /host."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import struct
+import tarfile
+from pathlib import Path
+from typing import Iterator, NamedTuple, Optional
+
+HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+SEGMENT = struct.Struct("<IIQQQQQQ")
+SECTION = struct.Struct("<IIQQQQIIQQ")
+SYMBOL = struct.Struct("<IBBHQQ")
+IDENT = b"\x7fELF\x02\x01"
+RISCV, PT_LOAD, EXECUTABLE, SYMTAB, FUNCTION = 243, 1, 1, 2, 2
+UNDEFINED = 0
+
+
+class Program(NamedTuple):
+    name: str  # its path in the guest
+    data: bytes
+    start: int  # of its text
+    text: bytes
+    functions: dict[int, str]  # by address, in order
+    file: Optional[Path]  # on the host, with what the guest's may lack
+
+
+def program(name: str, data: bytes, file: Optional[Path] = None) -> Optional[Program]:
+    """None: the file is no program."""
+    if not data.startswith(IDENT):
+        return None
+    with contextlib.suppress(struct.error, IndexError, ValueError):
+        header = HEADER.unpack_from(data)
+        text = _text(data, header)
+        if header[2] == RISCV and text:
+            start, code = text
+            functions = {
+                at: name for at, name in sorted(_functions(data, header), reverse=True)
+                if start <= at < start + len(code)
+            }
+            return Program(
+                name, data, start, code, dict(sorted(functions.items())), file
+            )
+    return None
+
+
+def _text(data: bytes, header: tuple) -> Optional[tuple[int, bytes]]:
+    at, size, count = header[5], header[9], header[10]
+    for i in range(count):
+        kind, flags, offset, address, _, length, _, _ = SEGMENT.unpack_from(
+            data, at + i * size
+        )
+        if kind == PT_LOAD and flags & EXECUTABLE:
+            return address, data[offset : offset + length]
+    return None
+
+
+def _functions(data: bytes, header: tuple) -> Iterator[tuple[int, str]]:
+    at, size, count = header[6], header[11], header[12]
+    sections = [SECTION.unpack_from(data, at + i * size) for i in range(count)]
+    for kind, offset, length, names in ((s[1], s[4], s[5], s[6]) for s in sections):
+        if kind != SYMTAB:
+            continue
+        first = sections[names][4]
+        for name, info, _, section, value, _ in SYMBOL.iter_unpack(
+            data[offset : offset + length]
+        ):
+            if info & 15 == FUNCTION and section != UNDEFINED:
+                start = first + name
+                end = data.index(b"\0", start)
+                yield value, data[start:end].decode(errors="replace")
+
+
+def of_initrd(archive: bytes, folders: list[Path]) -> Iterator[Program]:
+    """Those in it; the folders have the same ones, with their line numbers."""
+    found: dict[str, Program] = {}
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        for member in tar:
+            name = "/" + os.path.normpath(member.name)
+            if not member.isfile() or name.startswith("/boot/"):
+                continue
+            each = program(name, tar.extractfile(member).read())
+            if each:
+                found[name] = each._replace(file=_original(each, folders))
+    yield from found.values()
+
+
+def _original(stripped: Program, folders: list[Path]) -> Optional[Path]:
+    for folder in folders:
+        file = folder / os.path.basename(stripped.name)
+        if file.is_file():
+            whole = program(stripped.name, file.read_bytes())
+            if whole and whole.text == stripped.text:
+                return file
+    return None
+
+
+def of_share(folder: Path) -> Iterator[Program]:
+    """Those that the guest finds in /host."""
+    for where, folders, files in os.walk(folder):
+        folders.sort()
+        for file in sorted(files):
+            path = Path(where, file)
+            with contextlib.suppress(OSError):
+                with open(path, "rb") as opened:
+                    data = opened.read(len(IDENT))
+                    if data == IDENT:
+                        data += opened.read()
+                name = "/host/" + str(path.relative_to(folder))
+                each = program(name, data, path)
+                if each:
+                    yield each

@@ -1,0 +1,313 @@
+/*
+ * What is executed, counted by the path of calls to it: a tree whose nodes are
+ * functions, each below its caller. A node counts how often it was called, and
+ * how often each of its instructions was executed.
+ *
+ * A function that ends by jumping to another has left, as on the machine's
+ * stack: the other takes its place below the caller. What a trap leads to
+ * stands below what it interrupted; a new process goes on where its parent was.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "calls.h"
+
+/* In a path, before callers are left out: those of the innermost function. */
+#define DEEPEST  500
+#define BUCKETS  (1 << 16)
+#define ANY_SITE 2 /* where no call returns to */
+
+struct node {
+	struct node *parent; /* NULL: a root, of a program */
+	const struct function *function;
+	uint64_t site; /* as in a cursor */
+	unsigned long id;
+	unsigned int depth;
+	uint64_t calls;
+	uint64_t by_hart[HARTS];
+	struct node *next;
+	uint64_t count[]; /* of each two bytes of the function */
+};
+
+/* A process, as long as it runs one program. */
+struct process {
+	int program;
+	uint64_t user, kernel; /* instructions */
+	struct process *next;
+};
+
+static struct function nothing = {.program = NO_PROGRAM};
+static struct function elsewhere_function = {.program = ELSEWHERE};
+static struct function firmware = {.program = FIRMWARE_PROGRAM,
+				   .interrupts = true};
+
+/* The way from a node to what is called from a site in it. */
+struct edge {
+	struct node *from, *to;
+	const struct function *function;
+	uint64_t site;
+	struct edge *same_bucket;
+};
+
+static struct edge *buckets[BUCKETS];
+static struct node *first, **last = &first;
+static struct process *processes, **last_process = &processes;
+static bool counting;
+static bool waits; /* for a landmark */
+
+/* --- Nodes --- */
+
+static struct node *
+node_new(struct node *parent, const struct function *f, uint64_t site)
+{
+	size_t n = (f->end - f->start) / 2 + 1;
+	struct node *new = calloc(1, sizeof(*new) + n * sizeof(new->count[0]));
+	static unsigned long nodes;
+
+	if (new == NULL)
+		die("no memory");
+	new->parent = parent;
+	new->function = f;
+	new->site = site;
+	new->depth = parent ? parent->depth + 1 : 0;
+	new->id = nodes++;
+	*last = new;
+	last = &new->next;
+	return new;
+}
+
+static struct edge *
+edge_of(struct node *from, const struct function *f, uint64_t site)
+{
+	uint64_t hash = (uint64_t)from * 31 + (uint64_t)f * 17 + site;
+	struct edge **bucket = &buckets[hash * 0x9e3779b97f4a7c15 >> 48];
+	struct edge *e = *bucket;
+
+	while (e && (e->from != from || e->function != f || e->site != site))
+		e = e->same_bucket;
+	if (e != NULL)
+		return e;
+	e = malloc(sizeof(*e));
+	if (e == NULL)
+		die("no memory");
+	*e = (struct edge){from, NULL, f, site, *bucket};
+	*bucket = e;
+	return e;
+}
+
+/*
+ * The node below parent that was called from there. If the function is in
+ * progress already, all sites in its caller lead to one node: from two sites,
+ * as a sort calls itself, a recursion of depth n would have 2^n paths.
+ */
+static struct node *
+node_of(struct node *parent, const struct function *f, uint64_t site)
+{
+	struct edge *e = edge_of(parent, f, site), *any = e;
+	struct node *above = parent;
+
+	if (e->to != NULL)
+		return e->to;
+	while (above != NULL && above->function != f)
+		above = above->parent;
+	if (above != NULL)
+		any = edge_of(parent, f, ANY_SITE);
+	if (any->to == NULL)
+		any->to = node_new(parent, f, site);
+	return e->to = any->to;
+}
+
+/* What all that a thread runs stands below: its program. The site tells one
+ * program's from another's. */
+static struct node *
+root_of(const struct process *p)
+{
+	return node_of(NULL, &nothing, p ? p->program : NO_PROGRAM);
+}
+
+/* What comes next, of a call or a trap. Interrupts come anywhere: all of one
+ * function are one. A trap that comes just behind a return is the caller's. */
+static struct node *
+below(struct node *parent, const struct function *f, uint64_t site)
+{
+	const struct function *caller;
+
+	if (parent->depth >= DEEPEST)
+		parent = parent->parent;
+	caller = parent->function;
+	if (caller != &nothing && site & 1 &&
+	    (f->interrupts || site < caller->start || site >= caller->end))
+		site = caller->start | 1;
+	return node_of(parent, f, site);
+}
+
+/* Bring a cursor to the instruction that is executed. */
+static void
+arrive(struct cursor *c, const struct process *p, const struct function *f,
+       uint64_t at)
+{
+	struct node *from = c->node;
+
+	if (c->enters)
+		c->node = below(from ? from : root_of(p), f, c->site);
+	else if (from->function != f)
+		c->node = below(from->parent, f, from->site);
+	else
+		return;
+	if (c->enters || at == f->start)
+		c->node->calls += counting;
+	c->enters = false;
+}
+
+static void
+count(struct node *n, struct process *p, uint64_t at, bool in_kernel)
+{
+	if (!counting)
+		return;
+	n->count[(at - n->function->start) / 2]++;
+	n->by_hart[hart_now]++;
+	if (p != NULL)
+		*(in_kernel ? &p->kernel : &p->user) += 1;
+}
+
+/* --- Processes --- */
+
+static struct process *
+process_new(int program)
+{
+	struct process *p = calloc(1, sizeof(*p));
+
+	if (p == NULL)
+		die("no memory");
+	p->program = program;
+	*last_process = p;
+	last_process = &p->next;
+	return p;
+}
+
+struct process *
+process_forked(const struct process *parent)
+{
+	return parent ? process_new(parent->program) : NULL;
+}
+
+/* The function that a thread executes, of those of all programs that look the
+ * same there. The second program to be executed, after init, is the command's
+ * shell: there counting begins. */
+static const struct function *
+function_of(struct thread *t, const struct step *s)
+{
+	struct function *f = s->nfunctions ? s->functions[0]
+					   : &elsewhere_function;
+	static unsigned int executed;
+
+	if (t->execs || t->process == NULL) {
+		counting |= !waits && executed++ > 0;
+		t->process = process_new(f->program);
+		t->execs = false;
+	}
+	for (unsigned int i = 0; i < s->nfunctions; i++)
+		if (s->functions[i]->program == t->process->program)
+			return s->functions[i];
+	if (f != &elsewhere_function)
+		t->process->program = f->program;
+	return f;
+}
+
+void
+tree_wait(void)
+{
+	waits = true;
+}
+
+void
+tree_begin(struct hart *h)
+{
+	(void)h;
+	counting = waits;
+}
+
+void
+tree_pause(struct hart *h)
+{
+	(void)h;
+	counting = false;
+}
+
+/* --- What plugin.c calls --- */
+
+void
+tree_executed(unsigned int vcpu, void *udata)
+{
+	struct hart *h = calls_of_hart();
+	const struct step *s = udata;
+	struct thread *t = h->thread;
+	bool again = calls_arrive(h, s);
+	struct cursor *c = s->kernel ? &t->kernel.now : &t->user.now;
+	const struct function *f = s->kernel ? s->functions[0]
+					     : function_of(t, s);
+
+	(void)vcpu;
+	arrive(c, t->process, f, s->at);
+	if (!again)
+		count(c->node, t->process, f->end ? s->at : f->start,
+		      s->kernel);
+	calls_leave(h, s);
+}
+
+/* The firmware stands below what called it, or what its interrupt came to. */
+void
+tree_firmware(unsigned int vcpu, void *udata)
+{
+	struct hart *h = calls_of_hart();
+	struct thread *t = h->thread;
+	struct node *from = h->in_user ? t->user.now.node : t->kernel.now.node;
+	bool *called = &h->in_firmware;
+
+	(void)vcpu;
+	(void)udata;
+	if (!counting || from == NULL)
+		return;
+	from = below(from, &firmware, 1);
+	from->calls += !*called;
+	*called = true;
+	count(from, t->process, 0, true);
+}
+
+/* --- The result --- */
+
+static void
+write_node(FILE *f, const struct node *n)
+{
+	const struct function *fn = n->function;
+
+	fprintf(f, "node %ld %lx %d %lx %lu",
+		n->parent ? (long)n->parent->id : -1, n->site, fn->program,
+		fn->start, n->calls);
+	for (unsigned int i = 0; i < HARTS; i++)
+		if (n->by_hart[i])
+			fprintf(f, " %u:%lu", i, n->by_hart[i]);
+	fputc('\n', f);
+	for (uint64_t at = fn->start; at <= fn->end; at += 2)
+		if (n->count[(at - fn->start) / 2])
+			fprintf(f, "%lx %lu\n", at,
+				n->count[(at - fn->start) / 2]);
+}
+
+void
+tree_end(const char *file)
+{
+	FILE *f = fopen(file, "w");
+
+	if (f == NULL)
+		die("the result can't be written");
+	fprintf(f, "unfollowed %u\n", unfollowed);
+	for (struct process *p = processes; p; p = p->next)
+		if (p->user || p->kernel)
+			fprintf(f, "process %d %lu %lu\n", p->program, p->user,
+				p->kernel);
+	for (struct node *n = first; n; n = n->next)
+		write_node(f, n);
+	if (fclose(f) != 0)
+		die("the result can't be written");
+}

@@ -1,0 +1,283 @@
+"""scripts/tally --exact: what is executed, counted; tests/exact has programs of
+which it is known how much that is."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import image
+import plugin
+from harness.pprof import Pprof, fields, numbers
+from machine import find_qemu
+from page import wilson
+from programs import program
+
+pytestmark = pytest.mark.skipif(image.DEBUG, reason="of the ordinary kernel")
+
+ROOT = image.ROOT
+EXTRA = ("--extra", str(ROOT / "tests" / "exact"))
+MAIN = ("known", "[user]", "_start", "main")
+
+
+def tally(*words: str, **changes: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [str(ROOT / "scripts" / "tally"), *words], capture_output=True, text=True,
+        cwd=ROOT, env={**os.environ, **changes},
+    )
+
+
+def folded(file: Path) -> Counter:
+    found: Counter = Counter()
+    for line in file.read_text().splitlines():
+        stack, _, count = line.rpartition(" ")
+        found[tuple(stack.split(";"))] += int(count)
+    return found
+
+
+def known(n: int) -> dict[tuple[str, ...], int]:
+    """What tests/exact/known.c executes in functions that it has in assembly."""
+    def loop(*numbers: int) -> int:
+        return sum(2 * number + 1 for number in numbers)
+
+    deep = n % 10 + 5
+    found = {
+        (*MAIN, "by_call", "loop"): loop(n, n, n),
+        (*MAIN, "by_tail", "leave_for"): 2,
+        (*MAIN, "by_tail", "fall_into"): 1,
+        (*MAIN, "by_tail", "loop"): loop(n + 1, n + 2),
+        (*MAIN, "by_jump", "jump_back", "jump_back", "loop"): loop(n + 3),
+        (*MAIN, "by_signal", "kill", "on_signal", "loop"): loop(n + 4),
+        (*MAIN, "by_signal", "loop"): loop(n + 5),
+        (*MAIN, "by_signal_and_jump", "loop"): loop(n + 6),
+        ("known", "[user]", "begin", "in_thread", "loop"): loop(n + 7, n + 8),
+        (*MAIN, "by_fork", "loop"): loop(n + 9, n + 10),
+        (*MAIN, "after_exec", "loop"): loop(11),
+        (*MAIN, "by_alarms", "loop"): loop(1000 * n),
+    }
+    for i in range(1, deep + 2):
+        found[(*MAIN, "by_depth", *["depth"] * i)] = 9 if i <= deep else 2
+    return found
+
+
+def in_assembly(found: Counter) -> dict[tuple[str, ...], int]:
+    names = ("loop", "depth", "leave_for", "fall_into")
+    return {stack: n for stack, n in found.items() if stack[-1] in names}
+
+
+@pytest.mark.parametrize("n", [7, 431])
+def test_known_programs(tmp_path: Path, n: int) -> None:
+    """Calls, recursion, tail calls, longjmp, signals and both, threads, fork, exec
+    and interrupts: each path has its instructions, no more and no less."""
+    file = tmp_path / "x.folded"
+    run = tally("--exact", *EXTRA, "-o", str(file), "--", f"known {n}")
+    assert (run.stderr, run.returncode) == ("", 0)
+    found = folded(file)
+    assert in_assembly(found) == known(n)
+    total = re.search(r"^([\d,]+) instructions, exact$", run.stdout, re.M)
+    assert total and int(total[1].replace(",", "")) == sum(found.values())
+    assert "elsewhere" not in run.stdout and "returns went" not in run.stdout
+    # Counting began with the shell: the boot isn't counted.
+    assert ("init", "[user]", "_start") not in found
+    assert all("boot_main" not in stack for stack in found)
+
+
+def test_the_run_stays_the_same(tmp_path: Path) -> None:
+    """In the guest samples are taken at moments that each instruction moves; and
+    a second profile has the same bytes."""
+    command = "known 50; tally -n 40 sh -c 'seq 300 | sort -r | known 20'"
+    options = ["--icount", "6", *EXTRA]
+    plain = subprocess.run(
+        [str(ROOT / "scripts" / "run"), "--harts", "1", *options, "--", command],
+        capture_output=True, text=True,
+    )
+    runs = []
+    for name in "ab":
+        file = tmp_path / f"{name}.folded"
+        run = tally("--exact", *options, "-o", str(file), "--", command)
+        assert (run.stderr, run.returncode) == ("", 0)
+        assert run.stdout.startswith(plain.stdout) and plain.stdout.count("\n") > 30
+        runs.append((run.stdout, file.read_bytes()))
+    assert runs[0] == runs[1]
+
+
+def test_several_harts(tmp_path: Path) -> None:
+    several = plugin.qemu_version(find_qemu()) >= plugin.REGISTERS_SINCE
+    file = tmp_path / "x.folded"
+    run = tally("--exact", "--harts", "3", *EXTRA, "-o", str(file), "--", "known 321")
+    if several:
+        assert (run.stderr, run.returncode) == ("", 0)
+        assert in_assembly(folded(file)) == known(321)
+        assert all("boot_main" not in stack for stack in folded(file))
+        assert re.search(r"^ +[\d,]+ +2 ", run.stdout, re.M)
+    else:
+        assert run.returncode == 126
+        assert run.stderr.startswith("tally: --exact on several harts needs QEMU 9")
+        assert run.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["--exact"], "tally: no command: it goes after a -- (tally --help"),
+        (["--exact", "--"], "tally: no command after --"),
+        (["--exact", "-o", "x.doc", "--", "true"], "tally: -o x.doc: no name of"),
+        (["--exakt", "--", "true"], "tally: --exakt: no such option; --exact?"),
+        (["--exact", "-o", "/none/x.svg", "--", "true"], "tally: /none/x.svg: No such"),
+    ],
+)
+def test_wrong_words(words: list[str], said: str) -> None:
+    run = tally(*words)
+    assert run.returncode == 126
+    assert run.stderr.startswith(said) and run.stderr.count("\n") == 1, run.stderr
+
+
+def test_a_qemu_without_plugins(tmp_path: Path) -> None:
+    qemu = tmp_path / "qemu"
+    qemu.write_text(
+        f'#!/bin/sh\ncase "$*" in *-plugin*)\n'
+        "echo 'qemu-system-riscv64: -plugin: invalid option' >&2; exit 1 ;;\nesac\n"
+        f'exec {find_qemu()} "$@"\n'
+    )
+    qemu.chmod(0o755)
+    run = tally("--exact", "--", "true", QEMU=str(qemu))
+    assert run.returncode == 126
+    assert run.stderr.startswith(f"tally: {qemu} takes no plugins: install another")
+    assert run.stderr.count("\n") == 1
+
+
+def test_no_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(plugin.shutil, "which", lambda name: None)
+    with pytest.raises(plugin.SetupError, match="no cc: scripts/setup installs it"):
+        plugin.build(ROOT / "scripts" / "truth" / "counter", 7, tmp_path)
+
+
+def test_callgrind(tmp_path: Path) -> None:
+    """Calls are counted, and callgrind_annotate finds the same instructions."""
+    n = 90
+    file = tmp_path / "x.callgrind"
+    run = tally("--exact", *EXTRA, "-o", str(file), "--", f"known {n}")
+    assert (run.stderr, run.returncode) == ("", 0)
+    text = file.read_text()
+    blocks = {
+        (object, name): body for object, name, body in re.findall(
+            r"^ob=(.*)\nfl=.*\nfn=(.*)\n((?:.+\n)*)", text, re.M
+        ) if "known" in object
+    }
+    objects = {object for object, _ in blocks}
+    (object,) = objects
+
+    def calls(caller: str, callee: str) -> list[tuple[int, int]]:
+        found = re.findall(
+            rf"^cfn={callee}\ncalls=(\d+) \d+\n\d+ (\d+)\n",
+            blocks[object, caller], re.M,
+        )
+        return [(int(times), int(cost)) for times, cost in found]
+
+    (times, cost), = calls("by_call", "loop")
+    assert times == 3 and cost >= 3 * (2 * n + 1)
+    assert sum(times for times, _ in calls("by_tail", "loop")) == 2
+    assert sum(times for times, _ in calls("depth", "depth")) == n % 10 + 5
+    assert calls("kill", "on_signal")[0][0] == 1
+    own = re.findall(r"^\d+ (\d+)$", re.sub(r"calls=.*\n.*\n", "", text), re.M)
+    (total,) = re.findall(r"^summary: (\d+)$", text, re.M)
+    assert sum(map(int, own)) == int(total)
+    assert "events: Instructions\n" in text
+    if not shutil.which("callgrind_annotate"):
+        pytest.skip("no callgrind_annotate")
+    said = subprocess.run(
+        ["callgrind_annotate", "--threshold=100", str(file)],
+        capture_output=True, text=True, check=True,
+    ).stdout
+    loops = sum(count for path, count in known(n).items() if path[-1] == "loop")
+    shown = re.search(r"^ *([\d,]+) \([\d. ]+%\)  \S*:loop ", said, re.M)
+    assert shown and int(shown[1].replace(",", "")) == loops
+
+
+def test_units(tmp_path: Path) -> None:
+    """Each output says that it has instructions, and has them all."""
+    totals = {}
+    for suffix in (".pb.gz", ".speedscope.json", ".svg"):
+        file = tmp_path / f"x{suffix}"
+        run = tally("--exact", "-o", str(file), "--", "seq 20")
+        assert (run.stderr, run.returncode) == ("", 0)
+        totals[suffix] = file.read_bytes()
+        said = re.search(r"^([\d,]+) instructions, exact$", run.stdout, re.M)
+        assert said
+    total = int(said[1].replace(",", ""))
+    profile = Pprof(totals[".pb.gz"])
+    assert profile.types == [profile.period_type] == [("instructions", "count")]
+    assert sum(numbers(dict(fields(s))[2])[0] for s in profile._every(2)) == total
+    (hart,) = json.loads(totals[".speedscope.json"])["profiles"]
+    assert (hart["name"], hart["unit"]) == ("hart 0, instructions", "none")
+    assert sum(hart["weights"]) == hart["endValue"] == total
+    assert f"{total:,} instructions" in totals[".svg"].decode()
+
+
+def test_code_of_no_known_program(tmp_path: Path) -> None:
+    """A program that was changed in the guest: its page is in none."""
+    wc = (image.BUILD / "bin" / "wc").read_bytes()
+    each = program("wc", wc)
+    at = next(a for a, name in each.functions.items() if name == "cmd_usage")
+    offset = wc.index(each.text) + at - each.start
+    command = (
+        f"head -c {offset} /bin/wc >/tmp/x; printf x >>/tmp/x;"
+        f" tail -c +{offset + 2} /bin/wc >>/tmp/x; chmod 755 /tmp/x;"
+        " /tmp/x /etc/command"
+    )
+    run = tally("--exact", "--", command)
+    assert run.returncode == 0
+    elsewhere = re.search(r"^([\d,]+) instructions elsewhere", run.stdout, re.M)
+    assert elsewhere and int(elsewhere[1].replace(",", "")) > 100
+
+
+def test_shared_programs(tmp_path: Path) -> None:
+    """Those of /host are known by their text, under a name of their own."""
+    (tmp_path / "copied").write_bytes((image.BUILD / "bin" / "seq").read_bytes())
+    (tmp_path / "copied").chmod(0o755)
+    file = tmp_path / "x.folded"
+    run = tally("--exact", "--share", str(tmp_path), "-o", str(file), "--",
+                "/host/copied 50 >/dev/null")
+    assert (run.stderr, run.returncode) == ("", 0)
+    assert "elsewhere" not in run.stdout
+    assert re.search(r"^ .* print \[(seq|copied)\]  user/cmd/seq.c:", run.stdout, re.M)
+
+
+def test_samples(tmp_path: Path) -> None:
+    """Without --exact: the same page, with an interval for each share; the guest's
+    output and status are the command's."""
+    file = tmp_path / "x.folded"
+    run = tally("--harts", "1", "--icount", "6", "-r", "2000", "-o", str(file), *EXTRA,
+                "--", "known 2000; echo \"it's\" done; false")
+    assert (run.stderr, run.returncode) == ("", 1)
+    assert run.stdout.startswith("it's done\nknown 2000;")
+    assert re.search(r"^[\d,]+ samples, at 2000 Hz$", run.stdout, re.M)
+    assert re.search(
+        r"^ +[\d,]+ +\d+\.\d +\d+\.\d to +\d+\.\d +\d+\.\d\d  loop \[known\]",
+        run.stdout, re.M,
+    )
+    assert folded(file)
+
+
+def test_side_by_side() -> None:
+    """Of the functions sampled most, exact shares are where samples say."""
+    run = tally("--exact", "--sampled", "-r", "1000", "--", "seq 60000 | sort | wc -l")
+    assert run.returncode == 0
+    rows = re.findall(r"^ +[\d,]+ .* (yes|no)  \S+ \[\w+\]$", run.stdout, re.M)
+    assert len(rows) >= 15 and rows.count("no") <= 3, run.stdout
+
+
+def test_intervals() -> None:
+    """Wilson's, against values of its formula elsewhere."""
+    assert wilson(0, 10) == (0.0, pytest.approx(0.2775, abs=1e-3))
+    low, high = wilson(5, 10)
+    assert low == pytest.approx(0.2366, abs=1e-3)
+    assert high == pytest.approx(0.7634, abs=1e-3)
+    assert wilson(0, 0) == (0.0, 1.0)
