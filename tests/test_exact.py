@@ -86,7 +86,7 @@ def test_known_programs(tmp_path: Path, n: int) -> None:
     assert "elsewhere" not in run.stdout and "returns went" not in run.stdout
     # Counting began with the shell: the boot isn't counted.
     assert ("init", "[user]", "_start") not in found
-    assert all("boot_main" not in stack for stack in found)
+    assert all("vfs_init" not in stack for stack in found)
 
 
 def test_the_run_stays_the_same(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_several_harts(tmp_path: Path) -> None:
     if several:
         assert (run.stderr, run.returncode) == ("", 0)
         assert in_assembly(folded(file)) == known(321)
-        assert all("boot_main" not in stack for stack in folded(file))
+        assert all("vfs_init" not in stack for stack in folded(file))
         assert re.search(r"^ +[\d,]+ +2 ", run.stdout, re.M)
     else:
         assert run.returncode == 126

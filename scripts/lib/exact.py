@@ -45,6 +45,8 @@ def write_map(
                 kind = "interrupts" if name in INTERRUPTS else "-"
             lines.append(f"function {at:x} {kind}")
     lines += [f"{name} {at:x} {to:x}" for name, at, to in call_landmarks(code)]
+    # From here on, how much is executed depends on when QEMU comes to the end.
+    lines.append(f"end {code.symbols['sbi_poweroff']:x} 0")
     if sampled:
         lines += [f"begin {code.symbols['log_ask']:x} 0",
                   f"end {code.symbols['log_end']:x} 0"]

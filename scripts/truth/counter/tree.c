@@ -232,6 +232,7 @@ tree_pause(struct hart *h)
 {
 	(void)h;
 	counting = false;
+	waits = true;
 }
 
 /* --- What plugin.c calls --- */
