@@ -97,8 +97,8 @@ def test_a_lab_is_whole(name: str) -> None:
 
 
 def test_selftest() -> None:
-    """A sample of one lab's; another with another LABS_SEED in the environment, as
-    .ci/run has it, which also tries a sample of each. `make labs' is all of it."""
+    """A sample of one lab's; another with another LABS_SEED in the environment.
+    .ci/run tries a sample of each, `make labs' is all of it."""
     seed = os.environ.get("LABS_SEED", "1")
     name = random.Random(seed).choice(all_labs())
     done = labs("selftest", name, "--quick", seed)

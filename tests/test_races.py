@@ -47,7 +47,7 @@ SEVERAL = ("t_cow", "threads", "pipes", "select", "pcs_shared", "pcs_lists")
 
 @pytest.mark.parametrize("program", SEVERAL)
 def test_the_kernel_stands(guest: Guest, program: str) -> None:
-    """With another seed if RACES_SEED is in the environment, as .ci/run has it."""
+    """With another seed if RACES_SEED is in the environment, to look further."""
     seed = int(os.environ.get("RACES_SEED", "1"))
     assert_checks(guest(program, icount=5, races=seed))
 

@@ -169,14 +169,6 @@ def test_ci_adds_up(tmp_path: Path, here: str, there: str, sums: str) -> None:
     assert (status == 0) == (" 0 failed" in sums)
 
 
-def test_ci_adds_mutants(tmp_path: Path) -> None:
-    """A survivor is a failure, one that is explained counts as skipped."""
-    here, there = "echo == 5 passed in 0.1s ==", "echo == 1 passed in 0.1s =="
-    judged = "echo ===== 9 passed, 1 failed, 2 skipped in 8.01s =====; exit 1"
-    sums, status = ci(tmp_path, here, there, mutants=judged)
-    assert (sums, status) == ("15 passed, 1 failed, 2 skipped", 1)
-
-
 def test_ci_adds_the_labs(tmp_path: Path) -> None:
     """A solution that is judged wrongly counts as one failed test."""
     here, there = "echo == 5 passed in 0.1s ==", "echo == 1 passed in 0.1s =="
@@ -200,15 +192,14 @@ def test_ci_without_the_newer_debian(
 
 def ci(
     folder: Path, here: str, there: str, unshare: str = "exit 0", newer: str = "",
-    mutants: str = "", labs: str = "",
+    labs: str = "",
 ) -> tuple[str, int]:
     """.ci/run's last line, without the time, and its status, with scripts that
     do that, on a machine that can or can't make name spaces."""
     shutil.copytree(image.ROOT / ".ci", folder / ".ci")
     for name, script in (
-        ("scripts/test", here), ("scripts/mutants", mutants),
-        ("labs/selftest", labs), ("scripts/test-on", there),
-        ("bin/unshare", unshare),
+        ("scripts/test", here), ("labs/selftest", labs),
+        ("scripts/test-on", there), ("bin/unshare", unshare),
     ):  # fmt: skip
         file = folder / name
         file.parent.mkdir(exist_ok=True)
