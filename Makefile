@@ -122,11 +122,15 @@ endif
 
 version := $(strip $(file <VERSION))
 
+# GCC 14 refuses what these name. What one compiler takes, all do.
+mistakes := -Werror=implicit-function-declaration -Werror=implicit-int \
+	-Werror=int-conversion -Werror=incompatible-pointer-types
+
 # Compilers made for hosted systems have habits to be broken of:
 # position-independent code, stack protectors, unwind tables. Of what is done
 # around a call they must not change the order: wherever the frame pointer is a
 # function's own, its return address is in the frame.
-common := -std=gnu11 -O2 -g -Wall -Wextra -fno-common \
+common := -std=gnu11 -O2 -g -Wall -Wextra $(mistakes) -fno-common \
 	-fno-omit-frame-pointer -fno-schedule-insns2 -falign-functions=8 -fno-strict-aliasing -fno-pic \
 	-fno-stack-protector -fno-asynchronous-unwind-tables \
 	-mcmodel=medany $(libc_include) -Iinclude

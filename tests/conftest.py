@@ -6,17 +6,20 @@ then the test runs on each (see harness/guest.py).
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Callable, Iterator
 
 import pytest
 
-from harness import checks
+from harness import checks, costs
 from harness.console import Console
 from harness.converter import Converter
 from harness.guest import MACHINES, Guest, Images, last_boots
 from machine import Machine
 
+# Seconds for a test: ten times what the longest takes, on a host with other work.
+DEADLINE = 900
 GUEST_PROGRAMS = Path(__file__).parent / "guest"
 
 
@@ -26,6 +29,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write tests/expected anew from what the tests see",
     )
+    parser.addoption(
+        "--outcomes",
+        metavar="FILE",
+        help="how the tests of an earlier session ended, and then this one's",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--outcomes"):
+        checks.read(Path(config.getoption("--outcomes")))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Where several processes share the tests, only the first one hears of all."""
+    if config.getoption("--outcomes") and not hasattr(config, "workerinput"):
+        checks.write(Path(config.getoption("--outcomes")))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -42,13 +61,39 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    costs.costs[report.nodeid] = costs.costs.get(report.nodeid, 0) + report.cost
     name = Path(report.nodeid.partition("[")[0]).name
     if report.when == "call":
         checks.outcomes.setdefault(name, set()).add(report.outcome)
+        for program, good in report.checks.items():
+            checks.passed.setdefault(program, set()).update(good)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """What it cost, unless it was a part that was asked for."""
+    if config.args == config.getini("testpaths") or config.option.verbose > 0:
+        terminalreporter.section("what it cost")
+        terminalreporter.write("\n".join(costs.summary()) + "\n")
 
 
 def pytest_runtest_setup() -> None:
     last_boots.clear()
+    checks.good.clear()
+
+
+def _without_end(_signal: int, _frame: object) -> None:
+    pytest.fail(f"no end after {DEADLINE} s")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol() -> Iterator[None]:
+    """One that hangs fails, and the others still run."""
+    signal.signal(signal.SIGALRM, _without_end)
+    signal.alarm(DEADLINE)
+    yield
+    signal.alarm(0)
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -56,8 +101,10 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo
 ) -> Iterator[None]:
     """A test that failed shows what its boots printed; a fixture that failed
-    for many tests is shown once."""
+    for many tests is shown once. Each tells which checks came out well."""
     outcome = yield
+    outcome.get_result().cost = costs.spent()
+    outcome.get_result().checks = {p: sorted(g) for p, g in checks.good.items()}
     if call.excinfo is None:
         return
     if call.when != "setup":

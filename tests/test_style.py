@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -83,6 +84,26 @@ def test_the_compiler_finds_nothing() -> None:
     if version.partition(".")[0] != str(ANALYZER):
         pytest.skip(f"not GCC {ANALYZER}")
     silent("make", "-s", "analyze")
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        "all overlay EXTRA=tests/guest",
+        "overlay EXTRA=examples",
+        "all DEBUG=1",
+    ],
+)
+def test_builds_without_a_warning(tmp_path: Path, parts: str) -> None:
+    """The kernel, the programs, the examples and the tests' own programs."""
+    where = (f"BUILD={tmp_path}", f"OVERLAY={tmp_path}/overlay.tar")
+    result = subprocess.run(
+        ["make", f"-j{os.cpu_count()}", *where, *parts.split()],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert (result.stderr, result.returncode) == ("", 0)
 
 
 def test_clang_finds_every_lock_held() -> None:

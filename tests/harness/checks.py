@@ -11,6 +11,7 @@ and last `done N`, so that one that stops early is not taken for a success.
 from __future__ import annotations
 
 import functools
+import json
 import re
 from pathlib import Path
 from typing import Iterable
@@ -26,10 +27,26 @@ outcomes: dict[str, set[str]] = {}
 #: The checks that came out well in this session, by program.
 passed: dict[str, set[str]] = {}
 
+#: And in the test that runs.
+good: dict[str, set[str]] = {}
+
 _LITERAL = r'"((?:[^"\\\n]|\\.)*)"'
 _CONVERSION = r"%[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[a-zA-Z]"
 _CHECK = re.compile(r"(not )?ok (.+)")
 _DONE = re.compile(r"done (\d+)")
+
+
+def read(file: Path) -> None:
+    """What an earlier session left there, if one did."""
+    stored = json.loads(file.read_text() or "[{}, {}]")
+    for ours, theirs in zip((outcomes, passed), stored):
+        for name, words in theirs.items():
+            ours.setdefault(name, set()).update(words)
+
+
+def write(file: Path) -> None:
+    both = [{n: sorted(words) for n, words in d.items()} for d in (outcomes, passed)]
+    file.write_text(json.dumps(both))
 
 
 def failures(output: str) -> list[str]:
@@ -84,9 +101,8 @@ def came_out_well(program: str, check: str) -> bool:
 def assert_checks(result: Result) -> None:
     """Assert that a guest program's checks all came out well."""
     wrong = failures(result.out)
-    good = re.findall(r"^ok (.+)$", result.out, re.M)
     program = Path(result.command.split()[0]).name
-    passed.setdefault(program, set()).update(good)
+    good.setdefault(program, set()).update(re.findall(r"^ok (.+)$", result.out, re.M))
     if result.status != 0 and not wrong:
         wrong.append(f"status {result.status}")
     assert not wrong, "\n".join([result.command, *wrong, result.err])
