@@ -131,8 +131,10 @@ static volatile bool gone;            /* the partner has stopped spinning */
 
 /*
  * Find out if QEMU divides the time. The partner, another hart, spins. This one
- * sets a timer, which makes QEMU go on with the partner. If QEMU divides the
- * time, this hart runs again before the timer is due; else only after.
+ * sets a timer. If QEMU divides the time, this hart sees that the partner has
+ * executed before the timer is due; else QEMU goes on with the partner at once,
+ * and comes back when it is due. A timer of a device that is due earlier keeps
+ * QEMU from going on at once. So this hart watches for half of the time.
  *
  * The answer means nothing while the partner is still in the firmware. So until
  * it spins this hart sleeps, and tries again with a longer time. Where QEMU
@@ -144,13 +146,16 @@ icount_probe(void)
 	uint64_t counts = TRY_US * machine.timebase / 1000000, back;
 
 	for (; probing && !gone && counts < machine.timebase; counts *= 2) {
-		unsigned int before = beats;
+		unsigned int before = beats, seen;
 		uint64_t when = rdtime() + counts;
 
 		probing = counts;
 		clock_set_timer(when);
-		back = rdtime();
-		if (beats != before) {
+		do { /* the time comes last: no earlier than what is seen */
+			seen = beats;
+			back = rdtime();
+		} while (seen == before && back < when - counts / 2);
+		if (seen != before) {
 			divides = back < when;
 			break;
 		}

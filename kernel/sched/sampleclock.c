@@ -265,6 +265,18 @@ settle(struct sampleclock *c, uint64_t now)
 	c->skipped -= early < c->ahead ? early : c->ahead;
 }
 
+/* The same, of samples that come with ticks: those that are due, but that this
+ * hart is too late for. */
+static void
+settle_ticks(struct hart *h, uint64_t now)
+{
+	struct rate rate = h->tick_rate;
+	uint64_t next = h->next_tick;
+
+	if (next <= now)
+		h->sampleclock.skipped += 1 + rate_pass(&rate, &next, now);
+}
+
 /* Begin anew with the settings: the first stroke is within an interval of the
  * change, on all harts. Only a new series starts from the seed. */
 static void
@@ -296,14 +308,17 @@ sampleclock_follow(struct hart *h)
 	struct sampleclock *c = &h->sampleclock;
 	unsigned int generation = __atomic_load_n(&p->generation,
 						  __ATOMIC_ACQUIRE);
+	bool with_tick = !p->held && p->hz == HZ && !p->jitter;
 	uint64_t now = rdtime(); /* after the change */
 
 	settle(c, now);
+	if (c->with_tick && !with_tick)
+		settle_ticks(h, now);
 	if (!p->held) {
 		c->taken_before = c->taken;
 		c->skipped_before = c->skipped;
 	}
-	c->with_tick = !p->held && p->hz == HZ && !p->jitter;
+	c->with_tick = with_tick;
 	c->ahead = 0;
 	if (p->held || c->with_tick) {
 		c->strokes.next = NEVER;

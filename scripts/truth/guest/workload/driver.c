@@ -135,7 +135,8 @@ find_idle(unsigned long text)
 }
 
 /* The samples that kprof has seen of harts with something to do. How many are
- * of others is the host's affair, where a workload waits for it. */
+ * of others is the host's affair, where a workload waits for it. Those are read
+ * first: they are never more than all, then. */
 static uint32_t
 busy(void)
 {
@@ -143,8 +144,9 @@ busy(void)
 	int fd = open(KPDATA, O_RDONLY);
 	uint32_t n;
 
-	if (fd < 0 || read(fd, w, sizeof(w)) != sizeof(w) ||
-	    pread(fd, idle, idle_size, idle_at) != (ssize_t)idle_size)
+	if (fd < 0 ||
+	    pread(fd, idle, idle_size, idle_at) != (ssize_t)idle_size ||
+	    pread(fd, w, sizeof(w), 0) != sizeof(w))
 		die(KPDATA);
 	close(fd);
 	n = word(w);
