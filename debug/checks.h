@@ -6,6 +6,7 @@
 #ifndef DEBUG_CHECKS_H
 #define DEBUG_CHECKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/compiler.h"
@@ -50,6 +51,9 @@ void check_mutex_held(const struct mutex *m, const char *function) ASSUMES(m);
  * first word of a freed block is used by the allocator and isn't checked.
  */
 void check_pages_freed(void *pages, size_t n);
+/* Of a page that is about to be freed as one of zeroes: it gets the pattern,
+ * too, so this says that it won't be one. */
+bool check_page_zero(const void *page);
 void check_pages_allocated(void *pages, size_t n);
 void check_block_freed(void *block, size_t all, void *pc);
 void check_block_allocated(void *block, size_t all);
@@ -69,10 +73,10 @@ int check_word(char **argv);
 	    CHECK_WORD("locktwice"), CHECK_WORD("mutexunderspin"),      \
 	    CHECK_WORD("spinnotheld"), CHECK_WORD("mutexnotheld"),      \
 	    CHECK_WORD("useafterfree"), CHECK_WORD("useafterpagefree"), \
-	    CHECK_WORD("overrun"), CHECK_WORD("returnlocked"),          \
-	    CHECK_WORD("samplerlock"), CHECK_WORD("samplerprint"),      \
-	    CHECK_WORD("sampleruser"), CHECK_WORD("overflow-int"),      \
-	    CHECK_WORD("overflow-index"),                               \
+	    CHECK_WORD("notzero"), CHECK_WORD("overrun"),               \
+	    CHECK_WORD("returnlocked"), CHECK_WORD("samplerlock"),      \
+	    CHECK_WORD("samplerprint"), CHECK_WORD("sampleruser"),      \
+	    CHECK_WORD("overflow-int"), CHECK_WORD("overflow-index"),   \
 	{                                                               \
 		0                                                       \
 	}
@@ -89,6 +93,7 @@ int check_word(char **argv);
 #define check_print_mutexes(t)            ((void)0)
 #define check_held(lk)                    ((void)0)
 #define check_pages_freed(pages, n)       ((void)0)
+#define check_page_zero(page)             ((void)(page), true)
 #define check_pages_allocated(pages, n)   ((void)0)
 #define check_block_freed(b, all, pc)     ((void)(pc))
 #define check_block_allocated(b, all)     ((void)0)

@@ -30,6 +30,7 @@ WORDS = {
     "mutexnotheld": "mutexnotheld without its lock: mutex ktest, which nobody has",
     "useafterfree": "written after free: 0x",
     "useafterpagefree": "written after free: 0x",
+    "notzero": "freed as zeroes: 0x100000000000000, 4088 bytes into the page at 0x",
     "overrun": "written past the end: byte 64 of the 64 at 0x",
     "returnlocked": "system call 43 returns with ktest first held, taken at check_word+",
     "samplerlock": "a lock in the sampler: ktest first wanted at count_locks+",

@@ -67,6 +67,19 @@ check_pages_freed(void *pages, size_t n)
 	}
 }
 
+bool
+check_page_zero(const void *page)
+{
+	const uint64_t *word = page;
+
+	for (size_t i = 0; i < PAGE_SIZE / 8; i++)
+		if (word[i] != 0)
+			panic("freed as zeroes: 0x%lx, %lu bytes into the page "
+			      "at %p",
+			      word[i], i * 8, page);
+	return false;
+}
+
 static void
 check_page(const uint64_t *page)
 {

@@ -131,6 +131,15 @@ useafterpagefree(void)
 	page_alloc();
 }
 
+static void
+notzero(void)
+{
+	char *page = page_alloc_zero();
+
+	*(volatile char *)&page[PAGE_SIZE - 1] = 1;
+	page_free_zero(page);
+}
+
 /* Three mistakes of a profiler: its count runs with SIE=0, whatever lock the
  * code that was interrupted holds. */
 static void
@@ -204,21 +213,14 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } words[] = {
-    {"lockorder", lockorder},
-    {"locklevel", locklevel},
-    {"locktwice", locktwice},
-    {"mutexunderspin", mutexunderspin},
-    {"spinnotheld", spinnotheld},
-    {"mutexnotheld", mutexnotheld},
-    {"useafterfree", useafterfree},
-    {"useafterpagefree", useafterpagefree},
-    {"overrun", overrun},
-    {"returnlocked", returnlocked},
-    {"samplerlock", samplerlock},
-    {"samplerprint", samplerprint},
-    {"sampleruser", sampleruser},
-    {"overflow-int", overflow_int},
-    {"overflow-index", overflow_index},
+    {"lockorder", lockorder},       {"locklevel", locklevel},
+    {"locktwice", locktwice},       {"mutexunderspin", mutexunderspin},
+    {"spinnotheld", spinnotheld},   {"mutexnotheld", mutexnotheld},
+    {"useafterfree", useafterfree}, {"useafterpagefree", useafterpagefree},
+    {"notzero", notzero},           {"overrun", overrun},
+    {"returnlocked", returnlocked}, {"samplerlock", samplerlock},
+    {"samplerprint", samplerprint}, {"sampleruser", sampleruser},
+    {"overflow-int", overflow_int}, {"overflow-index", overflow_index},
 };
 
 int

@@ -4,7 +4,9 @@
  *
  * Fork, exec and page faults want single pages only. Those come from and go to
  * the hart's own cache, which needs no lock, only a raised level: nothing else
- * runs on the hart then that might use the cache.
+ * runs on the hart then that might use the cache. It knows which of its pages
+ * are all zeroes, as page tables are when they are freed: a page of zeroes is
+ * wanted as often as any, and to make one takes as long as the rest of fork.
  *
  * The few who want several pages in a row, for a large kmalloc block, get the
  * highest that are free, found by looking from the end of memory down. Single
@@ -59,6 +61,7 @@ static size_t total; /* atomic: pages that page_add was given so far */
 /* Used by its own hart only, at a raised level; others may read counts. */
 static struct cache {
 	size_t n;
+	size_t nzero; /* the first so many are all zeroes */
 	void *page[CACHE_MAX];
 } caches[HART_MAX];
 
@@ -90,8 +93,25 @@ nfree_change(long by)
 			 __ATOMIC_RELAXED);
 }
 
-/* Fill an empty cache, and take a page of it; NULL: no memory. Level raised. */
-static SLOW_PATH void *
+/*
+ * A page of a cache that has some. *zero: one of zeroes, if there is one; then
+ * it says whether that is what was taken. The last page fills the gap.
+ */
+static inline void *
+cache_take(struct cache *c, bool *zero)
+{
+	void *last = c->page[--c->n], *page = last;
+
+	*zero = c->nzero > (*zero ? 0 : c->n);
+	if (*zero) {
+		page = c->page[--c->nzero];
+		c->page[c->nzero] = last;
+	}
+	return page;
+}
+
+/* Fill an empty cache. The level is raised. */
+static SLOW_PATH void
 cache_refill(struct cache *c)
 {
 	spin_lock(&page_lock);
@@ -104,7 +124,6 @@ cache_refill(struct cache *c)
 	}
 	nfree_change(-(long)c->n);
 	spin_unlock(&page_lock);
-	return c->n > 0 ? c->page[--c->n] : NULL;
 }
 
 /* Empty a full cache to half of its limit. The level is raised. */
@@ -116,6 +135,8 @@ cache_drain(struct cache *c)
 	spin_lock(&page_lock);
 	while (c->n > cache_limit / 2)
 		free_put(page_of(c->page[--c->n]));
+	if (c->nzero > c->n)
+		c->nzero = c->n;
 	nfree_change(before - c->n);
 	spin_unlock(&page_lock);
 }
@@ -127,33 +148,48 @@ this_cache(void)
 	return &caches[this_hart()->id];
 }
 
-void *
-page_alloc(void)
+/* For *zero see cache_take. Tried again only after stacks have been given up,
+ * so this ends. */
+static inline void *
+alloc(bool *zero)
 {
+	void *page = NULL;
 	unsigned long sie;
 	struct cache *c;
-	void *page;
 
 	if (alloc_fails != NULL && alloc_fails())
 		return NULL;
-	sie = level_raise(LEVEL1_MASK);
-	c = this_cache();
-	page = c->n > 0 ? c->page[--c->n] : cache_refill(c);
-	level_lower(sie);
-	/* Tried again only after stacks have been given up, so this ends. */
+	do {
+		sie = level_raise(LEVEL1_MASK);
+		c = this_cache();
+		if (c->n == 0)
+			cache_refill(c);
+		if (c->n > 0)
+			page = cache_take(c, zero);
+		level_lower(sie);
+	} while (page == NULL && kstack_reclaim());
 	if (page == NULL)
-		return kstack_reclaim() ? page_alloc() : NULL;
+		return NULL;
 	check_pages_allocated(page, 1);
 	page_of(page)->refs = 1;
 	return page;
 }
 
 void *
+page_alloc(void)
+{
+	bool zero = false;
+
+	return alloc(&zero);
+}
+
+void *
 page_alloc_zero(void)
 {
-	void *page = page_alloc();
+	bool zero = true;
+	void *page = alloc(&zero);
 
-	return page != NULL ? memset(page, 0, PAGE_SIZE) : NULL;
+	return page == NULL || zero ? page : memset(page, 0, PAGE_SIZE);
 }
 
 void
@@ -172,6 +208,7 @@ page_refs(const void *page)
 	return __atomic_load_n(&page_of(page)->refs, __ATOMIC_ACQUIRE);
 }
 
+/* The page is the last of this hart's cache then. */
 static SLOW_PATH void
 page_release(void *page)
 {
@@ -194,6 +231,21 @@ page_free(void *page)
 	assert(old != 0);
 	if (old == 1)
 		page_release(page);
+}
+
+void
+page_free_zero(void *page)
+{
+	unsigned long sie = level_raise(LEVEL1_MASK);
+	bool zero = check_page_zero(page);
+	struct cache *c = this_cache();
+
+	page_release(page);
+	if (zero) {
+		c->page[c->n - 1] = c->page[c->nzero];
+		c->page[c->nzero++] = page;
+	}
+	level_lower(sie);
 }
 
 /*

@@ -36,6 +36,7 @@ void page_init(uint64_t start, uint64_t end, uint64_t hole_start,
 void page_add(uint64_t start, uint64_t end);
 void *page_alloc(void); /* contents undefined */
 void *page_alloc_zero(void);
+void page_free_zero(void *page); /* nobody shares it, and it is all zeroes */
 void page_ref(void *page);
 void page_free(void *page);
 unsigned int page_refs(const void *page);
