@@ -33,6 +33,7 @@ WRONG: list[tuple[str, Optional[str], bytes, str]] = [
     ("an executable", None, b"\x7fELF\2\1\1" + bytes(range(250)), NO_PROFILE),
     ("gzip", None, gzip.compress(b"x" * 1000, mtime=1), NO_PROFILE),
     ("pcs cut", None, STREAM[:-100], "truncated: 412 bytes of buffer 2"),
+    *((f"pcs, {n} bytes of a header", None, STREAM[:n], NO_PROFILE) for n in range(1, 5)),
     ("pcs cut early", None, STREAM[:99], "truncated: 99 bytes of buffer 1"),
     ("pcs, then text", None, STREAM + b"x" * 512,
      "not a pcs stream: buffer 3: 30840 bytes of it can't be unused"),

@@ -11,14 +11,15 @@ import pytest
 
 import image
 from harness import lesser
+from harness.page import Page
 from harness.pprof import Pprof
 
 DEMO = image.ROOT / "scripts" / "demo"
 CONVERT = image.ROOT / "scripts" / "tally-convert"
 FOLDER = image.ROOT / "build" / "demo"
 FILES = {
-    "calls", "flame.svg", "folded.txt", "gmon.out", "kpdata", "pc.out",
-    "profile.pb.gz", "speedscope.json",
+    "calls", "flame.svg", "folded.txt", "gmon.out", "index.html", "kpdata",
+    "pc.out", "profile.pb.gz", "speedscope.json",
 }
 
 
@@ -60,6 +61,7 @@ def test_demo(demo: subprocess.CompletedProcess) -> None:
     assert sum(s["values"][0] for s in samples) == total
     profiles = json.loads((FOLDER / "speedscope.json").read_text())["profiles"]
     assert sum(sum(p["weights"]) for p in profiles) == total * 1_000_000
+    assert Page((FOLDER / "index.html").read_bytes()).total() == total
     assert ET.parse(FOLDER / "flame.svg").getroot().tag.endswith("svg")
     assert (FOLDER / "gmon.out").read_bytes().startswith(b"gmon")
 

@@ -6,15 +6,17 @@ counted, and never guessed.
 
 from __future__ import annotations
 
+import os
 import struct
 import subprocess
+import tarfile
 from pathlib import Path
 
 import pytest
 
 import image
 from convert import events, read_pcs
-from convert.files import Files
+from convert.files import Files, digest
 from convert.profile import Profile, Sample
 from harness import pcstream as pcs
 from harness.guest import Guest
@@ -88,8 +90,9 @@ def test_removed_and_replaced(guest: Guest, tmp_path: Path) -> None:
     is written anew is not taken for what it was."""
     profile = record(
         guest, tmp_path,
-        "cp /bin/sort /tmp/gone\n/tmp/gone /usr/share/words\nrm /tmp/gone\n"
-        "cp /bin/sort /tmp/other\n/tmp/other /usr/share/words\n"
+        "head -n 20000 /usr/share/words >/tmp/words\n"
+        "cp /bin/sort /tmp/gone\n/tmp/gone /tmp/words\nrm /tmp/gone\n"
+        "cp /bin/sort /tmp/other\n/tmp/other /tmp/words\n"
         "cp /bin/uniq /tmp/other\n",
     )
     files = Files(image.BUILD)
@@ -189,3 +192,26 @@ def test_a_context_that_is_used_again() -> None:
     names = [profile.processes[s.process].name if s.process is not None else None
              for s in profile.samples]
     assert names == ["first", "second", None]
+
+
+def archive(folder: Path, name: str, age: int) -> Path:
+    """As a build makes it: one program, and the same with symbols beside it."""
+    made = folder / f"{name}.tar"
+    program = made.with_suffix(".d") / "bin" / "same"
+    program.parent.mkdir(parents=True)
+    program.write_bytes(b"the same bytes")
+    program.chmod(0o755)
+    with tarfile.open(made, "w") as tar:
+        tar.add(program, "bin/same")
+    os.utime(made, (age, age))
+    return program
+
+
+def test_the_same_program_twice(tmp_path: Path) -> None:
+    """Built from two places: the newer one's lines are shown, unless it is known
+    which was executed."""
+    older, newer = archive(tmp_path, "z", 1), archive(tmp_path, "a", 2)
+    same = digest(b"the same bytes")
+    assert Files(tmp_path).find("/bin/same", same) == newer
+    first = tmp_path / "z.tar"
+    assert Files(tmp_path, first=first).find("/bin/same", same) == older

@@ -13,7 +13,7 @@ from convert.elf import Image
 from convert.profile import IDLE, INTERRUPT, KERNEL, USER, Process, Profile, Sample
 from convert.stacks import PROCESS, Called, Frame, Programs, Stacks
 from landmarks import Code, call_landmarks
-from programs import Program
+from programs import SIGRETURN, Program
 
 SOURCES = Path(__file__).resolve().parents[1] / "truth" / "counter"
 KERNEL_PROGRAM, NO_PROGRAM, ELSEWHERE, FIRMWARE = 0, -1, -2, -3
@@ -183,28 +183,30 @@ class Exact(Stacks):
         """The callers are those of many samples."""
         key = id(s.user), id(s.kernel), s.process
         if key not in self._outer:
-            frames = [*self._user(s), *self._inside(s)]
+            frames = [*self.user(s), *self._inside(s)]
             self._outer[key] = frames[:-1]
             return frames
-        image = self._image(s) if s.mode == USER else self.kernel()
-        return [*self._outer[key], self._frame(s.pc or 0, s.mode, image)]
+        image = self.program(s) if s.mode == USER else self.kernel()
+        return [*self._outer[key], self.frame(s.pc or 0, s.mode, image)]
 
-    def _image(self, s: Sample) -> Optional[Image]:
+    def program(self, s: Sample) -> Optional[Image]:
         assert s.process is not None
         return self._programs[s.process]
 
-    def _user(self, s: Sample) -> list[Frame]:
-        return self._chain(s.user_addresses(), USER, self._image(s))
+    def user(self, s: Sample) -> list[Frame]:
+        return self._chain(s.user_addresses(), USER, self.program(s))
 
     def _chain(self, pcs: list[int], kind: str, image: Optional[Image]) -> list[Frame]:
         """An odd address is one above what was interrupted, an even one is where
         a call returns to: either is one above the caller's code."""
         places = [pc - (i > 0) for i, pc in enumerate(pcs)]
-        return [self._frame(pc, kind, image) for pc in reversed(places)]
+        return [self.frame(pc, kind, image) for pc in reversed(places)]
 
-    def _frame(self, pc: int, kind: str, image: Optional[Image]) -> Frame:
+    def frame(self, pc: int, kind: str, image: Optional[Image]) -> Frame:
+        if pc - SIGRETURN.start in range(len(SIGRETURN.text)):
+            return Frame(SIGRETURN.name, kind)
         if pc > 0:
-            return super()._frame(pc, kind, image)
+            return super().frame(pc, kind, image)
         return Frame("[elsewhere]" if kind == USER else "[firmware]", kind)
 
     def calls(self) -> Iterator[Called]:
@@ -219,4 +221,4 @@ class Exact(Stacks):
     def _of(self, n: Node, at: int) -> Frame:
         """An address in a node's function."""
         program = self.tree.programs[max(n.program, 0)]
-        return self._frame(at if n.program >= 0 else 0, n.mode, self._images(program))
+        return self.frame(at if n.program >= 0 else 0, n.mode, self._images(program))

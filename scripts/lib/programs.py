@@ -29,6 +29,14 @@ class Program(NamedTuple):
     file: Optional[Path]  # on the host, with what the guest's may lack
 
 
+# The kernel's own page in each program, to which handlers of signals return
+# (kernel/proc/signal_page.c): li a7, 139; ecall.
+SIGRETURN = Program(
+    "[sigreturn]", b"", 0x7F7F0000, struct.pack("<II", 139 << 20 | 0x893, 0x73), {},
+    None,
+)
+
+
 def program(name: str, data: bytes, file: Optional[Path] = None) -> Optional[Program]:
     """None: the file is no program."""
     if not data.startswith(IDENT):

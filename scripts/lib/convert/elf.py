@@ -70,6 +70,7 @@ class Image:
         ]
         self._bytes = [s.data() for s in sections]
         self._symbols: dict[str, int] = {}
+        self._variables: list[tuple[int, int, str]] = []
         self.functions: list[Function] = []
         for table in self._elf.iter_sections():
             if isinstance(table, SymbolTableSection):
@@ -82,6 +83,9 @@ class Image:
             value = symbol["st_value"]
             if symbol["st_shndx"] != "SHN_UNDEF":
                 self._symbols[symbol.name] = value
+            if symbol["st_info"]["type"] == "STT_OBJECT" and symbol.name:
+                name = clean(symbol.name)
+                self._variables.append((value, symbol["st_size"], name))
             if symbol["st_info"]["type"] == "STT_FUNC" and self.holds(value):
                 found[value] = min(symbol.name, found.get(value, symbol.name))
         self.functions = [
@@ -92,6 +96,13 @@ class Image:
     def text(self) -> tuple[int, int]:
         """From the first byte of code to the last one's end."""
         return min(r.start for r in self._code), max(r.stop for r in self._code)
+
+    def variable(self, address: int) -> Optional[str]:
+        """The name of the one that an address lies in."""
+        for start, size, name in self._variables:
+            if start <= address < start + size:
+                return name
+        return None
 
     def symbol(self, name: str) -> Optional[int]:
         return self._symbols.get(name)
@@ -104,13 +115,21 @@ class Image:
         i = bisect.bisect_right(self._starts, address) - 1
         return self.functions[i] if i >= 0 and self.holds(address) else None
 
+    def end(self, function: Function) -> int:
+        """Where the next function begins, or the code ends."""
+        i = bisect.bisect_right(self._starts, function.start)
+        after = self._starts[i] if i < len(self._starts) else self.text[1]
+        code = next(c for c in self._code if function.start in c)
+        return min(after, code.stop)
+
     def frame_is_set(self, pc: int) -> bool:
         """See calls.py. A stream asks the same again and again."""
         if pc not in self._frames_set:
-            self._frames_set[pc] = frame_is_set(self._instruction, pc)
+            self._frames_set[pc] = frame_is_set(self.instruction, pc)
         return self._frames_set[pc]
 
-    def _instruction(self, address: int) -> Optional[bytes]:
+    def instruction(self, address: int) -> Optional[bytes]:
+        """Its bytes, and what follows if it is a short one."""
         for place, code in zip(self._code, self._bytes):
             if address in place:
                 at = address - place.start

@@ -180,6 +180,7 @@ class Events:
                 self._nanoseconds(r.begin),
                 None if r.end is None else self._nanoseconds(r.end), r.name,
             ))
+        profile.contexts = {key: c[-1].process for key, c in self._contexts.items()}
         for (path, _, _), found in self._files.items():
             if path == KERNEL:
                 profile.kernel = found

@@ -11,7 +11,7 @@ from __future__ import annotations
 import tarfile
 import zlib
 from pathlib import Path
-from typing import Iterator, NamedTuple, Optional
+from typing import Iterable, Iterator, NamedTuple, Optional
 
 HOST = "/host/"  # where the guest has the shared folder
 KERNEL = "/boot/kernel"
@@ -29,9 +29,20 @@ def digest(data: bytes) -> Digest:
 class Files:
     """The programs that builds in a folder have made, and a shared folder."""
 
-    def __init__(self, build: Path, share: Optional[Path] = None) -> None:
+    def __init__(
+        self,
+        build: Path,
+        share: Optional[Path] = None,
+        first: Optional[Path] = None,
+        more: Iterable[Path] = (),
+    ) -> None:
+        """first: of several archives with the same program, this is meant; else the
+        newest is. Only where the source lies may differ. more: programs that boot
+        as they are."""
         self.build = build
         self.share = share
+        self.first = first
+        self.more = list(more)
         self._known: Optional[dict[tuple[str, Digest], Path]] = None
 
     def find(self, path: str, wanted: Digest) -> Optional[Path]:
@@ -42,9 +53,19 @@ class Files:
     def _find_built(self, path: str, wanted: Digest) -> Optional[Path]:
         if self._known is None:
             self._known = {}
-            for archive in sorted(self.build.glob("*.tar")):
+            for archive in sorted(self.build.glob("*.tar"), key=self._rank):
                 self._known.update(self._members(archive))
+            for file in self.more:
+                self._known["", digest(file.read_bytes())] = file
         return self._known.get((path, wanted)) or self._known.get(("", wanted))
+
+    def _rank(self, archive: Path) -> tuple[bool, float, Path]:
+        """The last one counts."""
+        try:
+            age = archive.stat().st_mtime
+        except OSError:
+            age = 0.0
+        return archive == self.first, age, archive
 
     def _find_shared(self, path: str, wanted: Digest) -> Optional[Path]:
         if self.share is None:

@@ -16,6 +16,7 @@ from . import (
     read_pcs,
     write_folded,
     write_gmon,
+    write_html,
     write_pprof,
     write_speedscope,
     write_svg,
@@ -52,6 +53,7 @@ ENDINGS = {
     "speedscope": (".json",),
     "gmon": ("gmon.out", ".gmon"),
     "svg": (".svg",),
+    "html": (".html",),
 }
 
 USAGE = """usage: tally-convert [--from KIND] [--to KIND] [--kernel FILE]
@@ -244,6 +246,8 @@ def make_output(form: str, stacks: Stacks, options: argparse.Namespace) -> bytes
             return write_speedscope.write(stacks, title)
         if form == "svg":
             return write_svg.write(stacks, title)
+        if form == "html":
+            return write_html.write(stacks, title)
         data, lacking = write_gmon.write(stacks, options.of)
     except Unfit as error:
         raise ConvertError(options.file, str(error)) from None

@@ -91,6 +91,8 @@ class Profile:
     text: Optional[tuple[int, int]] = None  # the range that was counted
     calls: list[tuple[int, int, int]] = dataclasses.field(default_factory=list)
     processes: list[Process] = dataclasses.field(default_factory=list)
+    # Which of them a thread's context was last, by its number and its pid.
+    contexts: dict[tuple[int, int], int] = dataclasses.field(default_factory=dict)
     kernel: Optional[Digest] = None  # of the guest's /boot/kernel
     skipped: int = 0  # samples that fell due, and weren't taken
     unit: str = "sample"  # what is counted; of instructions, none is missing

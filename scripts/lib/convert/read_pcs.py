@@ -85,13 +85,13 @@ def records(buffer: bytes) -> Iterator[bytes]:
 
 def looks_like(data: bytes) -> bool:
     """Is the first buffer one of records? One that is cut short may be."""
-    if HEADER < len(data) < BUFFER:
-        return data[HEADER] == R_START
+    if len(data) < BUFFER:
+        return len(data) > HEADER and data[HEADER] == R_START
     try:
         list(records(data[:BUFFER]))
-    except (_Damaged, struct.error):
+    except _Damaged:
         return False
-    return len(data) >= BUFFER
+    return True
 
 
 class _Reader:

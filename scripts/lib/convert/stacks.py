@@ -128,13 +128,13 @@ class Stacks:
         """The name of the program that the sample's process ran."""
         if sample.pid is None and not sample.user_addresses():
             return None
-        image = self._image(sample)
+        image = self.program(sample)
         if sample.process is not None:
             process = self.profile.processes[sample.process]
             return process.name or os.path.basename(process.program) or None
         return image.name if image else self.programs.names.get(sample.pid)
 
-    def _image(self, sample: Sample) -> Optional[Image]:
+    def program(self, sample: Sample) -> Optional[Image]:
         return self._images.get((sample.pid, sample.process))
 
     def calls(self) -> Iterable[Called]:
@@ -148,12 +148,12 @@ class Stacks:
 
     def code(self, s: Sample) -> list[Frame]:
         """The functions, outermost first."""
-        return [*self._user(s), *self._inside(s)]
+        return [*self.user(s), *self._inside(s)]
 
     def frames(self, s: Sample) -> list[Frame]:
         """The same, below process and modes."""
         frames = self._process(s)
-        user, inside = self._user(s), self._inside(s)
+        user, inside = self.user(s), self._inside(s)
         if user or s.mode == USER:
             frames += [Frame("[user]", USER), *user]
         if s.mode != USER:
@@ -176,8 +176,8 @@ class Stacks:
             return []
         return [Frame(name, PROCESS)]
 
-    def _user(self, s: Sample) -> list[Frame]:
-        chain = self._chain(s.user_addresses(), USER, self._image(s))
+    def user(self, s: Sample) -> list[Frame]:
+        chain = self._chain(s.user_addresses(), USER, self.program(s))
         return [Frame(CUT, USER), *chain] if s.cut_user else chain
 
     def _inside(self, s: Sample) -> list[Frame]:
@@ -202,7 +202,7 @@ class Stacks:
             ):
                 continue
             calls.append(pc - (i > 0))
-        return [self._frame(pc, kind, image) for pc in reversed(calls)]
+        return [self.frame(pc, kind, image) for pc in reversed(calls)]
 
     @staticmethod
     def _only_in_ra(pc: int, address: int, again: bool, image: Optional[Image]) -> bool:
@@ -216,7 +216,7 @@ class Stacks:
             return False
         return image.frame_is_set(pc)
 
-    def _frame(self, pc: int, kind: str, image: Optional[Image]) -> Frame:
+    def frame(self, pc: int, kind: str, image: Optional[Image]) -> Frame:
         key = pc, kind, image
         if key not in self._cache:
             function = image.function(pc) if image else None
