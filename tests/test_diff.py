@@ -13,6 +13,7 @@ import pytest
 
 import image
 from convert import compare, read_pprof
+from convert.compare_lines import Lines
 from convert.profile import ConvertError
 from convert.read_pprof import Place, Recording, Stack
 from convert.write_pprof import message, number, packed
@@ -220,6 +221,66 @@ def test_chance_alone_is_seldom_a_change() -> None:
         for a, b in pairs
     ]
     assert sum(found) <= 16  # 10 are expected at most; 16 once in fifty
+
+
+# --- Lines --------------------------------------------------------------------
+
+
+def lined(path: str, counts: dict[int, int], unit: str = "instructions") -> Recording:
+    stacks = [Stack((Place("work", "f", path, n),), count) for n, count in counts.items()]
+    return Recording("made", unit, 1, stacks)
+
+
+def changed_lines(
+    folder: Path, old: str, new: str, base: dict[int, int], now: dict[int, int]
+) -> list[tuple]:
+    for name, text in (("old", old), ("new", new)):
+        (folder / name / "src").mkdir(parents=True)
+        (folder / name / "src" / "work.c").write_text(text)
+    comparison = compare.Comparison(
+        lined("/was/built/src/work.c", base), lined("../other/src/work.c", now)
+    )
+    lines = Lines(str(folder / "old"), str(folder / "new"))
+    return [(c.what, c.base, c.new) for c in lines.changes(comparison) if c.difference]
+
+
+def test_lines_that_only_moved_have_not_changed(tmp_path: Path) -> None:
+    old, new = "a;\nb;\nc;\n", "new;\nlines;\na;\nb;\nc;\n"
+    assert not changed_lines(tmp_path, old, new, {1: 5, 2: 50, 3: 9}, {3: 5, 4: 50, 5: 9})
+
+
+def test_lines_that_do_more(tmp_path: Path) -> None:
+    old, new = "a;\nb;\nc;\n", "new;\na;\n  bb;\nc;\n"
+    found = changed_lines(tmp_path, old, new, {1: 5, 2: 50, 3: 9}, {2: 6, 3: 55, 4: 9})
+    assert found == [("src/work.c:3  bb;", 50, 55), ("src/work.c:2  a;", 5, 6)]
+
+
+def test_lines_of_one_build_alone(tmp_path: Path) -> None:
+    old, new = "a;\ngone;\nc;\n", "a;\nc;\nd;\ne;\n"
+    found = changed_lines(tmp_path, old, new, {1: 5, 2: 7, 3: 9}, {1: 5, 2: 9, 4: 8})
+    assert found == [("src/work.c:4  e;", 0, 8), ("src/work.c:2 before  gone;", 7, 0)]
+
+
+def test_files_that_are_not_there_are_one_row(tmp_path: Path) -> None:
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "work.c").write_text("a;\n")
+    lines = Lines(str(tmp_path / "old"), str(tmp_path / "new"))
+    base, new = lined("/x/work.c", {1: 3}), lined("/x/work.c", {1: 3, 0: 1})
+    base.stacks.append(Stack((Place("work", "g", "/x/other.c", 8),), 4))
+    new.stacks.append(Stack((), 6))
+    found = {c.what: (c.base, c.new) for c in
+             lines.changes(compare.Comparison(base, new))}
+    assert found == {"work.c:1  a;": (3, 3), "in files that aren't there": (4, 7)}
+
+
+@pytest.mark.parametrize("folders, said", [
+    (("nowhere", "."), "nowhere: no such folder"),
+    ((".", "."), ".: none of the sources of the recordings is there"),
+])
+def test_no_sources(diff: Diff, folders: tuple[str, str], said: str) -> None:
+    result = diff(pprof(BASE), pprof(BASE), "--sources", *folders, status=2)
+    assert (result.stdout, result.stderr) == ("", f"tally-diff: {said}\n")
 
 
 # --- The picture, and bad input -----------------------------------------------

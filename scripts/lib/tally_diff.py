@@ -13,6 +13,7 @@ from xml.sax.saxutils import quoteattr
 
 from convert import compare, read_pprof, write_diff
 from convert.compare import Change, Comparison
+from convert.compare_lines import Lines
 from convert.profile import ConvertError
 
 ME = "tally-diff"
@@ -44,6 +45,8 @@ def parse(words: list[str]) -> argparse.Namespace:
                    help="status 1 if it has grown by more than that")
     p.add_argument("--only", metavar="FUNCTION",
                    help="of this function with what it calls, not of all")
+    p.add_argument("--sources", nargs=2, metavar=("FOLDER", "FOLDER"),
+                   help="those of both builds: compare lines, too")
     p.add_argument("-n", type=int, default=ROWS, metavar="COUNT",
                    help=f"rows of each table ({ROWS})")
     p.add_argument("--json", metavar="FILE")
@@ -114,7 +117,9 @@ def table(title: str, changes: list[Change], whole: float, rows: int) -> list[st
     return lines
 
 
-def page(comparison: Comparison, subject: Change, rows: int) -> str:
+def page(
+    comparison: Comparison, subject: Change, by_line: list[Change], rows: int
+) -> str:
     base, new = comparison.base, comparison.new
     whole = base.total * comparison.scale
     lines = [
@@ -126,6 +131,7 @@ def page(comparison: Comparison, subject: Change, rows: int) -> str:
     lines += table("function, itself", own, whole, rows)
     lines += table("function, with what it calls",
                    comparison.changes(compare.functions), whole, rows)
+    lines += table("line", by_line, whole, rows)
     lines += table("call path", comparison.changes(compare.path), whole, rows)
     if not comparison.exact:
         unsure = sum(1 for c in own if c.difference and not c.sure)
@@ -141,7 +147,9 @@ def failed(subject: Change, limit: Optional[float]) -> bool:
     return limit is not None and subject.percent > limit and subject.sure
 
 
-def as_json(comparison: Comparison, subject: Change, bad: bool) -> str:
+def as_json(
+    comparison: Comparison, subject: Change, by_line: list[Change], bad: bool
+) -> str:
     def plain(change: Change) -> dict:
         return {
             "what": change.what, "base": change.base, "new": change.new,
@@ -154,6 +162,7 @@ def as_json(comparison: Comparison, subject: Change, bad: bool) -> str:
         "subject": plain(subject), "failed": bad,
         "functions": [plain(c) for c in comparison.changes(compare.function)],
         "with_callees": [plain(c) for c in comparison.changes(compare.functions)],
+        "lines": [plain(c) for c in by_line],
         "paths": [plain(c) for c in comparison.changes(compare.path)],
     }, indent=1) + "\n"
 
@@ -187,13 +196,14 @@ def run(options: argparse.Namespace) -> int:
     if options.only:
         function = named(comparison, options.only)
         subject = comparison.change(compare.functions, function)
+    by_line = Lines(*options.sources).changes(comparison) if options.sources else []
     bad = failed(subject, options.fail)
-    put(options.json, as_json(comparison, subject, bad).encode())
+    put(options.json, as_json(comparison, subject, by_line, bad).encode())
     put(options.junit, as_junit(subject, options.fail, bad).encode())
     if options.svg:
         title = f"{options.base} -> {options.new}"
         put(options.svg, write_diff.write(comparison, title))
-    sys.stdout.write(page(comparison, subject, max(0, options.n)))
+    sys.stdout.write(page(comparison, subject, by_line, max(0, options.n)))
     sys.stdout.flush()
     if bad:
         print(f"{ME}: {subject.what}: {growth(subject)}, more than"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import collections
 import math
-from typing import Callable, Hashable, NamedTuple
+from typing import Callable, Hashable, NamedTuple, Optional
 
 from .profile import ConvertError
 from .read_pprof import Recording, Stack
@@ -112,9 +112,10 @@ class Comparison:
                 counts[what] += stack.count
         return counts
 
-    def changes(self, key: Key) -> list[Change]:
-        """The largest first."""
-        base, new = self._count(self.base, key), self._count(self.new, key)
+    def changes(self, key: Key, of_base: Optional[Key] = None) -> list[Change]:
+        """The largest first. of_base: where the base has other keys."""
+        base = self._count(self.base, of_base or key)
+        new = self._count(self.new, key)
         found = [
             Change(
                 what, base[what] * self.scale, new[what],
