@@ -409,3 +409,56 @@ def test_pcstat_live(console: Console) -> None:
     console.control("c")
     console.wait()
     assert console.poweroff("echo $?; poweroff") == 0
+
+
+# --- What it costs ------------------------------------------------------------
+
+# A loop of ten calls deep, and the instructions that passed meanwhile.
+LOOP = """
+#include <stdio.h>
+#include <stdint.h>
+
+static volatile unsigned int sink;
+
+static uint64_t
+cycles(void)
+{
+	uint64_t c;
+
+	asm volatile("rdcycle %0" : "=r"(c));
+	return c;
+}
+
+static __attribute__((noinline)) void
+deep(int n)
+{
+	if (n > 0)
+		deep(n - 1);
+	else
+		for (unsigned int i = 0; i < 60000000; i++)
+			sink = i;
+	asm volatile("");
+}
+
+int
+main(void)
+{
+	uint64_t begin = cycles();
+
+	deep(10);
+	printf("%lu\\n", cycles() - begin);
+	return 0;
+}
+"""
+
+
+def test_its_own_cost(guest: Guest, tmp_path: Path) -> None:
+    """A thousand samples a second with call stacks, and who stores them, take less
+    than one instruction in a hundred."""
+    (tmp_path / "loop.c").write_text(LOOP)
+    result = guest(
+        "loop; echo hz 1000 >/dev/profclock; getpc -s -o /tmp/s loop",
+        extra=tmp_path, harts=1, icount=0,
+    )
+    alone, sampled = map(int, result.out.split())
+    assert 0 < sampled - alone < alone / 100

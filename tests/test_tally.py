@@ -110,7 +110,7 @@ def test_what_is_lost_is_told(guest: Guest) -> None:
     work = stop + sample("user", 1, 4, 1000) + "kill -CONT $PPID\n"
     result = guest(f"{HOLD}cat >/tmp/w <<'end'\n{work}end\ntally sh /tmp/w")
     assert " Hz, 630 samples, 370 lost (37.0 % of all), 0 skipped\n" in result.out
-    assert "     630   100.0 #################### user\n" in result.out
+    assert "     630   100.0 99.3 to 100.0 ############ user\n" in result.out
     assert result.err == ""
 
 
@@ -171,7 +171,7 @@ def test_many_places(guest: Guest) -> None:
 def part(report: str, title: str) -> list[tuple[int, str]]:
     """The rows of a table: hits, and the text."""
     (table,) = [t for t in report.split("\n\n") if t.partition("\n")[0].endswith(title)]
-    rows = [re.match(r" *(\d+) +[\d.]+ #* *(.*)", r) for r in table.splitlines()[1:]]
+    rows = [re.match(r" *(\d+) +[\d.]+ +[\d.]+ to +[\d.]+ #* *(.*)", r) for r in table.splitlines()[1:]]
     return [(int(row[1]), row[2]) for row in rows]
 
 

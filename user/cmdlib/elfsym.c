@@ -207,6 +207,24 @@ elfsym_value(const struct elfsyms *syms, const char *name, uint64_t *value)
 	return false;
 }
 
+const char *
+elfsym_variable(const struct elfsyms *syms, uint64_t address)
+{
+	struct tables t;
+
+	if (!syms->image || !find_tables(syms, header(syms), &t))
+		return NULL;
+	for (size_t i = 0; i < t.symbols_count; i++) {
+		const Elf64_Sym *s = &t.symbols[i];
+
+		if (ELF64_ST_TYPE(s->st_info) == STT_OBJECT &&
+		    address - s->st_value < s->st_size &&
+		    *symbol_name(&t, s) != '\0')
+			return symbol_name(&t, s);
+	}
+	return NULL;
+}
+
 void
 elfsym_kernel(struct elfsyms *syms, const char *path, uint64_t *start,
 	      uint64_t *end)
@@ -220,4 +238,29 @@ elfsym_kernel(struct elfsyms *syms, const char *path, uint64_t *start,
 		cmd_error("%s: %s", path, wrong);
 	if (wrong)
 		exit(cmd_status);
+}
+
+const void *
+elfsym_code(const struct elfsyms *syms, uint64_t address, size_t *left)
+{
+	struct tables t;
+
+	*left = 0;
+	if (!find_tables(syms, header(syms), &t))
+		return NULL;
+	for (size_t i = 0; i < t.sections_count; i++) {
+		const Elf64_Shdr *s = &t.sections[i];
+		const char *code;
+
+		if (s->sh_type != SHT_PROGBITS ||
+		    !(s->sh_flags & SHF_EXECINSTR) || address < s->sh_addr ||
+		    address - s->sh_addr >= s->sh_size)
+			continue;
+		code = piece(syms, s->sh_offset, s->sh_size, 1);
+		if (!code)
+			return NULL;
+		*left = s->sh_size - (address - s->sh_addr);
+		return code + (address - s->sh_addr);
+	}
+	return NULL;
 }

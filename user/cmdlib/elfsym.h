@@ -42,4 +42,12 @@ bool elfsym_value(const struct elfsyms *syms, const char *name,
 /* The number of the function that holds an address; their count: none. */
 size_t elfsym_find(const struct elfsyms *syms, uint64_t address);
 
+/* The code at an address, as far as its section goes: so many bytes are left.
+ * NULL, and 0 bytes: the file has none there. */
+const void *elfsym_code(const struct elfsyms *syms, uint64_t address,
+			size_t *left);
+
+/* The name of the variable that holds an address, or NULL. */
+const char *elfsym_variable(const struct elfsyms *syms, uint64_t address);
+
 #endif

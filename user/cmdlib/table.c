@@ -1,4 +1,5 @@
 /* See table.h. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include "table.h"
 
 #define TEXT_MAX 512
+#define INTERVAL 24
 
 struct table_row {
 	uint64_t hits;
@@ -85,14 +87,36 @@ table_part(uint64_t hits, uint64_t total, char text[TABLE_PART])
 	return text;
 }
 
+/*
+ * Where the true part lies, in 95 of 100 such samplings, if the samples are
+ * independent of each other: the interval of E. B. Wilson. It never leaves 0
+ * to 100 %, not even where there are few samples. Its ends are rounded
+ * outwards, as the part is cut.
+ */
+static void
+interval(uint64_t hits, uint64_t total, char text[INTERVAL])
+{
+	const double z2 = 1.959964 * 1.959964;
+	double n = total, p = hits / n;
+	double middle = (p + z2 / (2 * n)) / (1 + z2 / n);
+	double reach = sqrt(z2 * (p * (1 - p) / n + z2 / (4 * n * n))) /
+		       (1 + z2 / n);
+
+	snprintf(text, INTERVAL, "%4.1f to %4.1f",
+		 floor(1000 * fmax(middle - reach, 0)) / 10,
+		 ceil(1000 * fmin(middle + reach, 1)) / 10);
+}
+
 /* A line, cut to the width. */
 static void
 print(const struct table *t, const char *hits, const char *part,
-      const char *bar, const char *text)
+      const char *sure, const char *bar, const char *text)
 {
 	char line[TEXT_MAX + 64];
 	int n = snprintf(line, sizeof(line), "%8s %7s ", hits, part);
 
+	if (t->sure)
+		n += snprintf(line + n, sizeof(line) - n, "%13s ", sure);
 	if (t->bar)
 		n += snprintf(line + n, sizeof(line) - n, "%-*s ", t->bar, bar);
 	snprintf(line + n, sizeof(line) - n, "%s", text);
@@ -105,12 +129,16 @@ print(const struct table *t, const char *hits, const char *part,
 static void
 print_row(const struct table *t, const struct table_row *row, uint64_t total)
 {
-	char hits[24], part[TABLE_PART], bar[TEXT_MAX] = "";
+	char hits[24], part[TABLE_PART], sure[INTERVAL] = "";
+	char bar[TEXT_MAX] = "";
 	uint64_t most = t->rows[0].hits;
 
 	snprintf(hits, sizeof(hits), "%llu", (unsigned long long)row->hits);
 	memset(bar, '#', (row->hits * t->bar + most / 2) / most);
-	print(t, hits, table_part(row->hits, total, part), bar, row->text);
+	if (t->sure && total > 0)
+		interval(row->hits, total, sure);
+	print(t, hits, table_part(row->hits, total, part), sure, bar,
+	      row->text);
 }
 
 void
@@ -122,7 +150,7 @@ table_print(struct table *t, const char *title, uint64_t total, size_t limit)
 	qsort(t->rows, t->count, sizeof(*t->rows), most_first);
 	if (title) {
 		out_char('\n');
-		print(t, "samples", "%", "", title);
+		print(t, "samples", "%", "95 % interval", "", title);
 	}
 	for (size_t i = 0; i < t->count; i++) {
 		if (i < limit)

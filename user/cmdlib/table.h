@@ -2,6 +2,7 @@
 #ifndef TABLE_H
 #define TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,6 +13,7 @@ struct table {
 	size_t count, room;
 	int bar;   /* width of a bar, the most one's, in columns; 0: none */
 	int width; /* cut lines to so many columns; 0: don't */
+	bool sure; /* say how sure each part is: its 95 % interval */
 };
 
 /* Add a row, unless it is of nothing; its text follows the numbers. Another one

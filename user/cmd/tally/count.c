@@ -70,8 +70,7 @@ make_room(void)
 	free(old);
 }
 
-/* The one of pcs_programs with this number. */
-static struct program *
+struct program *
 program_at(size_t number)
 {
 	while (programs_count <= number) {
@@ -83,9 +82,8 @@ program_at(size_t number)
 	return &programs[number];
 }
 
-/* One more process of a program that was seen? */
-static void
-see_process(struct program *p, int pid)
+void
+program_seen(struct program *p, int pid)
 {
 	if (!p->pids) {
 		p->pids = cmd_alloc(PCS_PIDS / 8);
@@ -114,7 +112,7 @@ count_sample(const struct PSAMPLE *s)
 	else
 		p->kernel++;
 	if (s->pid)
-		see_process(p, s->pid);
+		program_seen(p, s->pid);
 	if (spots_count >= spots_size / 2)
 		make_room();
 	spot = find_spot(space, s);
@@ -162,17 +160,41 @@ count_clear(void)
 
 /* --- Functions --- */
 
-/* Find its symbols, and set its functions to 0. What can't be read has none. */
+/* Find its symbols. What can't be read has none. */
+static const struct elfsyms *
+load(struct program *p, const char *path)
+{
+	if (!p->loaded && (!path || elfsym_load(&p->syms, path) != NULL))
+		p->syms.count = 0;
+	p->loaded = true;
+	return &p->syms;
+}
+
+const struct elfsyms *
+program_symbols(size_t number)
+{
+	if (number == KERNEL_SPACE)
+		return load(&kernel, NAMELIST);
+	return load(program_at(number), pcs_file(number));
+}
+
+/* Find its symbols, and set its functions to 0. */
 static void
 prepare(struct program *p, const char *path)
 {
 	size_t size;
 
-	if (!p->loaded && (!path || elfsym_load(&p->syms, path) != NULL))
-		p->syms.count = 0;
-	p->loaded = true;
+	load(p, path);
 	size = (p->syms.count + 1) * sizeof(*p->functions);
 	p->functions = memset(cmd_realloc(p->functions, size), 0, size);
+}
+
+uint64_t
+count_at(size_t number, uint64_t address)
+{
+	const struct PSAMPLE at = {.pc = address};
+
+	return spots_size > 0 ? find_spot(number, &at)->hits : 0;
 }
 
 void

@@ -7,27 +7,30 @@
 
 #include "tally.h"
 
-#define SYNOPSIS                              \
-	"[-ku] [-n COUNT] [-o FILE] [-r HZ] " \
+#define SYNOPSIS                                            \
+	"[-ku] [-a FUNCTION] [-n COUNT] [-o FILE] [-r HZ] " \
 	"-t [SECONDS] | COMMAND [ARGUMENT ...]"
 #define LIMIT  20
 #define RATE   1000
 #define HZ_MAX 20000
-#define BAR    20
+#define BAR    12
 #define WIDTH  79
 
 size_t limit = LIMIT;
 unsigned int rate = RATE;
 bool only_kernel, only_user;
 static const char *path = "-";
+static const char *annotated; /* a function; NULL: none */
 
 static void
 options(void)
 {
 	int c;
 
-	while ((c = cmd_option("+kn:o:r:tu")) != -1) {
-		if (c == 'n')
+	while ((c = cmd_option("+a:kn:o:r:tu")) != -1) {
+		if (c == 'a')
+			annotated = cmd_value;
+		else if (c == 'n')
 			limit = cmd_number(cmd_value, "a number of functions");
 		else if (c == 'o')
 			path = cmd_value;
@@ -40,8 +43,8 @@ options(void)
 		cmd_usage("not a number of Hz, 1 to %d: %u", HZ_MAX, rate);
 	if (only_kernel && only_user)
 		cmd_usage("only -k or only -u");
-	if (cmd_given['t'] && cmd_given['o'])
-		cmd_usage("-t has no file to write");
+	if (cmd_given['t'] && (cmd_given['o'] || annotated))
+		cmd_usage("-t has no file to write, and shows no instructions");
 }
 
 static void
@@ -64,18 +67,29 @@ now(void)
 }
 
 static void
-report(double seconds, struct pcs_stat s)
+report_command(void)
 {
-	struct table t = {.bar = BAR};
-
 	for (int i = 0; i < cmd_argc; i++) {
 		out_string(i ? " " : "");
 		out_name(cmd_argv[i]);
 	}
-	out_printf("\n%.3f s at %u Hz, ", seconds, rate);
+	out_char('\n');
+}
+
+static void
+report(double seconds, struct pcs_stat s)
+{
+	struct table t = {.bar = BAR, .sure = true};
+
+	report_command();
+	out_printf("%.3f s at %u Hz, ", seconds, rate);
 	report_total(s.lost, s.skipped);
 	out_char('\n');
 	report_turns();
+	if (annotated) {
+		report_annotated(annotated);
+		return;
+	}
 	if (pcs_hits(&seen, PCS_ALL, PCS_ALL) == 0)
 		return;
 	report_states(&t);

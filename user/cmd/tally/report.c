@@ -7,7 +7,6 @@
 
 #define UNKNOWN "?" /* a function without a symbol */
 #define BAR_MAX 64
-#define WHO_MAX 48
 
 /* What a hart may be doing: both types of records for it. */
 static const struct {
@@ -136,9 +135,8 @@ placed(void)
 	return hits;
 }
 
-/* Its name; and which process it was, if it was one. */
-static const char *
-who(size_t number, char text[WHO_MAX])
+const char *
+report_who(size_t number, char text[WHO_MAX])
 {
 	const struct program *p = &programs[number];
 	const char *name = pcs_programs[number].name;
@@ -171,7 +169,7 @@ report_functions(struct table *t, size_t rows)
 	function_rows(t, &kernel, "kernel");
 	for (size_t i = 0; i < programs_count; i++)
 		if (programs[i].user)
-			function_rows(t, &programs[i], who(i, text));
+			function_rows(t, &programs[i], report_who(i, text));
 	table_print(t, "function", placed(), rows);
 }
 
@@ -183,9 +181,10 @@ program_row(struct table *t, size_t number)
 	char text[WHO_MAX];
 
 	if (only_kernel || only_user)
-		table_row(t, hits, "%s", who(number, text));
+		table_row(t, hits, "%s", report_who(number, text));
 	else
-		table_row(t, hits, "%s, in the kernel %llu", who(number, text),
+		table_row(t, hits, "%s, in the kernel %llu",
+			  report_who(number, text),
 			  (unsigned long long)p->kernel);
 }
 

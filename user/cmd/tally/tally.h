@@ -2,7 +2,8 @@
  * tally: where the time goes while a command runs, or now.
  *
  * clock.c sets the sampling clock, count.c adds up samples, report.c prints
- * them as tables, live.c shows them again and again; main.c has the options.
+ * them as tables, live.c shows them again and again, annotate.c shows the
+ * instructions of a function. main.c has the options.
  */
 #ifndef TALLY_H
 #define TALLY_H
@@ -46,10 +47,18 @@ extern size_t programs_count;
 extern struct program kernel;
 extern struct pcs_walk seen; /* the hits of harts */
 
+/* The one of pcs_programs with this number; one more process of it, if that
+ * hasn't been seen; and its symbols, or the kernel's. */
+struct program *program_at(size_t number);
+void program_seen(struct program *p, int pid);
+const struct elfsyms *program_symbols(size_t number);
+
 /* Open the device and ask it for what the options want; begin. */
 int count_open(void);
 /* Add up buffers. */
 void count_buffers(const struct LOGBUF *b, size_t count);
+/* The hits of one address of a program, or of KERNEL_SPACE. */
+uint64_t count_at(size_t number, uint64_t address);
 /* Find the functions of what has been counted. */
 void count_functions(void);
 /* Forget all hits. */
@@ -64,10 +73,16 @@ int hart_count(void);
 void report_turns(void);
 /* For each hart what it did, in lines of so many columns. */
 void report_harts(int columns);
+/* A program's name; and which process it was, if it was one. */
+#define WHO_MAX 48
+const char *report_who(size_t number, char text[WHO_MAX]);
 /* The other tables; the bars are so wide. */
 void report_states(struct table *t);
 void report_functions(struct table *t, size_t rows);
 void report_processes(struct table *t, size_t rows);
+
+/* The instructions of all functions of this name that have samples. */
+void report_annotated(const char *name);
 
 /* Until q, an interrupt, or so many seconds (0: no limit) have passed. */
 void live(unsigned long seconds);
