@@ -32,6 +32,12 @@ struct list {
 	     &x->member != (head);                               \
 	     x = container_of(x->member.next, type, member))
 
+/* The same from the last one to the first. */
+#define list_each_back(type, x, head, member)                    \
+	for (type *x = container_of((head)->prev, type, member); \
+	     &x->member != (head);                               \
+	     x = container_of(x->member.prev, type, member))
+
 /* Like list_each, but the body may remove x; not the element after x, which is
  * remembered already. */
 #define list_each_safe(type, x, head, member)                       \

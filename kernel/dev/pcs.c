@@ -24,6 +24,7 @@
 #include "mm/uaccess.h"
 #include "proc/proc.h"
 #include "sched/lock.h"
+#include "sched/poll.h"
 #include "sched/thread.h"
 
 #include "pcslog.h"
@@ -102,9 +103,9 @@ pcs_read(struct vnode *, struct file *f, struct uio *u)
 }
 
 /*
- * `polled' tells wake_all to wake up threads in select and poll, too. It is set
- * under the lock that pcs_wake takes. So either a full buffer is seen here, or
- * the next pcs_wake finds `polled' set.
+ * poll_in has wake_all wake up threads in select and poll, too. The lock is the
+ * one that pcs_wake takes. So either a full buffer is seen here, or the next
+ * pcs_wake knows that somebody polls.
  */
 static unsigned int
 pcs_poll(struct vnode *, struct file *)
@@ -112,7 +113,7 @@ pcs_poll(struct vnode *, struct file *)
 	unsigned int ready;
 
 	spin_lock(&lock);
-	readers.polled = true;
+	poll_in(&readers);
 	ready = log_full() ? POLLIN : 0;
 	spin_unlock(&lock);
 	return ready;

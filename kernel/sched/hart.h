@@ -37,11 +37,12 @@ struct hart {
 	unsigned int flush_asked, flush_done; /* mm/ktable.c; any hart */
 
 	/* idling: the idle thread sleeps, or is about to (sched_idle).
-	 * running: NULL if that is the idle thread. since: up to this rdtime()
-	 * the running thread's time has been counted. */
+	 * running: NULL if that is the idle thread. on: when it began to run.
+	 * since: up to this rdtime() its time has been counted; that is later
+	 * by what it isn't charged for (icount.c). */
 	unsigned int idling GUARDED_BY(sched_lock);
 	struct thread *running GUARDED_BY(sched_lock);
-	uint64_t since GUARDED_BY(sched_lock);
+	uint64_t on GUARDED_BY(sched_lock), since GUARDED_BY(sched_lock);
 };
 
 extern struct hart harts[HART_MAX];

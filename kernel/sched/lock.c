@@ -23,6 +23,8 @@
 #include "thread.h"
 #include "timer.h"
 
+struct wait_watch wait_watch;
+
 #define SPINS 200 /* looks at a lock before each further one is after a nap */
 
 static inline void
@@ -49,18 +51,26 @@ nap_for(struct spinlock *lk, uint64_t start)
 	clock_nap();
 }
 
+/* This hart has lk already. The text takes a lot of stack, so it is apart from
+ * spin_untold, which any code may need on a stack that is nearly full. */
+static SLOW_PATH __attribute__((noreturn)) void
+deadlock(const struct spinlock *lk, void *pc)
+{
+	panic("deadlock: %s, taken at %s, wanted again at %s", lk->name,
+	      symbol_place(lk->pc).text, symbol_place(pc).text);
+}
+
 /* Wait for lk and take it. The inner loop only loads: a store would take the
  * cache line away from the holder. */
 static SLOW_PATH void
-spin_slowly(struct spinlock *lk, unsigned long sie, void *pc)
+spin_untold(struct spinlock *lk, unsigned long sie, void *pc)
 {
 	uint64_t start = rdtime();
 	struct hart *h = this_hart();
 	const struct spinlock *outer = h->wanted; /* this may be a handler */
 
 	if (lk->hart == h)
-		panic("deadlock: %s, taken at %s, wanted again at %s", lk->name,
-		      symbol_place(lk->pc).text, symbol_place(pc).text);
+		deadlock(lk, pc);
 	__atomic_store_n(&h->wanted, lk, __ATOMIC_RELAXED);
 	while (__atomic_exchange_n(&lk->held, 1, __ATOMIC_ACQUIRE))
 		for (unsigned int n = 0;
@@ -69,6 +79,18 @@ spin_slowly(struct spinlock *lk, unsigned long sie, void *pc)
 				nap_for(lk, start);
 	__atomic_store_n(&h->wanted, outer, __ATOMIC_RELAXED);
 	taken(lk, sie, pc);
+}
+
+/* The same; and the profiler of waits is told. */
+static SLOW_PATH void
+spin_slowly(struct spinlock *lk, unsigned long sie, void *pc)
+{
+	uint64_t start = rdtime();
+	void *by = lk->pc; /* or of another holder, if it is just released */
+
+	spin_untold(lk, sie, pc);
+	if (wait_watch.armed)
+		wait_watch.spun(lk, pc, by, start);
 }
 
 /* Release lk, but leave the level raised. */
@@ -100,6 +122,18 @@ spin_lock(struct spinlock *lk)
 	}
 }
 
+UNGUARDED void
+spin_lock_untold(struct spinlock *lk)
+{
+	unsigned long sie = level_raise(lk->mask);
+
+	check_spin_lock(lk, __builtin_return_address(0));
+	if (__atomic_exchange_n(&lk->held, 1, __ATOMIC_ACQUIRE))
+		spin_untold(lk, sie, __builtin_return_address(0));
+	else
+		taken(lk, sie, __builtin_return_address(0));
+}
+
 /* `saved` is read while the lock is held, as it belongs to the holder. */
 UNGUARDED void
 spin_unlock(struct spinlock *lk)
@@ -128,8 +162,18 @@ sleep_refused(const struct spinlock *lk, unsigned long sie)
 	      lk->name);
 }
 
+/* What ends a wait, besides a wake-up and the deadline. */
+enum ender { NOTHING, ANY_SIGNAL, DEATH };
+
+static inline bool
+ended(enum ender by)
+{
+	return by == ANY_SIGNAL ? thread_interrupted()
+				: by == DEATH && thread_calls.killed();
+}
+
 /*
- * What the three functions below have in common. deadline is an rdtime().
+ * What the four functions below have in common. deadline is an rdtime().
  *
  * No wake-up may be lost. All wakers need sched_lock (thread_wake). This thread
  * takes it before it releases lk, and it is released only after the thread has
@@ -142,12 +186,12 @@ sleep_refused(const struct spinlock *lk, unsigned long sie)
  * raised sie as the one to go back to. The caller's is put back.
  */
 static UNGUARDED int
-wait_common(struct waitq *q, struct spinlock *lk, int state,
+wait_common(struct waitq *q, struct spinlock *lk, enum ender ender,
 	    unsigned long deadline)
 {
 	struct timer limit;
 	unsigned long sie = lk->saved;
-	bool signals = state == THREAD_SLEEPING;
+	bool slept = false;
 	uint64_t now;
 
 	assert(lk->hart == this_hart());
@@ -159,21 +203,26 @@ wait_common(struct waitq *q, struct spinlock *lk, int state,
 	spin_lock(&sched_lock);
 	spin_release(lk);
 	now = rdtime();
-	if (now < deadline && !(signals && thread_interrupted())) {
+	if (now < deadline && !ended(ender)) {
 		if (sie != LEVEL_ALL)
 			sleep_refused(lk, sie);
 		current->wait_lock = lk;
 		current->wait_since = now;
-		current->state = state;
+		current->watched.queue = q;
+		current->state = ender != NOTHING ? THREAD_SLEEPING
+						  : THREAD_UNINTERRUPTIBLE;
 		sched();
+		slept = true;
 	}
 	spin_unlock(&sched_lock);
+	if (slept && wait_watch.armed)
+		wait_watch.slept();
 	spin_lock(lk);
 	lk->saved = sie;
 	list_remove(&current->wait_link);
 	if (deadline != WAIT_FOREVER)
 		timer_set(&limit, WAIT_FOREVER, 0);
-	if (signals && thread_interrupted())
+	if (ended(ender))
 		return -ERESTART;
 	return rdtime() < deadline ? 0 : -ETIMEDOUT;
 }
@@ -181,31 +230,50 @@ wait_common(struct waitq *q, struct spinlock *lk, int state,
 int
 wait_on(struct waitq *q, struct spinlock *lk)
 {
-	return wait_common(q, lk, THREAD_SLEEPING, WAIT_FOREVER);
+	return wait_common(q, lk, ANY_SIGNAL, WAIT_FOREVER);
 }
 
 int
 wait_until(struct waitq *q, struct spinlock *lk, unsigned long deadline)
 {
-	return wait_common(q, lk, THREAD_SLEEPING, deadline);
+	return wait_common(q, lk, ANY_SIGNAL, deadline);
+}
+
+int
+wait_killable(struct waitq *q, struct spinlock *lk)
+{
+	return wait_common(q, lk, DEATH, WAIT_FOREVER);
 }
 
 void
 wait_uninterruptible(struct waitq *q, struct spinlock *lk)
 {
-	wait_common(q, lk, THREAD_UNINTERRUPTIBLE, WAIT_FOREVER);
+	wait_common(q, lk, NOTHING, WAIT_FOREVER);
 }
 
 /* Taken off the queue here, a thread isn't woken up again before it runs. */
-void
-wake_all(struct waitq *q)
+static inline void
+wake(struct waitq *q)
 {
 	list_each_safe (struct thread, t, &q->waiters, wait_link) {
 		list_remove(&t->wait_link);
 		thread_wake(t, false);
 	}
+}
+
+void
+wake_waiters(struct waitq *q)
+{
+	wake(q);
+}
+
+void
+wake_all(struct waitq *q)
+{
+	wake(q);
 	if (q->polled) {
 		q->polled = false;
+		q->news++;
 		poll_wake();
 	}
 }

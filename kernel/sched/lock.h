@@ -18,6 +18,7 @@
 #include "base/compiler.h"
 #include "base/list.h"
 #include <checks.h>
+#include <sys/waits.h>
 
 #include "level.h"
 
@@ -46,18 +47,26 @@ struct LOCK_TYPE("spinlock") spinlock {
 extern struct spinlock sched_lock;
 
 void spin_lock(struct spinlock *lk) ACQUIRES(lk);
+/* For the profiler of waits, which isn't told of spinning for its own lock. */
+void spin_lock_untold(struct spinlock *lk) ACQUIRES(lk);
 void spin_unlock(struct spinlock *lk) RELEASES(lk);
 
 /* A wait queue. One spinlock, the caller's, guards both it and the condition.
  * So no wake-up can come between a thread's test and its sleep, and be lost. */
 struct waitq {
 	struct list waiters; /* of struct thread, by wait_link */
-	bool polled;         /* wake those in select and poll, too */
+	bool polled;         /* wake those who poll, too */
+	/* For the profiler of waits: WAITS_* of <sys/waits.h>, and an id. */
+	unsigned char kind;
+	unsigned int news; /* how often those who poll were woken: poll.h */
+	unsigned long id;
 };
 
-#define WAITQ_INIT(q)                             \
-	{                                         \
-		.waiters = LIST_INIT((q).waiters) \
+#define WAITQ_INIT(q) WAITQ_FOR(q, WAITS_OTHER, 0)
+#define WAITQ_FOR(q, what, which)                                  \
+	{                                                          \
+		.waiters = LIST_INIT((q).waiters), .kind = (what), \
+		.id = (which)                                      \
 	}
 
 #define WAIT_FOREVER (~0UL)
@@ -77,15 +86,19 @@ struct waitq {
  *	spin_unlock(&lk);
  *
  * wait_on returns 0 or -ERESTART. wait_until can also return -ETIMEDOUT:
- * rdtime() has reached deadline, which is noticed at a tick. Signals don't end
+ * rdtime() has reached deadline, which is noticed at a tick. Of signals, only
+ * one that ends the process ends wait_killable, too. None ends
  * wait_uninterruptible, for waits that are sure to end soon.
  */
 int wait_on(struct waitq *q, struct spinlock *lk);
 int wait_until(struct waitq *q, struct spinlock *lk, unsigned long deadline);
+int wait_killable(struct waitq *q, struct spinlock *lk);
 void wait_uninterruptible(struct waitq *q, struct spinlock *lk);
 
-/* Wake up all threads on q. The caller must hold the lock that guards q. */
+/* Wake up all threads on q, and all that poll. The caller must hold the lock
+ * that guards q. For wake_waiters those who poll already know. */
 void wake_all(struct waitq *q);
+void wake_waiters(struct waitq *q);
 
 struct LOCK_TYPE("mutex") mutex {
 	unsigned long owner;  /* 0, or a thread's address: see lock.c; atomic */
@@ -93,9 +106,10 @@ struct LOCK_TYPE("mutex") mutex {
 	struct waitq waiters; /* the first is the next owner */
 };
 
-#define MUTEX(n, m)                                                    \
-	{                                                              \
-		.lock = SPINLOCK1(n), .waiters = WAITQ_INIT(m.waiters) \
+#define MUTEX(n, m)                                             \
+	{                                                       \
+		.lock = SPINLOCK1(n),                           \
+		.waiters = WAITQ_FOR(m.waiters, WAITS_MUTEX, 0) \
 	}
 
 void mutex_lock(struct mutex *m) ACQUIRES(m);

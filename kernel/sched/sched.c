@@ -221,6 +221,8 @@ thread_wake(struct thread *t, bool signal)
 	if (t->state == THREAD_SLEEPING ||
 	    (t->state == THREAD_UNINTERRUPTIBLE && !signal)) {
 		t->state = THREAD_RUNNABLE;
+		if (wait_watch.armed)
+			wait_watch.woken(t, signal);
 		enqueue(t);
 		call_hart(t);
 	}
@@ -233,6 +235,8 @@ UNGUARDED void
 sched_first(void)
 {
 	sched_lock.saved = LEVEL_ALL;
+	if (wait_watch.armed)
+		wait_watch.resumed();
 	spin_unlock(&sched_lock);
 }
 
@@ -247,7 +251,7 @@ sched_charge(struct hart *h)
 
 	must_hold(&sched_lock);
 	more = now - h->since;
-	h->since = now;
+	h->since = h->on = current->watched.off = now;
 	if (current == h->idle)
 		return;
 	current->share.had += more;
@@ -293,6 +297,8 @@ void
 thread_exit(void)
 {
 	spin_lock(&sched_lock);
+	if (wait_watch.armed)
+		wait_watch.ends();
 	current->state = THREAD_DEAD;
 	sched();
 	panic("a dead thread runs");
@@ -328,6 +334,8 @@ thread_yield(void)
 		catch_up(&p->ready, &current->share);
 		catch_up(&processes, &p->share);
 		sched();
+		if (wait_watch.armed)
+			wait_watch.resumed();
 	}
 	spin_unlock(&sched_lock);
 }
@@ -340,8 +348,11 @@ thread_resched(void)
 	__atomic_and_fetch(&current->work, ~(unsigned long)WORK_RESCHED,
 			   __ATOMIC_RELAXED);
 	spin_lock(&sched_lock);
-	if (current != this_hart()->idle && !nobody(&processes))
+	if (current != this_hart()->idle && !nobody(&processes)) {
 		sched();
+		if (wait_watch.armed)
+			wait_watch.resumed();
+	}
 	spin_unlock(&sched_lock);
 }
 

@@ -10,6 +10,8 @@
 #include <sys/types.h>
 
 #include "hart.h"
+#include "poll.h"
+#include "watch.h"
 
 /* The user's registers, saved on entry. trap.S knows this layout. */
 struct trapframe {
@@ -109,6 +111,8 @@ struct thread {
 	uint64_t wait_since;
 	const struct mutex *wait_mutex;
 
+	struct watched watched; /* for the profiler of waits */
+
 	/* Ticks that profil is still to charge: dev/profil.c. */
 	unsigned int profil_ticks; /* where it is in user mode; atomic */
 	unsigned int profil_made;  /* synthetic, of itself, at profil_pc */
@@ -122,6 +126,8 @@ struct thread {
 	bool sigmask_restore;
 	bool restart;         /* the call returned -ERESTART: signal_deliver */
 	uint64_t sleep_until; /* nanosleep's, across a restart; 0: none */
+
+	struct polled polled; /* while it asks files: sched/poll.h */
 
 	bool tf_changing;
 
@@ -174,6 +180,8 @@ struct thread_calls {
 	void (*load)(const struct thread *next);
 	/* Is a signal to be delivered to current? It ends a wait. */
 	bool (*interrupted)(void);
+	/* Is current about to end? */
+	bool (*killed)(void);
 };
 
 extern struct thread_calls thread_calls;

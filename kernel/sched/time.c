@@ -47,3 +47,13 @@ time_counts(long sec, unsigned long units, unsigned long per_sec,
 			  (units * machine.timebase + per_sec - 1) / per_sec;
 	return 0;
 }
+
+uint64_t
+time_since_1970(uint64_t counts)
+{
+	uint64_t boot;
+
+	time_counts(boot_ns / NS_PER_SEC, boot_ns % NS_PER_SEC, NS_PER_SEC,
+		    &boot);
+	return counts > boot ? counts - boot : 0;
+}

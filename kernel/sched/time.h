@@ -15,6 +15,10 @@ uint64_t time_of_counts(uint64_t counts); /* in ns */
 int time_counts(long sec, unsigned long units, unsigned long per_sec,
 		uint64_t *counts);
 
+/* When it is `counts' after 1970, in timer counts since boot; 0: that was
+ * before. */
+uint64_t time_since_1970(uint64_t counts);
+
 static inline struct timespec
 time_of_ns(uint64_t ns)
 {

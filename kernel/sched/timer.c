@@ -9,6 +9,7 @@
 
 #include "base/list.h"
 
+#include "hart.h"
 #include "lock.h"
 
 /* Guards the list, and all timers' deadlines and intervals. */
@@ -61,15 +62,18 @@ timer_set(struct timer *t, uint64_t deadline, uint64_t interval)
 }
 
 /* t is due: set its next deadline, if it has an interval, and ring it. Times
- * that have been missed are left out. */
+ * that have been missed are only counted. */
 static void
 ring(struct timer *t, uint64_t now)
 {
 	uint64_t next = WAIT_FOREVER, late = now - t->deadline;
 
 	must_hold(&timer_lock);
-	if (t->interval != 0)
+	t->missed = 0;
+	if (t->interval != 0) {
 		next = now - late % t->interval + t->interval;
+		t->missed = late / t->interval;
+	}
 	timer_place(t, next);
 	t->ring(t->arg);
 }
@@ -81,4 +85,12 @@ timer_tick(uint64_t now)
 	while (!list_empty(&timers) && timer_of(timers.next)->deadline <= now)
 		ring(timer_of(timers.next), now);
 	spin_unlock(&timer_lock);
+}
+
+/* Only the hart that holds the lock finds itself in it, so this needs no lock:
+ * no thread is woken up by another holder of it than timer_tick. */
+bool
+timer_rings(void)
+{
+	return timer_lock.hart == this_hart();
 }

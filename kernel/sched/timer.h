@@ -2,6 +2,7 @@
 #ifndef KERNEL_TIMER_H
 #define KERNEL_TIMER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/list.h"
@@ -9,6 +10,7 @@
 struct timer {
 	struct list link;            /* in the list of those that are set */
 	uint64_t deadline, interval; /* timer counts, as timer_set has them */
+	unsigned int missed;         /* for ring: how often it was due before */
 	void (*ring)(void *arg);
 	void *arg;
 };
@@ -22,5 +24,7 @@ void timer_set(struct timer *t, uint64_t deadline, uint64_t interval);
 /* The soonest deadline; a tick that finds it passed calls timer_tick. */
 extern uint64_t timer_soonest;
 void timer_tick(uint64_t now);
+/* Does a timer ring on this hart? For what ring calls. */
+bool timer_rings(void);
 
 #endif
