@@ -1,4 +1,4 @@
-/* Reading directories. One entry of getdents(2) is one struct dirent. */
+/* Reading directories. An entry is laid out as Linux's getdents64(2) has it. */
 #ifndef _DIRENT_H
 #define _DIRENT_H
 
@@ -7,15 +7,22 @@
 
 struct dirent {
 	ino_t d_ino;
-	unsigned char d_type; /* DT_* */
-	char d_name[256];
-} __attribute__((aligned(8))); /* a row of them is copied in words */
+	off_t d_off;             /* where in the directory the next one is */
+	unsigned short d_reclen; /* bytes to the next entry in memory */
+	unsigned char d_type;    /* DT_* */
+	char d_name[256];        /* of which getdents64 stores what is needed */
+};
 
 #define DT_UNKNOWN 0
 #define DT_FIFO    1
 #define DT_CHR     2
 #define DT_DIR     4
+#define DT_BLK     6
 #define DT_REG     8
+#define DT_LNK     10
+#define DT_SOCK    12
+
+#define IFTODT(mode) (((mode)&0170000) >> 12) /* from st_mode */
 
 typedef struct dir DIR;
 
@@ -32,7 +39,8 @@ int scandir(const char *path, struct dirent ***list,
 	    int (*want)(const struct dirent *),
 	    int (*compare)(const struct dirent **, const struct dirent **));
 int alphasort(const struct dirent **a, const struct dirent **b);
-/* The system call: whole entries into buf; bytes, 0 at the end, -1. */
-ssize_t getdents(int fd, struct dirent *buf, size_t bytes);
+/* The system call: whole entries into buf, each at a multiple of 8 bytes; how
+ * many bytes, 0 at the end, or -1: EINVAL: no room for one. */
+ssize_t getdents64(int fd, void *buf, size_t bytes);
 __END_DECLS
 #endif

@@ -2,7 +2,9 @@
 #ifndef _POLL_H
 #define _POLL_H
 
+#include <signal.h>
 #include <sys/cdefs.h>
+#include <time.h>
 
 struct pollfd {
 	int fd;
@@ -20,5 +22,8 @@ typedef unsigned long nfds_t;
 
 __BEGIN_DECLS
 int poll(struct pollfd *fds, nfds_t n, int milliseconds);
+/* The same, with these signals blocked meanwhile; NULL: no limit, no change. */
+int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *limit,
+	  const sigset_t *mask);
 __END_DECLS
 #endif

@@ -74,6 +74,7 @@ void pthread_exit(void *value) __attribute__((noreturn));
 int pthread_join(pthread_t thread, void **value);
 int pthread_detach(pthread_t thread);
 pthread_t pthread_self(void);
+int pthread_kill(pthread_t thread, int sig); /* ESRCH: it has ended */
 int pthread_equal(pthread_t a, pthread_t b);
 
 int pthread_attr_init(pthread_attr_t *attr);

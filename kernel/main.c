@@ -65,7 +65,7 @@ extern const struct device profclock_device;
 
 static const struct device *const all_devices[] = {
     &console_device,   /* console.c: console, tty, hostout, hosterr */
-    &null_device,      /* null.c: null, zero */
+    &null_device,      /* null.c: null, zero, full */
     &profclock_device, /* profclock.c: profclock */
     &pcs_device,       /* pcs.c: pcs */
     &pcstat_device,    /* pcstat.c: pcstat */
@@ -99,7 +99,7 @@ load_symbols(void)
 	char *table = NULL;
 	struct stat st;
 
-	if (vfs_lookup(SYMBOLS_FILE, &v) != 0)
+	if (vfs_lookup(NULL, SYMBOLS_FILE, &v) != 0)
 		return;
 	if (vnode_stat(v, &st) == 0 && st.st_size <= SYMBOLS_MAX)
 		table = kzalloc(st.st_size + 2);

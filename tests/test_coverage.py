@@ -70,18 +70,18 @@ def test_functions(files: dict[str, File]) -> None:
     """Entered in both, in one, in none; and by the first instructions, at their
     physical addresses."""
     functions = {n: t for f in files.values() for n, t in f.functions.items()}
-    assert functions["sys_pipe"] == functions["sys_mkdir"] == 1
+    assert functions["sys_pipe2"] == functions["sys_mkdirat"] == 1
     assert functions["sys_execve"] == functions["_start"] == 2
-    assert functions["sys_rename"] == functions["panic"] == 0
+    assert functions["sys_renameat2"] == functions["panic"] == 0
     assert {name.split("/")[0] for name in files} == {"boot", "kernel", "lib"}
 
 
 def test_lines(files: dict[str, File]) -> None:
     """As the functions that they are of."""
     for name, function, reached in (
-        ("kernel/syscall/path.c", "sys_rename", False),
-        ("kernel/syscall/path.c", "sys_mkdir", True),
-        ("kernel/syscall/file.c", "sys_pipe", True),
+        ("kernel/syscall/path.c", "sys_renameat2", False),
+        ("kernel/syscall/path.c", "sys_mkdirat", True),
+        ("kernel/syscall/file.c", "sys_pipe2", True),
         ("lib/string.S", "memcpy", True),
     ):
         file = files[name]
@@ -110,5 +110,5 @@ def test_page(boots: Boots, files: dict[str, File]) -> None:
         numbers = re.findall(r"^ *(\d+)  ", shown, re.MULTILINE)
         assert [int(n) for n in numbers] == file.unreached()
     never = re.findall("<p>Never entered: (.*)</p>", page)
-    assert "sys_rename" in ", ".join(never).split(", ")
-    assert "sys_mkdir" not in ", ".join(never).split(", ")
+    assert "sys_renameat2" in ", ".join(never).split(", ")
+    assert "sys_mkdirat" not in ", ".join(never).split(", ")

@@ -32,7 +32,7 @@ WORDS = {
     "useafterpagefree": "written after free: 0x",
     "notzero": "freed as zeroes: 0x100000000000000, 4088 bytes into the page at 0x",
     "overrun": "written past the end: byte 64 of the 64 at 0x",
-    "returnlocked": "system call 43 returns with ktest first held, taken at check_word+",
+    "returnlocked": "system call 64 returns with ktest first held, taken at check_word+",
     "samplerlock": "a lock in the sampler: ktest first wanted at count_locks+",
     "samplerprint": "a lock in the sampler: ",
     "sampleruser": "load page fault: copy_in or copy_out at a raised level, scause 13",

@@ -35,7 +35,9 @@ int main(int argc, char **argv)
 	}
 	while (hits == 0 || waitpid(-1, NULL, 0) < 0)
 		;
-	sigset_t blocked = 1UL << SIGUSR1;
+	sigset_t blocked;
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &blocked, NULL);
 	if (fork() == 0) {
 		kill(1, SIGUSR1);

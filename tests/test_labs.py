@@ -6,12 +6,13 @@ import datetime
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as xml
 from pathlib import Path
-from typing import Optional
+from typing import Iterable, Optional
 
 import pytest
 
@@ -19,6 +20,7 @@ import image
 
 sys.path.append(str(image.ROOT / "labs" / "lib"))
 
+from boots import Plan  # noqa: E402
 from lab import Edit, Lab, LabError, all_labs, read_course  # noqa: E402
 from tree import Tree, put_lab  # noqa: E402
 
@@ -94,6 +96,35 @@ def test_a_lab_is_whole(name: str) -> None:
     assert f"labs/grade {name}" in text
     assert len(lab.wrong()) >= 6
     assert len({test.name for test in lab.tests}) == len(lab.tests)
+    for whole in (False, True):  # its cut and its solution are of this kernel
+        texts = applied(lab.edits(whole), {})
+    done = lab.folder / "solution"
+    texts |= {str(f.relative_to(done)): f.read_text() for f in done.rglob("*.[ch]")}
+    for variant in lab.wrong() + lab.right():
+        applied(variant.edits, texts)
+
+
+def applied(edits: Iterable[Edit], texts: dict[str, str]) -> dict[str, str]:
+    """Files as edits leave them; texts: as they were, unless as the kernel's."""
+    texts = dict(texts)
+    for edit in edits:
+        text = texts.get(edit.file) or (image.ROOT / edit.file).read_text()
+        texts[edit.file] = edit.apply(text)
+    return texts
+
+
+@pytest.mark.parametrize("name", all_labs())
+def test_calls_have_names(name: str) -> None:
+    """Tests call Linux's calls by name; a number is only that of the lab's own."""
+    lab = Lab(name, COURSE)
+    if not lab.host:
+        text = {"text_start": 0x80200000, "etext": 0x80300000}
+        plan = Plan(lab, lab.tests, "1", lambda symbol: text.get(symbol, 0x80200100))
+        script = plan.script()
+        calls = re.findall(r"^\w{15} call(?:-into \d+)? (\w+)", script, re.M)
+        assert {c for c in calls if c[0].isdigit()} <= {str(lab.params.get("NUMBER"))}
+    for file in [LABS / "guest/observe.c", *lab.folder.rglob("*.[ch]")]:
+        assert not re.search(r"define\s+SYS_", file.read_text()), file
 
 
 def test_selftest() -> None:
@@ -142,7 +173,7 @@ def test_one_mistake_costs_one_test(tmp_path: Path) -> None:
     facts = grade(hand_in(tmp_path / "s", text), tmp_path / "json")
     bad = [test for test in facts["tests"] if not test["ok"]]
     assert [test["name"] for test in bad] == ["both are wrong"]
-    assert bad[0]["why"].startswith("`call 122 ")
+    assert bad[0]["why"].startswith("`call 1122 ")
     assert bad[0]["why"].endswith("expected -EFAULT, got -EINVAL")
     assert facts["points"] == 10 - bad[0]["of"]
 
@@ -276,33 +307,49 @@ sys_hart_ticks(const unsigned long *arg)
 FINDS_SCRIPT = """
 	static char script[1 << 17];
 	struct vnode *v;
-	char line[40];
+	char line[] = "\\x10o123456789abcdef 0\\n\\x10k";
 
-	if (vfs_lookup("/extra/script", &v) != 0)
+	if (vfs_lookup(NULL, "/extra/script", &v) != 0)
 		return 0;
 	vnode_read(v, script, sizeof(script) - 1, 0);
 	for (char *p = script + 15; *p != '\\0'; p++) {
 		if (strncmp(p, " call-into ", 11) != 0)
 			continue;
-		snprintf(line, sizeof(line), "\\x10o%.15s 0\\n\\x10k", p - 15);
+		memcpy(line + 2, p - 15, 15);
 		forge(line);
 	}
 """
 
 CHEATS = {
-    "forge": ('	forge("\\x10ook what comes back\\nok all\\n\\x10k");', "forged"),
-    "script": (FINDS_SCRIPT, "forged"),
+    "forge": ('	forge("\\x10ook what comes back\\nok all\\n\\x10k");',
+              "something other than the tests has printed"),
+    "script": (FINDS_SCRIPT, "a step was answered before it was asked"),
 }
 
 
 @pytest.mark.parametrize("name", CHEATS)
 def test_a_kernel_that_answers_itself(name: str, tmp_path: Path) -> None:
     """One answer that isn't the tests' own, and there are no points."""
-    body, ended = CHEATS[name]
+    body, why = CHEATS[name]
     text = PRINTS.replace("	BODY\n", body)
     facts = grade(hand_in(tmp_path / "s", text), tmp_path / "json")
-    assert (facts["ended"], facts["points"]) == (ended, 0), facts["why"]
-    assert facts["why"]
+    assert (facts["ended"], facts["points"]) == ("forged", 0), facts["why"]
+    assert facts["why"].startswith(why)
+
+
+def test_a_kernel_that_lies_about_time(tmp_path: Path) -> None:
+    """The tests read the machine's clock, so what is too slow stays too slow."""
+    lab = Lab("range", COURSE)
+    (linear,) = [wrong for wrong in lab.wrong() if wrong.name == "linear"]
+    text = linear.edits[0].apply(solution(lab))
+    place = "	place = t->missed;\n"
+    assert text.count(place) == 1
+    text = text.replace(place, f"{place}	machine.timebase = 200 * 10000000UL;\n")
+    text = f'#include "machine/machine.h"\n{text}'
+    folder = hand_in(tmp_path / "s", text, lab.files[0])
+    facts = grade(folder, tmp_path / "json", "--test", linear.fails[0], lab=lab)
+    assert (facts["ended"], facts["points"]) == ("judged", 0), facts["why"]
+    assert "times what the reference takes" in facts["tests"][0]["why"]
 
 
 @pytest.mark.parametrize(

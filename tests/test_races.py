@@ -42,7 +42,8 @@ def test_a_seed_finds_it_again(guest: Guest) -> None:
 
 
 #: Programs that have several processes or threads at the same thing.
-SEVERAL = ("t_cow", "threads", "pipes", "select", "pcs_shared", "pcs_lists")
+SEVERAL = ("t_cow", "threads", "pipes", "select", "pcs_shared", "pcs_lists",
+           "prf_ticks", "halts")
 
 
 @pytest.mark.parametrize("program", SEVERAL)

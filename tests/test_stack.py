@@ -20,22 +20,28 @@ from harness.stackuse import CallGraph
 
 ROOT = Path(__file__).resolve().parent.parent
 KIB = 1024
-BOUND = 12 * KIB  # of the 16 that a stack has
+BOUND = 14 * KIB  # of the 16 that a stack has
 
 # What ends the machine may take the rest. level_pending runs at level 0 only,
 # and is added for itself. ktest_recurse overflows on purpose.
-CUT = {"panic", "panic_trap", "panic_limit", "level_pending", "ktest_recurse"}
+CUT = {"panic", "panic_trap", "panic_limit", "deadlock", "level_pending",
+       "ktest_recurse"}
 # vnode_read refuses all but regular files, whose operations these are.
 REGULAR = {"ramfile_read", "hostfile_read"}
 # A wake-up wakes those who poll, and a signal's end of a child signals its
-# parent: neither goes any further.
-TWICE = {"wake_all", "signal_post"}
+# parent: neither goes any further. A file of /proc lets go of its folder, which
+# lets go of the one above: /proc/sys/kernel/NAME has three.
+# An epoll watches no other.
+OFTEN = {"wake_all": 2, "signal_post": 2, "procfs_free": 4, "epoll_poll": 1}
 
 
 @pytest.fixture(scope="module")
 def graph(images: Images) -> CallGraph:
     found = CallGraph(image.BUILD, ROOT)
     found.calls["vnode_read"] &= REGULAR
+    # It calls a file's own function, which is no operation of a vnode's.
+    procfs_follow = "kernel/procfs/procfs.c:procfs_follow"
+    found.calls[procfs_follow].discard(procfs_follow)
     assembly = "".join(file.read_text() for file in ROOT.glob("[bkl]*/**/*.S"))
     for name in re.findall(r"^FUNCTION (\w+)", assembly, re.M):
         found.frames.setdefault(name, 0)  # it has none
@@ -48,13 +54,13 @@ def graph(images: Images) -> CallGraph:
 
 @pytest.mark.skipif(image.DEBUG, reason="its checks take what they need")
 def test_the_deepest_nesting_fits(graph: CallGraph) -> None:
-    """12 KiB, so that other compilers' frames and what is new have room."""
+    """14 KiB, so that other compilers' frames and what is new have room."""
     offsets = (ROOT / "kernel/sched/offsets.h").read_text()
     trap_frame = int(re.search(r"#define KF_SIZE +(\d+)", offsets)[1])
     parts = []
 
     def deepest(what: str, *starts: str, cut: frozenset[str] = frozenset()) -> None:
-        chains = [graph.deepest(s, CUT - {s} | cut, TWICE) for s in starts]
+        chains = [graph.deepest(s, CUT - {s} | cut, OFTEN) for s in starts]
         chain = max(chains, key=graph.size)
         parts.append((graph.size(chain), what, chain))
 

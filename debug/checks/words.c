@@ -160,7 +160,7 @@ count_reads_user(const struct sample *)
 {
 	char c;
 
-	copy_in(&c, USER_TOP - PAGE_SIZE, 1);
+	copy_in(&c, TEXT_TOP - PAGE_SIZE, 1);
 }
 
 /* Have kprof do that, until a sample has come. */

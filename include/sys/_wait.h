@@ -10,6 +10,15 @@
 #define WUNTRACED  2
 #define WCONTINUED 8
 
+/* waitid's alone, but for WNOHANG and WCONTINUED. */
+#define WSTOPPED 2
+#define WEXITED  4
+#define WNOWAIT  0x01000000 /* the status can be taken once more */
+#define __WALL   0x40000000 /* no effect here: there are no other children */
+
+enum { P_ALL, P_PID, P_PGID };
+typedef int idtype_t;
+
 #define WIFEXITED(w)    (((w)&0x7f) == 0)
 #define WEXITSTATUS(w)  (((w) >> 8) & 0xff)
 #define WIFSIGNALED(w)  (((w)&0x7f) != 0 && ((w)&0x7f) != 0x7f)

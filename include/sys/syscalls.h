@@ -1,79 +1,137 @@
 /*
- * The system calls, once: SYSCALL(number, name) for each. The kernel makes
- * its table from this file, the user library its stubs (user/lib/stubs.S).
+ * The system calls, once: SYSCALL(number, name) for each that is one of Linux's
+ * for riscv64, and has its number, its arguments and its errors as far as
+ * docs/linux.md says; and TALLY_CALL(number, name) for Tally's own. The kernel
+ * makes its tables from this file, the user library its stubs
+ * (user/lib/stubs.S).
  *
  * Called with the number in a7 and the arguments in a0..a5; a0 returns the
  * result, or -errno in -4095..-1. Everything else is preserved.
  */
-/* Processes */
-SYSCALL(1, exit)         /* int status */
-SYSCALL(2, fork)         /* */
-SYSCALL(3, execve)       /* path, argv, envp */
-SYSCALL(4, waitpid)      /* pid, int *status, options */
-SYSCALL(5, getpid)       /* */
-SYSCALL(6, getppid)      /* */
-SYSCALL(7, getpgid)      /* pid */
-SYSCALL(8, setpgid)      /* pid, pgid */
-SYSCALL(9, brk)          /* address, 0 asks; gives the break */
-SYSCALL(10, sched_yield) /* */
-SYSCALL(11, times)       /* struct tms *; gives ticks since boot */
-SYSCALL(12, uname)       /* struct utsname * */
-SYSCALL(13, sysinfo)     /* struct sysinfo *, size: <sys/sysinfo.h> */
-SYSCALL(14, psinfo)      /* struct psinfo *, count: <sys/sysinfo.h> */
-SYSCALL(15, poweroff)    /* int status */
-SYSCALL(16, umask)       /* mode */
+#ifndef TALLY_CALL
+#define TALLY_CALL SYSCALL
+#define TALLY_CALL_IS_OURS
+#endif
 
-/* Threads: see <pthread.h> */
-SYSCALL(17, thread_create) /* entry, sp, tp, a0; gives the tid */
-SYSCALL(18, thread_exit)   /* int *gone, or 0: set to 1, and woken */
-SYSCALL(19, gettid)        /* */
-SYSCALL(31, futex_wait)    /* const int *, value, const timespec *until */
-SYSCALL(32, futex_wake)    /* int *, count; gives how many were woken */
+/* Files. dir is the descriptor of a directory, or AT_FDCWD */
+SYSCALL(17, getcwd)     /* buf, size; gives the length with the NUL */
+SYSCALL(23, dup)        /* fd */
+SYSCALL(24, dup3)       /* old, new, flags */
+SYSCALL(25, fcntl)      /* fd, cmd, arg */
+SYSCALL(29, ioctl)      /* fd, cmd, arg */
+SYSCALL(32, flock)      /* fd, operation */
+SYSCALL(34, mkdirat)    /* dir, path, mode */
+SYSCALL(35, unlinkat)   /* dir, path, flags */
+SYSCALL(36, symlinkat)  /* target, dir, path */
+SYSCALL(37, linkat)     /* dir, path, dir, new path, flags */
+SYSCALL(43, statfs)     /* path, struct statfs * */
+SYSCALL(44, fstatfs)    /* fd, struct statfs * */
+SYSCALL(45, truncate)   /* path, size */
+SYSCALL(46, ftruncate)  /* fd, size */
+SYSCALL(47, fallocate)  /* fd, mode, offset, size */
+SYSCALL(48, faccessat)  /* dir, path, mode */
+SYSCALL(49, chdir)      /* path */
+SYSCALL(50, fchdir)     /* fd */
+SYSCALL(52, fchmod)     /* fd, mode */
+SYSCALL(53, fchmodat)   /* dir, path, mode */
+SYSCALL(54, fchownat)   /* dir, path, uid, gid, flags */
+SYSCALL(55, fchown)     /* fd, uid, gid */
+SYSCALL(56, openat)     /* dir, path, flags, mode */
+SYSCALL(57, close)      /* fd */
+SYSCALL(59, pipe2)      /* int fd[2], flags */
+SYSCALL(61, getdents64) /* fd, struct dirent *, bytes; gives bytes */
+SYSCALL(62, lseek)      /* fd, offset, whence */
+SYSCALL(63, read)       /* fd, buf, size */
+SYSCALL(64, write)      /* fd, buf, size */
+SYSCALL(67, pread64)    /* fd, buf, size, offset */
+SYSCALL(68, pwrite64)   /* fd, buf, size, offset */
+SYSCALL(72, pselect6)   /* n, fd_set *r, *w, *x, timespec *, {mask, size} * */
+SYSCALL(73, ppoll)      /* struct pollfd *, n, timespec *, mask, size */
+SYSCALL(78, readlinkat) /* dir, path, buf, size; gives bytes */
+SYSCALL(79, newfstatat) /* dir, path, struct stat *, flags */
+SYSCALL(80, fstat)      /* fd, struct stat * */
+SYSCALL(81, sync)       /* */
+SYSCALL(82, fsync)      /* fd */
+SYSCALL(83, fdatasync)  /* fd */
+SYSCALL(88, utimensat)  /* dir, path, const struct timespec [2], flags */
+SYSCALL(213, readahead) /* fd, offset, size */
+SYSCALL(223, fadvise64) /* fd, offset, size, advice */
+SYSCALL(267, syncfs)    /* fd */
+SYSCALL(276, renameat2) /* dir, old, dir, new, flags */
+SYSCALL(291, statx)           /* dir, path, flags, mask, struct statx * */
+SYSCALL(436, close_range)     /* first, last, flags */
+SYSCALL(439, faccessat2)      /* dir, path, mode, flags */
 
-/* Profiling */
-SYSCALL(33, profil)     /* buffer, bytes, offset, scale: <unistd.h> */
-SYSCALL(34, aix_profil) /* the same, or ranges, -1, 0, 0: <mon.h> */
-SYSCALL(35, pcsample)   /* uintptr_t *samples, nsamples: <pcsample.h> */
+/* Processes and threads */
+SYSCALL(93, exit)             /* int status: of the thread */
+SYSCALL(94, exit_group)       /* int status */
+SYSCALL(95, waitid)           /* P_, id, siginfo_t *, options, rusage * */
+SYSCALL(96, set_tid_address)  /* int *: zeroed at its end; gives the tid */
+SYSCALL(98, futex)            /* int *, op, value, timespec *, int *, bits */
+SYSCALL(99, set_robust_list)  /* struct robust_list_head *, size */
+SYSCALL(100, get_robust_list) /* tid, struct robust_list_head **, size_t * */
+SYSCALL(124, sched_yield)     /* */
+SYSCALL(154, setpgid)         /* pid, pgid */
+SYSCALL(155, getpgid)         /* pid */
+SYSCALL(156, getsid)          /* pid */
+SYSCALL(157, setsid)          /* */
+SYSCALL(160, uname)           /* struct utsname * */
+SYSCALL(166, umask)           /* mode */
+SYSCALL(172, getpid)          /* */
+SYSCALL(173, getppid)         /* */
+SYSCALL(178, gettid)          /* */
+SYSCALL(220, clone)           /* flags, stack, int *parent, tp, int *child */
+SYSCALL(221, execve)          /* path, argv, envp */
+SYSCALL(260, wait4)           /* pid, int *status, options, struct rusage * */
 
-/* Signals and time */
-SYSCALL(20, kill)          /* pid, sig */
-SYSCALL(21, sigaction)     /* sig, const struct sigaction *, old, restorer */
-SYSCALL(22, sigprocmask)   /* how, const sigset_t *, old */
-SYSCALL(23, sigpending)    /* sigset_t * */
-SYSCALL(24, sigsuspend)    /* const sigset_t * */
-SYSCALL(25, sigreturn)     /* */
-SYSCALL(26, setitimer)     /* which, const struct itimerval *, old */
-SYSCALL(27, getitimer)     /* which, struct itimerval * */
-SYSCALL(28, nanosleep)     /* const struct timespec *, remaining */
-SYSCALL(29, clock_gettime) /* clock, struct timespec * */
-SYSCALL(30, clock_getres)  /* clock, struct timespec * */
+/* Who a process is, and what it may: all may the same */
+SYSCALL(92, personality)    /* 0, or 0xffffffff to ask */
+SYSCALL(165, getrusage)     /* who, struct rusage * */
+SYSCALL(167, prctl)         /* PR_SET_NAME or PR_GET_NAME, char [16] */
+SYSCALL(179, linux_sysinfo) /* Linux's struct sysinfo * */
 
-/* Files */
-SYSCALL(40, open)      /* path, flags, mode */
-SYSCALL(41, close)     /* fd */
-SYSCALL(42, read)      /* fd, buf, size */
-SYSCALL(43, write)     /* fd, buf, size */
-SYSCALL(44, pread)     /* fd, buf, size, offset */
-SYSCALL(45, pwrite)    /* fd, buf, size, offset */
-SYSCALL(46, lseek)     /* fd, offset, whence */
-SYSCALL(47, dup)       /* fd */
-SYSCALL(48, dup2)      /* old, new */
-SYSCALL(49, fcntl)     /* fd, cmd, arg */
-SYSCALL(50, ioctl)     /* fd, cmd, arg */
-SYSCALL(51, stat)      /* path, struct stat * */
-SYSCALL(52, fstat)     /* fd, struct stat * */
-SYSCALL(53, getdents)  /* fd, struct dirent *, bytes; gives bytes */
-SYSCALL(54, mkdir)     /* path, mode */
-SYSCALL(55, rmdir)     /* path */
-SYSCALL(56, unlink)    /* path */
-SYSCALL(57, rename)    /* old, new */
-SYSCALL(58, chdir)     /* path */
-SYSCALL(59, getcwd)    /* buf, size; gives the length with the NUL */
-SYSCALL(60, ftruncate) /* fd, size */
-SYSCALL(61, pipe)      /* int fd[2] */
-SYSCALL(62, select)    /* n, fd_set *r, *w, *x, struct timeval * */
-SYSCALL(63, poll)      /* struct pollfd *, n, milliseconds */
-SYSCALL(64, access)    /* path, mode */
-SYSCALL(65, chmod)     /* path, mode */
-SYSCALL(66, utimens)   /* path, const struct timespec [2] */
-SYSCALL(67, fsync)     /* fd */
+/* Time */
+SYSCALL(101, nanosleep)        /* const struct timespec *, remaining */
+SYSCALL(102, getitimer)        /* which, struct itimerval * */
+SYSCALL(103, setitimer)        /* which, const struct itimerval *, old */
+SYSCALL(107, timer_create)     /* clock, struct sigevent *, int *id */
+SYSCALL(108, timer_gettime)    /* id, struct itimerspec * */
+SYSCALL(109, timer_getoverrun) /* id */
+SYSCALL(110, timer_settime)    /* id, flags, struct itimerspec *, old */
+SYSCALL(111, timer_delete)     /* id */
+SYSCALL(113, clock_gettime)    /* clock, struct timespec * */
+SYSCALL(114, clock_getres)     /* clock, struct timespec * */
+SYSCALL(115, clock_nanosleep)  /* clock, flags, struct timespec *, remaining */
+SYSCALL(153, times)            /* struct tms *; gives ticks since boot */
+
+/* Memory */
+SYSCALL(214, brk)                /* address; gives the break as it is then */
+
+/* Signals. A set's size is 8 bytes */
+SYSCALL(129, kill)              /* pid, sig */
+SYSCALL(130, tkill)             /* tid, sig */
+SYSCALL(131, tgkill)            /* pid, tid, sig */
+SYSCALL(132, sigaltstack)       /* const stack_t *, old */
+SYSCALL(133, rt_sigsuspend)     /* const sigset_t *, size */
+SYSCALL(134, rt_sigaction)      /* sig, const struct sigaction *, old, size */
+SYSCALL(135, rt_sigprocmask)    /* how, const sigset_t *, old, size */
+SYSCALL(136, rt_sigpending)     /* sigset_t *, size */
+SYSCALL(137, rt_sigtimedwait)   /* sigset_t *, siginfo_t *, timespec *, size */
+SYSCALL(138, rt_sigqueueinfo)   /* pid, sig, const siginfo_t * */
+SYSCALL(139, rt_sigreturn)      /* */
+SYSCALL(240, rt_tgsigqueueinfo) /* pid, tid, sig, const siginfo_t * */
+
+/* Tally's own. Profiling */
+TALLY_CALL(1000, profil)     /* buffer, bytes, offset, scale: <unistd.h> */
+TALLY_CALL(1001, aix_profil) /* the same, or ranges, -1, 0, 0: <mon.h> */
+TALLY_CALL(1002, pcsample)   /* uintptr_t *samples, nsamples: <pcsample.h> */
+
+/* The machine: <sys/sysinfo.h> */
+TALLY_CALL(1003, sysinfo)  /* struct sysinfo *, size */
+TALLY_CALL(1004, psinfo)   /* struct psinfo *, count */
+TALLY_CALL(1005, poweroff) /* int status */
+
+#ifdef TALLY_CALL_IS_OURS
+#undef TALLY_CALL
+#undef TALLY_CALL_IS_OURS
+#endif

@@ -1,6 +1,7 @@
 /*
  * What the machine and its processes are doing: sysinfo and psinfo, which
- * free, uname and ps show. A Tally interface; there is no /proc.
+ * free, uname and ps show. A Tally interface: Linux's programs
+ * read /proc.
  */
 #ifndef _SYS_SYSINFO_H
 #define _SYS_SYSINFO_H

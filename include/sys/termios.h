@@ -1,4 +1,5 @@
-/* Terminal settings: what the console's line discipline knows. */
+/* Terminal settings: what the console's line discipline knows; laid out and
+ * numbered as Linux has them. */
 #ifndef _SYS_TERMIOS_H
 #define _SYS_TERMIOS_H
 
@@ -9,10 +10,11 @@ typedef unsigned int tcflag_t;
 typedef unsigned char cc_t;
 typedef unsigned int speed_t;
 
-#define NCCS 20
+#define NCCS 19
 
 struct termios {
 	tcflag_t c_iflag, c_oflag, c_cflag, c_lflag;
+	cc_t c_line; /* Linux's line discipline: 0 */
 	cc_t c_cc[NCCS];
 };
 

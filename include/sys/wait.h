@@ -9,5 +9,7 @@
 __BEGIN_DECLS
 pid_t wait(int *status);
 pid_t waitpid(pid_t pid, int *status, int options);
+struct rusage;
+pid_t wait4(pid_t pid, int *status, int options, struct rusage *usage);
 __END_DECLS
 #endif

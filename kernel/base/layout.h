@@ -2,7 +2,10 @@
  * The memory map, in address order.
  *
  *   0x0000000000010000  USER_BASE: a program's text, data, heap (grows up)
- *   0x0000000080000000  USER_TOP: the user stack grows down from here
+ *   0x000000007f7f0000  USER_SIGRETURN: a page to which handlers return
+ *   0x0000000080000000  TEXT_TOP: the user stack grows down from here; what
+ *                       programs map that isn't executed comes above
+ *   0x0000004000000000  USER_TOP: the end of Sv39's lower half
  *   0xfffffffec0000000  STACK_BASE: kernel stacks, a guard below each
  *   0xffffffff00000000  DIRECT_BASE: physical memory and devices, 4 GiB
  *   0xffffffff80200000  KERNEL_BASE: the kernel, inside the direct map
@@ -21,9 +24,19 @@
 #define PAGE_SHIFT 12
 #define PAGE_SIZE  (1 << PAGE_SHIFT)
 
+/*
+ * A program may use any address from USER_BASE up to USER_TOP. But all that is
+ * executed lies below TEXT_TOP, as a record of pcs has 32 bits for a pc; and so
+ * do a program's data, its heap, its first stack, and files that it maps
+ * without an address, which may be libraries. These end at FILES_TOP, so that a
+ * stack that grows too far touches nothing.
+ */
 #define USER_BASE      0x10000
-#define USER_TOP       0x80000000
-#define USER_STACK_MAX (8 << 20) /* bytes below USER_TOP a stack may fill */
+#define TEXT_TOP       0x80000000
+#define USER_TOP       0x4000000000
+#define USER_STACK_MAX (8 << 20) /* bytes below TEXT_TOP a stack may fill */
+#define USER_SIGRETURN (TEXT_TOP - USER_STACK_MAX - 0x10000)
+#define FILES_TOP      (TEXT_TOP - 2 * USER_STACK_MAX)
 
 /*
  * A kernel stack fills the upper half of an aligned slot; the lower half is a

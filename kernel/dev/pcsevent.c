@@ -254,19 +254,6 @@ next_thread(struct proc *p, struct living *l)
 	return found;
 }
 
-/* The process with the least pid from this one on, or NULL. */
-static struct proc *
-process_from(pid_t pid)
-{
-	struct proc *least = NULL;
-
-	must_hold(&proc_tree_lock);
-	list_each (struct proc, p, &proc_list, all_link)
-		if (p->pid >= pid && (least == NULL || p->pid < least->pid))
-			least = p;
-	return least;
-}
-
 /* Go on to the next thread, in order of pid and tid. False: there is none. */
 static bool
 next_living(struct living *l)
@@ -276,7 +263,7 @@ next_living(struct living *l)
 	struct proc *p;
 
 	spin_lock(&proc_tree_lock);
-	while (!found && (p = process_from(pid)) != NULL) {
+	while (!found && (p = proc_from(pid)) != NULL) {
 		found = next_thread(p, l);
 		pid = p->pid + 1;
 	}

@@ -253,7 +253,9 @@ log_append(struct log *l, size_t size)
 		hand_over(l);
 }
 
-/* Returns a record's number of hits, and its size. A STACK itself has none. */
+/* Returns a record's number of hits, and its size. A STACK itself has none. A
+ * buffer's records are aligned to 4 bytes, so an event is looked at as an AT,
+ * which begins like it and has no more alignment. */
 static unsigned int
 measure(const void *record, size_t *size)
 {
@@ -261,7 +263,7 @@ measure(const void *record, size_t *size)
 
 	*size = RECORD_SIZE;
 	if (p->type >= MOMENT) {
-		*size = ((const struct EVENT *)record)->words * 8;
+		*size = ((const struct AT_RECORD *)record)->words * 8;
 		return 0;
 	}
 	if (p->type == USER || p->type == KERNEL || p->type == KERNELI)

@@ -16,6 +16,7 @@
 #include <sys/pcs.h>
 
 struct sample;
+struct thread;
 struct uio;
 
 extern struct profiler pcs_profiler; /* pcs.c */
@@ -27,6 +28,13 @@ void log_count(const struct sample *s); /* its count: see sample.h */
  * synthetic sample, which has no call stack. Called with SIE=0.
  */
 size_t log_stack(const struct sample *s, struct STKSAMPLE *record);
+/*
+ * The same of a thread of a process that doesn't run user code: the current
+ * one, or one that is kept off all harts by sched_lock. fp is the frame pointer
+ * of the innermost function, whose callers are wanted. At any level.
+ */
+void log_path(const struct thread *t, unsigned long fp,
+	      struct STKSAMPLE *record);
 
 void log_init(void); /* at boot, when the harts are known */
 /* Start a new account, with DEF_BUFNO buffers a hart; false: already open. */

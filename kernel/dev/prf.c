@@ -227,7 +227,8 @@ prf_init(void)
 
 	for (unsigned int i = 0; i < nharts; i++) {
 		snprintf(names[i], sizeof(names[i]), "prf%u", i);
-		files[2 + i] = (struct devfile){names[i], i, 0600};
+		files[2 + i] = (struct devfile){
+		    .name = names[i], .id = i, .mode = 0600};
 	}
 }
 

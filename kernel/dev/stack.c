@@ -218,11 +218,10 @@ add_calls(struct chain *c, struct place *p)
 /* Record the kernel's part. *p becomes what the outermost trap of the kernel
  * has interrupted, as far as the calls are known. */
 static unsigned int
-add_kernel(struct chain *c, const struct sample *s, struct place *p)
+add_kernel(struct chain *c, struct place *p)
 {
 	int end = AT_TRAP;
 
-	find_switched(p, s->thread);
 	while (end == AT_TRAP)
 		if (in_entry(p->pc))
 			end = STACK_WHOLE;
@@ -289,6 +288,8 @@ add_user_return(struct chain *c, const struct aspace *as, unsigned long address)
 {
 	if (address == 0)
 		return STACK_WHOLE;
+	if (address == USER_SIGRETURN)
+		return GOES_ON; /* a handler's: to nobody who called it */
 	if (!in_span(address, &as->text))
 		return STACK_BROKEN;
 	if (!add(c, address))
@@ -362,15 +363,16 @@ add_user_calls(struct chain *c, struct place *p, const struct aspace *as)
  * sched loads the next thread's before it switches to that thread.
  */
 static unsigned int
-add_user(struct chain *c, const struct sample *s, const struct place *kernel)
+add_user(struct chain *c, const struct thread *t, bool in_kernel,
+	 const struct place *kernel)
 {
-	const struct aspace *as = s->thread->proc->as;
-	struct place p = user_place(s->thread, kernel);
+	const struct aspace *as = t->proc->as;
+	struct place p = user_place(t, kernel);
 	int end;
 
-	if (s->thread->tf_changing)
+	if (t->tf_changing)
 		return STACK_AWAY;
-	if (s->mode != SAMPLE_USER && !add(c, p.pc))
+	if (in_kernel && !add(c, p.pc))
 		return STACK_FULL;
 	if (as == NULL || !aspace_is_loaded(as)) {
 		if (as != NULL && in_span(p.ra, &as->text))
@@ -400,17 +402,38 @@ log_stack(const struct sample *s, struct STKSAMPLE *record)
 	if (s->kf != NULL) {
 		p = (struct place){s->pc, s->kf->ra, s->kf->s0,
 				   (unsigned long)(s->kf + 1)};
-		kernel = add_kernel(&c, s, &p);
+		find_switched(&p, s->thread);
+		kernel = add_kernel(&c, &p);
 	}
 	record->type = STACK;
 	record->nkernel = c.n;
 	if (kernel == STACK_FULL)
 		user = STACK_FULL;
 	else if (s->thread->proc != NULL)
-		user = add_user(&c, s, &p);
+		user = add_user(&c, s->thread, s->mode != SAMPLE_USER, &p);
 	record->n = c.n;
 	record->cut = kernel << 4 | user;
 	if (c.n % 2 == 0)
 		record->pc[c.n] = 0;
 	return STACK_BYTES(c.n);
+}
+
+/*
+ * See waits.c. The thread has called sched, or code that is to be left out:
+ * the first address recorded is the return address of the frame at fp. The
+ * place itself isn't recorded; its pc may be any in kernel text that is none of
+ * trap.S.
+ */
+void
+log_path(const struct thread *t, unsigned long fp, struct STKSAMPLE *record)
+{
+	struct chain c = {.pc = record->pc};
+	struct place p = {(unsigned long)log_path, 0, fp, fp - 16};
+	unsigned int kernel = add_kernel(&c, &p), user = STACK_FULL;
+
+	record->nkernel = c.n;
+	if (kernel != STACK_FULL)
+		user = add_user(&c, t, true, &p);
+	record->n = c.n;
+	record->cut = kernel << 4 | user;
 }

@@ -30,14 +30,14 @@
 #define MODE_WRITE 0222
 
 /* A node has operations of its own, as its vnode must point at one table: most
- * of these are the device's; open, stat and free are of this file, and read
- * and write, if the device has none. */
+ * of these are the device's; open, stat, free and those on names are of this
+ * file, and read and write, if the device has none. */
 struct devnode {
 	struct vnode vnode; /* first: the vnode's address is the node's */
 	struct vnode_ops ops;
 	dev_t number;
 	const struct device *device;
-	struct devfile file; /* its name isn't kept */
+	struct devfile file;
 };
 
 static struct timespec boot_time; /* the age of all files here */
@@ -85,7 +85,7 @@ devfs_readdir(struct vnode *, struct file *, off_t *cookie, struct dirent *de)
 		for (const struct devfile *f = devices[i]->files; f->name; f++)
 			if (before-- == 0) {
 				de->d_ino = device_number(i, f->id) + INO_ROOT;
-				de->d_type = DT_CHR;
+				de->d_type = f->link ? DT_LNK : DT_CHR;
 				strlcpy(de->d_name, f->name,
 					sizeof(de->d_name));
 				++*cookie;
@@ -106,7 +106,9 @@ devfs_stat(struct vnode *v, struct stat *st)
 	st->st_nlink = v->type == S_IFDIR ? 2 : 1;
 	st->st_blksize = PAGE_SIZE;
 	st->st_atim = st->st_mtim = st->st_ctim = boot_time;
-	if (n->device->size != NULL)
+	if (n->file.link != NULL)
+		st->st_size = strlen(n->file.link);
+	else if (n->device->size != NULL)
 		st->st_size = n->device->size(n->file.id);
 	return 0;
 }
@@ -138,6 +140,41 @@ devfs_free(struct vnode *v)
 	kfree(devnode_of(v));
 }
 
+/* The root is a devnode too, so that stat works on it. */
+static const struct device no_device;
+static struct devnode root = {
+    .device = &no_device,
+    .file.mode = 0755,
+};
+
+/* A file is asked for ".." only. */
+static int
+devfs_up(struct vnode *, const char *, struct vnode **out)
+{
+	*out = &root.vnode;
+	vnode_ref(*out);
+	return 0;
+}
+
+static int
+devfs_name(struct vnode *v, char *buf)
+{
+	strlcpy(buf, devnode_of(v)->file.name, NAME_MAX_LEN + 1);
+	return 0;
+}
+
+static ssize_t
+devfs_readlink(struct vnode *v, char *buf, size_t size)
+{
+	const char *target = devnode_of(v)->file.link;
+	size_t n = strlen(target);
+
+	if (n > size)
+		n = size;
+	memcpy(buf, target, n);
+	return n;
+}
+
 static int
 devfs_lookup(struct vnode *, const char *name, struct vnode **out)
 {
@@ -157,6 +194,9 @@ devfs_lookup(struct vnode *, const char *name, struct vnode **out)
 		return r;
 	}
 	n->ops = n->device->ops;
+	n->ops.lookup = devfs_up;
+	n->ops.name = devfs_name;
+	n->ops.readlink = devfs_readlink;
 	n->ops.open = devfs_open;
 	n->ops.stat = devfs_stat;
 	n->ops.free = devfs_free;
@@ -164,7 +204,7 @@ devfs_lookup(struct vnode *, const char *name, struct vnode **out)
 		n->ops.read = devfs_refuse;
 	if (n->ops.write == NULL)
 		n->ops.write = devfs_refuse;
-	vnode_init(&n->vnode, &n->ops, S_IFCHR);
+	vnode_init(&n->vnode, &n->ops, n->file.link ? S_IFLNK : S_IFCHR);
 	n->vnode.stream = n->device->stream;
 	*out = &n->vnode;
 	return 0;
@@ -179,13 +219,6 @@ static const struct vnode_ops folder_ops = {
 void
 devfs_init(void)
 {
-	/* The root is a devnode too, so that stat works on it. */
-	static const struct device no_device;
-	static struct devnode root = {
-	    .device = &no_device,
-	    .file.mode = 0755,
-	};
-
 	boot_time = time_of_ns(time_realtime_ns());
 	vnode_init(&root.vnode, &folder_ops, S_IFDIR);
 	vfs_mount("/dev", &root.vnode);

@@ -12,7 +12,8 @@
 struct devfile {
 	const char *name;
 	unsigned int id;
-	mode_t mode; /* permission bits; checked by open */
+	mode_t mode;      /* permission bits; checked by open */
+	const char *link; /* where it leads, if it is a symbolic link */
 };
 
 /* All but files may be left out; the default is named beside each. */

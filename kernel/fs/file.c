@@ -6,12 +6,14 @@
 #include <poll.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "base/layout.h"
 #include "mm/kmalloc.h"
 #include "mm/page.h"
 #include "mm/uaccess.h"
 #include "sched/lock.h"
 
+#include "filelock.h"
 #include "uio.h"
 #include "vnode.h"
 
@@ -20,6 +22,54 @@
 
 const char zeroes[PAGE_SIZE];
 
+/* Pieces without bytes are passed over. */
+void
+uio_skip(struct uio *u, size_t n)
+{
+	for (;;) {
+		size_t some = n < uio_piece(u) ? n : uio_piece(u);
+
+		u->base += some;
+		u->left -= some;
+		u->offset += some;
+		n -= some;
+		if (uio_piece(u) != 0 || u->later == 0)
+			return;
+		u->base = (uintptr_t)u->next->iov_base;
+		u->later -= u->next->iov_len;
+		u->next++;
+	}
+}
+
+/* uio_move with a vector: piece by piece. Whoever takes bytes must have all, or
+ * know that there are none. */
+static SLOW_PATH ssize_t
+uio_move_pieces(struct uio *u, bool to, void *mem, size_t n)
+{
+	const struct uio start = *u;
+	size_t done = 0;
+
+	while (done < n) {
+		size_t some = n - done;
+		char *at = (char *)mem + done;
+		int r;
+
+		if (some > uio_piece(u))
+			some = uio_piece(u);
+		r = to ? copy_out(u->base, at, some)
+		       : copy_in(at, u->base, some);
+		if (r < 0 && to && done > 0)
+			return done;
+		if (r < 0) {
+			*u = start;
+			return r;
+		}
+		uio_skip(u, some);
+		done += some;
+	}
+	return done;
+}
+
 /* uio_to and uio_from in one: bytes go from mem to the memory of u if `to` is
  * set, else back. It is inlined into both, where `to` is a constant. */
 static inline __attribute__((always_inline)) ssize_t
@@ -27,6 +77,8 @@ uio_move(struct uio *u, bool to, void *mem, size_t n)
 {
 	if (n > u->left)
 		n = u->left;
+	if (u->later != 0)
+		return uio_move_pieces(u, to, mem, n);
 	if (u->kernel)
 		memcpy(to ? (void *)u->base : mem, to ? mem : (void *)u->base,
 		       n);
@@ -87,6 +139,8 @@ file_put(struct file *f)
 {
 	if (__atomic_sub_fetch(&f->refs, 1, __ATOMIC_ACQ_REL) != 0)
 		return;
+	if (f->locked)
+		filelock_release(f, NULL);
 	if (f->vnode != NULL) {
 		if (f->vnode->ops->close != NULL)
 			f->vnode->ops->close(f->vnode, f);

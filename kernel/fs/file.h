@@ -7,6 +7,8 @@
 #ifndef KERNEL_FILE_H
 #define KERNEL_FILE_H
 
+#include <stdbool.h>
+
 #include "sched/lock.h"
 #include "vnode.h"
 
@@ -23,6 +25,8 @@
 struct file {
 	unsigned int refs;   /* atomic: descriptors, and calls in progress */
 	int flags;           /* O_ACCMODE, O_APPEND, O_NONBLOCK */
+	bool locked;         /* atomic: it may own locks (filelock.c) */
+	bool watched;        /* by an epoll, now or before: fs/epoll.c */
 	struct vnode *vnode; /* NULL: not opened yet (fs/fd.c) */
 	void *private;       /* whatever the vnode's open puts here */
 	struct mutex lock;   /* guards offset */

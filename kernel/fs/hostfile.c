@@ -143,9 +143,7 @@ write_some(unsigned int fid, struct uio *u)
 	*u = before;
 	if (r < 0)
 		return r;
-	u->base += reply[0];
-	u->left -= reply[0];
-	u->offset += reply[0];
+	uio_skip(u, reply[0]);
 	return reply[0];
 }
 
@@ -214,7 +212,7 @@ hostfile_write(struct vnode *v, struct file *f, struct uio *u)
 /* A page for a program. It is read anew each time, so whoever maps it has a
  * copy that no write to the file changes. The rest of the last page is zero. */
 int
-hostfile_getpage(struct vnode *v, off_t offset, void **page)
+hostfile_getpage(struct vnode *v, off_t offset, bool, void **page)
 {
 	ssize_t n;
 
@@ -282,7 +280,7 @@ next_entry(struct hostopen *o, struct dirent *de)
 	    memchr(e + fixed, '\0', length) != NULL)
 		return -EIO; /* it could lead out of the directory */
 	de->d_ino = p9_number(e + 5, 'q');
-	de->d_type = e[0] & QTDIR ? DT_DIR : DT_REG;
+	de->d_type = e[0] & QTDIR ? DT_DIR : e[0] & QTSYMLINK ? DT_LNK : DT_REG;
 	memcpy(de->d_name, e + fixed, length);
 	de->d_name[length] = '\0';
 	o->next = p9_number(e + 13, 'q');

@@ -23,6 +23,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
 
 #include "mm/kmalloc.h"
 #include "sched/time.h"
@@ -34,8 +36,9 @@
 
 #define DEV_HOST 3 /* st_dev */
 
+#define V9FS_MAGIC 0x01021997 /* statfs: a file system by way of 9P */
+
 /* The server's, Linux's, numbers. */
-#define QTSYMLINK     0x02
 #define L_REMOVEDIR   0x200
 #define GETATTR_BASIC 0x7ff
 #define SETATTR_MODE  0x1
@@ -93,12 +96,10 @@ host_walk_to(struct hostnode *dir, const char *name, struct hostnode *n)
 
 	if (r < 0)
 		return r;
-	if (reply[1] & QTSYMLINK) {
-		host_clunk(n);
-		return -ELOOP; /* they aren't followed */
-	}
 	vnode_init(&n->vnode, &hostfs_ops,
-		   reply[1] & QTDIR ? S_IFDIR : S_IFREG);
+		   reply[1] & QTDIR       ? S_IFDIR
+		   : reply[1] & QTSYMLINK ? S_IFLNK
+					  : S_IFREG);
 	n->path = reply[3];
 	strlcpy(n->name, name, sizeof(n->name));
 	vnode_ref(&dir->vnode);
@@ -169,6 +170,33 @@ hostfs_create(struct vnode *dir, const char *name, mode_t mode,
 	return r;
 }
 
+/* The target is the guest's to follow: /etc is the one here, wherever the link
+ * is. */
+static int
+hostfs_symlink(struct vnode *dir, const char *name, const char *target)
+{
+	return p9_call(P9_SYMLINK, NULL, NULL, "", "dssd", fid_of(dir), name,
+		       target, 0);
+}
+
+static ssize_t
+hostfs_readlink(struct vnode *v, char *buf, size_t size)
+{
+	struct p9_data d = {buf, size};
+	int r = p9_call(P9_READLINK, &d, NULL, "s", "d", fid_of(v));
+
+	return r < 0 ? r : (ssize_t)d.size;
+}
+
+static int
+hostfs_link(struct vnode *dir, const char *name, struct vnode *v)
+{
+	if (v->ops != dir->ops)
+		return -EXDEV;
+	return p9_call(P9_LINK, NULL, NULL, "", "dds", fid_of(dir), fid_of(v),
+		       name);
+}
+
 static int
 hostfs_remove(struct vnode *dir, const char *name, mode_t type)
 {
@@ -178,8 +206,10 @@ hostfs_remove(struct vnode *dir, const char *name, mode_t type)
 
 static int
 hostfs_rename(struct vnode *from, const char *old, struct vnode *to,
-	      const char *new)
+	      const char *new, unsigned int flags)
 {
+	if (flags != 0)
+		return -EINVAL; /* the server has no message for these */
 	return p9_call(P9_RENAMEAT, NULL, NULL, "", "dsds", fid_of(from), old,
 		       fid_of(to), new);
 }
@@ -224,11 +254,31 @@ hostfs_stat(struct vnode *v, struct stat *st)
 }
 
 static int
+hostfs_statfs(struct vnode *v, struct statfs *st)
+{
+	uint64_t reply[P9_REPLIES];
+	int r = p9_call(P9_STATFS, NULL, reply, "ddqqqqqqd", "d", fid_of(v));
+
+	if (r < 0)
+		return r;
+	st->f_type = V9FS_MAGIC; /* and not what the server has in reply[0] */
+	st->f_bsize = st->f_frsize = reply[1];
+	st->f_blocks = reply[2];
+	st->f_bfree = reply[3];
+	st->f_bavail = reply[4];
+	st->f_files = reply[5];
+	st->f_ffree = reply[6];
+	return 0;
+}
+
+static int
 hostfs_truncate(struct vnode *v, off_t size)
 {
 	return setattr(hostnode_of(v), SETATTR_SIZE, 0, size, 0, 0);
 }
 
+/* The owner is the host's, whoever is named: that is no error, as with the
+ * set-id bits. */
 static int
 hostfs_setattr(struct vnode *v, const struct attr *a)
 {
@@ -243,6 +293,9 @@ hostfs_setattr(struct vnode *v, const struct attr *a)
 static const struct vnode_ops hostfs_ops = {
     .lookup = hostfs_lookup,
     .create = hostfs_create,
+    .symlink = hostfs_symlink,
+    .readlink = hostfs_readlink,
+    .link = hostfs_link,
     .remove = hostfs_remove,
     .rename = hostfs_rename,
     .name = hostfs_name,
@@ -254,6 +307,7 @@ static const struct vnode_ops hostfs_ops = {
     .fsync = hostfile_fsync,
     .getpage = hostfile_getpage,
     .stat = hostfs_stat,
+    .statfs = hostfs_statfs,
     .truncate = hostfs_truncate,
     .setattr = hostfs_setattr,
     .free = hostfs_free,

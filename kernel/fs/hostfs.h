@@ -48,7 +48,9 @@ enum {
 	ATTR_CTIME = 16,
 };
 
-#define QTDIR 0x80 /* in the type that a qid, the name of a file, has */
+/* In the type that a qid, the name of a file, has. */
+#define QTDIR     0x80
+#define QTSYMLINK 0x02
 
 /* The operations that are in hostfile.c. */
 int hostfile_open(struct vnode *v, struct file *f);
@@ -56,7 +58,7 @@ void hostfile_close(struct vnode *v, struct file *f);
 ssize_t hostfile_read(struct vnode *v, struct file *f, struct uio *u);
 ssize_t hostfile_write(struct vnode *v, struct file *f, struct uio *u);
 int hostfile_fsync(struct vnode *v, struct file *f);
-int hostfile_getpage(struct vnode *v, off_t offset, void **page);
+int hostfile_getpage(struct vnode *v, off_t offset, bool, void **page);
 int hostfile_readdir(struct vnode *dir, struct file *f, off_t *cookie,
 		     struct dirent *de);
 

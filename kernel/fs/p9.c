@@ -49,16 +49,13 @@ static _Alignas(PAGE_SIZE) uint8_t answer[PAGE_SIZE] GUARDED_BY(busy);
 /* Where a caller sleeps until its exchange has ended. The lock is of level 5,
  * as the device's interrupt takes it. */
 static struct spinlock done_lock = SPINLOCK5("9p");
-static struct waitq done GUARDED_BY(done_lock) = WAITQ_INIT(done);
+static struct waitq done GUARDED_BY(done_lock) = WAITQ_FOR(done, WAITS_HOST, 0);
 
-/* The server's errnos are Linux's. Up to ERANGE those of our C library are the
- * same; of the others, these are translated. */
-static const struct {
-	uint8_t theirs, ours;
-} errnos[] = {
-    {35, EDEADLK},    {36, ENAMETOOLONG}, {38, ENOSYS},
-    {39, ENOTEMPTY},  {40, ELOOP},        {75, EOVERFLOW},
-    {95, EOPNOTSUPP}, {116, ESTALE},      {122, EDQUOT},
+/* The server's errnos are Linux's, as ours are. Beyond ERANGE these make sense
+ * for a file; any other is EIO. */
+static const uint8_t errnos[] = {
+    EDEADLK,   ENAMETOOLONG, ENOSYS, ENOTEMPTY, ELOOP,
+    EOVERFLOW, EOPNOTSUPP,   ESTALE, EDQUOT,
 };
 
 static int
@@ -67,8 +64,8 @@ errno_of(uint64_t theirs)
 	if (theirs > 0 && theirs <= ERANGE)
 		return -(int)theirs;
 	for (size_t i = 0; i < ARRAY_SIZE(errnos); i++)
-		if (errnos[i].theirs == theirs)
-			return -errnos[i].ours;
+		if (errnos[i] == theirs)
+			return -(int)theirs;
 	return -EIO;
 }
 
@@ -99,7 +96,7 @@ p9_number(const uint8_t *at, char kind)
 
 /* Make a message in `request`, as `send` describes it (p9.h), and return its
  * length. The size that it states includes `extra` bytes of data that follow.
- * It always fits: it has at most two names, no longer than NAME_MAX_LEN. */
+ * It always fits: it has at most two names, or a name and a path. */
 static size_t
 make_request(enum p9_type type, size_t extra, const char *send, va_list args)
 {
@@ -169,7 +166,11 @@ exchange(enum p9_type type, size_t size, struct p9_data *data)
 	struct virtio_piece piece[VIRTIO_PIECES];
 	size_t written, most;
 	unsigned int n = 0;
-	bool reads = data != NULL && type != P9_WRITE;
+	bool reads;
+
+	if (type == P9_READLINK)
+		data = NULL; /* it is within the answer */
+	reads = data != NULL && type != P9_WRITE;
 
 	piece[n++] = (struct virtio_piece){request, size, false};
 	if (reads)
@@ -183,6 +184,24 @@ exchange(enum p9_type type, size_t size, struct p9_data *data)
 	written = wait_for_answer();
 	most = reads ? COUNTED + data->size : PAGE_SIZE;
 	return written < most ? written : most;
+}
+
+/* Copy a string of the answer, or as much as there is room for, to data. */
+static int
+parse_string(const uint8_t *at, const uint8_t *end, struct p9_data *data)
+{
+	size_t length;
+
+	if (end - at < 2)
+		return -EIO;
+	length = p9_number(at, 'w');
+	at += 2;
+	if (length > (size_t)(end - at))
+		return -EIO;
+	if (data->size > length)
+		data->size = length;
+	memcpy(data->bytes, at, data->size);
+	return 0;
 }
 
 /* Take an answer of size bytes apart, as `receive` describes it. Returns what
@@ -201,6 +220,8 @@ parse(enum p9_type type, size_t size, struct p9_data *data, uint64_t *reply,
 		return errno_of(p9_number(at, 'd'));
 	if (p9_number(answer + 4, 'b') != wanted)
 		return -EIO;
+	if (*receive == 's')
+		return parse_string(at, end, data);
 	for (; *receive != '\0'; receive++) {
 		if (end - at < size_of(*receive))
 			return -EIO;

@@ -16,12 +16,16 @@
 
 /* Requests. The type of a reply is one more. */
 enum p9_type {
+	P9_STATFS = 8,
 	P9_LOPEN = 12,
+	P9_SYMLINK = 16,
 	P9_MKNOD = 18,
+	P9_READLINK = 22,
 	P9_GETATTR = 24,
 	P9_SETATTR = 26,
 	P9_READDIR = 40,
 	P9_FSYNC = 50,
+	P9_LINK = 70,
 	P9_MKDIR = 72,
 	P9_RENAMEAT = 74,
 	P9_UNLINKAT = 76,
@@ -38,7 +42,8 @@ enum p9_type {
 
 /* What a read returns or a write sends, besides the message. The device reaches
  * it by its physical address, so bytes must be contiguous memory of the direct
- * map: a page, or from kmalloc. After a read, size is how many bytes came. */
+ * map: a page, or from kmalloc. After a read, size is how many bytes came. (A
+ * string that a reply has is copied, and may go anywhere.) */
 struct p9_data {
 	void *bytes;
 	size_t size;
@@ -68,6 +73,7 @@ struct p9_data {
  *
  * data is NULL, or for P9_WRITE what goes with the request. For any other type
  * it is where to put the data of the reply; then `receive` is "d", their count.
+ * But P9_READLINK's reply is a string, "s", of which it gets as much as fits.
  *
  * Returns 0; a negative errno that the server sent; or -EIO if the reply
  * doesn't make sense.

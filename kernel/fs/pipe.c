@@ -28,12 +28,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 
 #include "base/compiler.h"
 #include "base/layout.h"
 #include "mm/kmalloc.h"
 #include "mm/page.h"
+#include "mm/uaccess.h"
 #include "sched/lock.h"
+#include "sched/poll.h"
 
 #include "file.h"
 #include "uio.h"
@@ -49,10 +52,10 @@ enum { READER = O_RDONLY, WRITER = O_WRONLY, ENDS };
 
 /* All fields are guarded by the pipe's lock. */
 struct pipe_end {
-	bool open;
-	bool busy;    /* a thread moves bytes at this end */
-	bool awaited; /* there may be threads that wait or poll at it */
-	size_t pos;   /* changed with the lock held, when not busy */
+	unsigned int open; /* files that are this end */
+	bool busy;         /* a thread moves bytes at this end */
+	bool awaited;      /* there may be threads that wait or poll at it */
+	size_t pos;        /* changed with the lock held, when not busy */
 	struct waitq wait;
 };
 
@@ -86,14 +89,18 @@ kept_put(struct kept *k)
 		kfree(k);
 }
 
-/* The caller holds the lock. Most often nobody waits or polls at this end. */
+/* The caller holds the lock. Most often nobody waits or polls at this end. If
+ * there are no news, only those who wait for another thread here go on. */
 static void
-wake(struct pipe_end *end)
+wake(struct pipe_end *end, bool news)
 {
 	if (!end->awaited)
 		return;
-	end->awaited = false;
-	wake_all(&end->wait);
+	end->awaited = !news && end->wait.polled;
+	if (news)
+		wake_all(&end->wait);
+	else
+		wake_waiters(&end->wait);
 }
 
 /* For parts of pipe_read and pipe_write, where the side is a constant. */
@@ -197,6 +204,7 @@ INLINED ssize_t
 move(struct pipe *p, int side, struct file *f, struct uio *u, size_t want)
 {
 	struct pipe_end *end = &p->end[side];
+	bool was_full;
 	ssize_t n;
 
 	spin_lock(&p->lock);
@@ -207,6 +215,7 @@ move(struct pipe *p, int side, struct file *f, struct uio *u, size_t want)
 		n = copy(p, side, n, u);
 		spin_lock(&p->lock);
 		end->busy = false;
+		was_full = available(p, WRITER) < PIPE_BUF;
 		if (n > 0)
 			end->pos += n;
 		/* A writer that is copying does so from its old position up. No
@@ -219,9 +228,9 @@ move(struct pipe *p, int side, struct file *f, struct uio *u, size_t want)
 		 * writers aren't woken for each byte of room: none waits for
 		 * more than a page's, so then the first of them can go on.
 		 */
-		wake(&p->end[READER]);
+		wake(&p->end[READER], side == WRITER);
 		if (side == WRITER || available(p, WRITER) >= PIPE_BUF)
-			wake(&p->end[WRITER]);
+			wake(&p->end[WRITER], side == READER && was_full);
 	}
 	spin_unlock(&p->lock);
 	return n;
@@ -260,7 +269,7 @@ pipe_write(struct vnode *v, struct file *f, struct uio *u)
 	return total > 0 ? total : n;
 }
 
-/* Both marks are set before the pipe is looked at, and under the lock: whatever
+/* The marks are set before the pipe is looked at, and under the lock: whatever
  * changes afterwards finds them and wakes the poller. A writer is ready when
  * there is room for any write of up to PIPE_BUF bytes. */
 static unsigned int
@@ -271,13 +280,15 @@ pipe_poll(struct vnode *v, struct file *f)
 	unsigned int ready = 0;
 
 	spin_lock(&p->lock);
-	p->end[side].awaited = p->end[side].wait.polled = true;
+	p->end[side].awaited = true;
 	if (side == READER) {
+		poll_in(&p->end[READER].wait);
 		if (available(p, READER) > 0)
 			ready |= POLLIN;
 		if (!p->end[WRITER].open)
 			ready |= POLLHUP;
 	} else {
+		poll_out(&p->end[WRITER].wait);
 		if (available(p, WRITER) >= PIPE_BUF)
 			ready |= POLLOUT;
 		if (!p->end[READER].open)
@@ -287,16 +298,45 @@ pipe_poll(struct vnode *v, struct file *f)
 	return ready;
 }
 
-/* The last descriptor of an end is gone: those who wait must look again. */
+/* FIONREAD: how many bytes there are. */
+static int
+pipe_ioctl(struct vnode *v, struct file *, unsigned int cmd, uintptr_t arg)
+{
+	struct pipe *p = pipe_of(v);
+	int count;
+
+	if (cmd != FIONREAD)
+		return -ENOTTY;
+	spin_lock(&p->lock);
+	count = available(p, READER);
+	spin_unlock(&p->lock);
+	return copy_out(arg, &count, sizeof(count));
+}
+
+/* By a link of /proc an end may be opened once more. */
+static int
+pipe_open(struct vnode *v, struct file *f)
+{
+	struct pipe *p = pipe_of(v);
+
+	if (side_of(f) >= ENDS)
+		return -EACCES;
+	spin_lock(&p->lock);
+	p->end[side_of(f)].open++;
+	spin_unlock(&p->lock);
+	return 0;
+}
+
+/* The last descriptor of a file is gone: those who wait must look again. */
 static void
 pipe_close(struct vnode *v, struct file *f)
 {
 	struct pipe *p = pipe_of(v);
 
 	spin_lock(&p->lock);
-	p->end[side_of(f)].open = false;
-	wake(&p->end[READER]);
-	wake(&p->end[WRITER]);
+	p->end[side_of(f)].open--;
+	wake(&p->end[READER], true);
+	wake(&p->end[WRITER], true);
 	spin_unlock(&p->lock);
 }
 
@@ -326,16 +366,26 @@ pipe_free(struct vnode *v)
 }
 
 static const struct vnode_ops pipe_ops = {
+    .open = pipe_open,
     .close = pipe_close,
     .read = pipe_read,
     .write = pipe_write,
+    .ioctl = pipe_ioctl,
     .poll = pipe_poll,
     .stat = pipe_stat,
     .free = pipe_free,
 };
 
-/* Everything that can fail comes first. file_open can't: pipe_ops has no
- * operation open. The vnode's two references become those of the files. */
+int
+pipe_room(const struct file *f, unsigned int wanted)
+{
+	if (f->vnode->ops != &pipe_ops)
+		return -EBADF;
+	return wanted <= PIPE_SIZE ? PIPE_SIZE : -EPERM;
+}
+
+/* Everything that can fail comes first. file_open can't: pipe_open refuses
+ * only other sides. The vnode's two references become those of the files. */
 int
 pipe_create(struct file *end[2], struct kept *kept)
 {
@@ -361,8 +411,9 @@ pipe_create(struct file *end[2], struct kept *kept)
 	for (int side = 0; side < ENDS; side++) {
 		struct pipe_end *e = &p->end[side];
 
-		*e = (struct pipe_end){.open = true,
-				       .wait = WAITQ_INIT(e->wait)};
+		*e = (struct pipe_end){
+		    .wait = WAITQ_FOR(e->wait, WAITS_PIPE_READ + side, p->ino),
+		};
 		file_open(end[side], &p->vnode, side);
 	}
 	return 0;

@@ -20,5 +20,8 @@ void kept_put(struct kept *k); /* NULL is fine */
  * caller's reference to kept, where its pages are counted, becomes the pipe's;
  * on failure, -ENOMEM, it is dropped. kept may be NULL: no memory. */
 int pipe_create(struct file *end[2], struct kept *kept);
+/* How many bytes the pipe f has room for, if it is to have room for `wanted': a
+ * pipe doesn't become larger (-EPERM), and needn't become smaller. */
+int pipe_room(const struct file *f, unsigned int wanted);
 
 #endif

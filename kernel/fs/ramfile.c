@@ -18,6 +18,11 @@
  * takes a reference to the page while that write is under way may see a part of
  * it, which nothing forbids.
  *
+ * But while a file is mapped shared, its pages stay the same ones, and each
+ * write is in place. Who has mapped it privately, or reads it, may then see a
+ * write before it is done, which nothing forbids. A page that is cut off while
+ * a program has it mapped stays that program's, and the file's no more.
+ *
  * What lies past the end of the file in its last page is zero, so that a file
  * which grows later grows by zeroes. There are no pages past the end.
  *
@@ -94,6 +99,46 @@ ramfile_read(struct vnode *v, struct file *, struct uio *u)
 	return total;
 }
 
+static bool
+is_shared(struct ramnode *n)
+{
+	return __atomic_load_n(&n->vnode.shares, __ATOMIC_RELAXED) != 0;
+}
+
+/*
+ * The page at index, referenced; a hole, below `limit' or the file's size, gets
+ * one first. NULL: no memory. Two threads may do this at once, and the first
+ * one's page stays; and not while a cut has begun to take the pages away.
+ */
+static void *
+page_fill(struct ramnode *n, size_t index, off_t limit)
+{
+	void *page = page_get(n, index), *new;
+
+	if (page != NULL)
+		return page;
+	new = page_alloc_zero();
+	if (new == NULL)
+		return NULL;
+	spin_lock(&n->page_lock);
+	if (limit < n->size)
+		limit = n->size;
+	if (index < n->max_page && (off_t)(index * PAGE_SIZE) < limit) {
+		if (n->page[index] == NULL) {
+			n->page[index] = new;
+			n->npages++;
+			page_ref(new);
+		}
+		page = n->page[index];
+	}
+	if (page != NULL && page != new)
+		page_ref(page);
+	spin_unlock(&n->page_lock);
+	if (page != new)
+		page_free(new);
+	return page;
+}
+
 /* Make room in the array for page index: 0 or -ENOSPC. A new array is filled
  * first, and then takes the place of the old one under page_lock; after that no
  * reader looks at the old one any more, and it is freed. */
@@ -113,9 +158,9 @@ array_grow(struct ramnode *n, size_t index)
 	new = kzalloc(max * sizeof(*new));
 	if (new == NULL)
 		return -ENOSPC;
-	if (old != NULL)
-		memcpy(new, old, n->max_page * sizeof(*old));
 	spin_lock(&n->page_lock);
+	if (old != NULL) /* under the lock, as a fault may fill a hole */
+		memcpy(new, old, n->max_page * sizeof(*old));
 	n->page = new;
 	n->max_page = max;
 	spin_unlock(&n->page_lock);
@@ -133,8 +178,8 @@ page_exchange(struct ramnode *n, size_t index, void *page)
 	spin_lock(&n->page_lock);
 	old = n->page[index];
 	n->page[index] = page;
-	spin_unlock(&n->page_lock);
 	n->npages += (page != NULL) - (old != NULL);
+	spin_unlock(&n->page_lock);
 	if (old != NULL)
 		page_free(old);
 }
@@ -171,7 +216,7 @@ cut(struct ramnode *n, off_t size)
 	if (at != 0 && index < n->max_page && n->page[index] != NULL) {
 		char *page = n->page[index];
 
-		if (page_refs(page) > 1) {
+		if (page_refs(page) > 1 && !is_shared(n)) {
 			page = page_renew(page, at, PAGE_SIZE - at);
 			if (page == NULL)
 				return -ENOSPC;
@@ -187,6 +232,22 @@ cut(struct ramnode *n, off_t size)
 	return 0;
 }
 
+/* So that a page can be written in place: is there one, by now? */
+static bool
+hole_fill(struct ramnode *n, size_t index, off_t limit)
+{
+	void *page = n->page[index];
+
+	must_hold(&n->lock);
+	if (page != NULL)
+		return true;
+	if (page_spare(1, LEFT_BY_FILES))
+		page = page_fill(n, index, limit);
+	if (page != NULL)
+		page_free(page); /* the file has its own reference */
+	return page != NULL;
+}
+
 /*
  * Write as many bytes from u as go into the page at u->offset. Returns how
  * many, or an errno. There are two ways to write a page:
@@ -194,7 +255,8 @@ cut(struct ramnode *n, off_t size)
  *   A new page, if there was a hole or the old one is shared. It takes its
  *   place when all bytes have come; until then readers find the old one.
  *
- *   In place, if only the file has the page. An error half way through would
+ *   In place, if only the file has the page, or it is shared: then a hole is
+ *   filled first. An error half way through would
  *   leave some of its bytes overwritten. But the source lies on two pages of
  *   user memory at most. If the first can't be read, nothing is copied. So it
  *   is enough to see beforehand that the last byte can be read, and with it the
@@ -210,12 +272,14 @@ write_page(struct ramnode *n, struct uio *u)
 	ssize_t r;
 
 	must_hold(&n->lock);
-	if (chunk > u->left)
-		chunk = u->left;
+	if (chunk > uio_piece(u))
+		chunk = uio_piece(u);
 	if (array_grow(n, index) < 0)
 		return -ENOSPC;
+	if (is_shared(n) && !hole_fill(n, index, u->offset + chunk))
+		return -ENOSPC;
 	old = page = n->page[index];
-	if (old == NULL || page_refs(old) > 1) {
+	if (old == NULL || (page_refs(old) > 1 && !is_shared(n))) {
 		if (!page_spare(1, LEFT_BY_FILES))
 			return -ENOSPC;
 		page = page_renew(old, at, chunk);
@@ -271,6 +335,20 @@ ramfile_write(struct vnode *v, struct file *, struct uio *u)
 	return r;
 }
 
+/* So that faults find room in the array, or no longer fill what is cut off, as
+ * the size goes before the pages do. Here the cut can't fail. */
+static int
+shared_truncate(struct ramnode *n, off_t size)
+{
+	must_hold(&n->lock);
+	if (size > n->size)
+		return array_grow(n, (size - 1) / PAGE_SIZE);
+	spin_lock(&n->page_lock);
+	n->size = size;
+	spin_unlock(&n->page_lock);
+	return cut(n, size);
+}
+
 /* To make a file longer is to set its size: past its end are only zeroes. */
 static int
 ramfile_truncate(struct vnode *v, off_t size)
@@ -281,7 +359,9 @@ ramfile_truncate(struct vnode *v, off_t size)
 	if (size > FILE_SIZE_MAX)
 		return -EFBIG;
 	mutex_lock(&n->lock);
-	if (size < n->size)
+	if (is_shared(n))
+		r = shared_truncate(n, size);
+	else if (size < n->size)
 		r = cut(n, size);
 	if (r == 0) {
 		__atomic_store_n(&n->size, size, __ATOMIC_RELEASE);
@@ -291,19 +371,39 @@ ramfile_truncate(struct vnode *v, off_t size)
 	return r;
 }
 
-/* The page is the file's own, with another reference, by which write_page knows
- * that it is shared; or for a hole one of zeroes, which the file won't keep. */
+/* Under n->lock no write is half way through that began when the file wasn't
+ * shared, and gives it a new page in place of one that is mapped meanwhile. */
 static int
-ramfile_getpage(struct vnode *v, off_t offset, void **page)
+ramfile_share(struct vnode *v)
 {
 	struct ramnode *n = ramnode_of(v);
+	int r = 0;
+
+	mutex_lock(&n->lock);
+	__atomic_fetch_add(&v->shares, 1, __ATOMIC_RELAXED);
+	if (n->size > 0)
+		r = array_grow(n, (n->size - 1) / PAGE_SIZE);
+	mutex_unlock(&n->lock);
+	return r == 0 ? 0 : -ENOMEM;
+}
+
+/* The page is the file's own, with another reference, by which write_page knows
+ * that others have it. A hole is filled if the mapping is shared; if not, this
+ * is a page of zeroes, which the file won't keep. */
+static int
+ramfile_getpage(struct vnode *v, off_t offset, bool shared, void **page)
+{
+	struct ramnode *n = ramnode_of(v);
+	size_t index = offset / PAGE_SIZE;
 
 	if (offset < 0 || offset >= ramfile_size(n))
 		return -EFAULT;
-	*page = page_get(n, offset / PAGE_SIZE);
-	if (*page == NULL)
-		*page = page_alloc_zero();
-	return *page != NULL ? 0 : -ENOMEM;
+	*page = page_get(n, index);
+	if (*page == NULL && page_spare(1, LEFT_BY_FAULTS))
+		*page = shared ? page_fill(n, index, 0) : page_alloc_zero();
+	if (*page == NULL) /* unless the file was cut meanwhile */
+		return offset < ramfile_size(n) ? -ENOMEM : -EFAULT;
+	return 0;
 }
 
 /* cut can't fail here: with size 0 no page is cut in the middle. */
@@ -321,7 +421,9 @@ const struct vnode_ops ramfile_ops = {
     .write = ramfile_write,
     .truncate = ramfile_truncate,
     .stat = ramnode_stat,
+    .statfs = ramnode_statfs,
     .setattr = ramnode_setattr,
     .getpage = ramfile_getpage,
+    .share = ramfile_share,
     .free = ramnode_free,
 };

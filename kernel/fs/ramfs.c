@@ -1,40 +1,28 @@
 /*
- * ramfs, the tree: names, directories, what stat tells.
+ * ramfs: files, directories and symbolic links, and what is done with their
+ * names. ramname.c has the names of a directory, ramfile.c the contents of
+ * files.
  *
- * A directory has its children twice: in a binary tree, to find one by name,
- * and in a list in the order in which they came, for readdir.
+ * A name leads to a node, and has a reference to it. A file may have several
+ * names (hard links), a directory has one; what has none was removed, and lives
+ * as long as somebody has it open.
  *
- * The tree is ordered by the bits of the names' hashes. At the top, bit 0 of
- * the hash looked for says whether to go to branch 0 or 1; one level below it
- * is bit 1, and so on. Every node is a child itself, and the search ends at the
- * one with the right name. For example, with four children whose hashes end in
- * the bits ..010, ..011, ..000 and ..110, added in this order:
- *
- *		..010			the first child
- *		/     \			bit 0
- *	    ..000    ..011
- *	        \			bit 1
- *	        ..110
- *
- * So an empty directory costs nothing, a big one a few words for each child,
- * and nothing is ever built anew as a directory grows. The hash has a secret
- * key, so nobody can choose names that make one long branch.
- *
- * One spinlock, ramfs_lock, guards the trees and lists of all directories. So a
- * rename changes the whole tree in one step for all who look. Under it a lookup
- * visits a few nodes; the longest are a rename, which follows one path up to
- * the root, and a readdir that has to start over. Memory is allocated before
- * the lock is taken, and references are dropped after it is released.
+ * One spinlock, ramfs_lock, guards the names of all directories. So a rename
+ * changes the whole tree in one step for all who look. Under it a lookup visits
+ * a few names; the longest are a rename, which follows one path up to the root,
+ * and a readdir that has to start over. Memory is allocated before the lock is
+ * taken, and references are dropped after it is released.
  */
 #include "ramfs.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/statfs.h>
 
 #include "base/layout.h"
 #include "base/list.h"
-#include "machine/machine.h"
 #include "mm/kmalloc.h"
 #include "mm/page.h"
 #include "sched/lock.h"
@@ -43,151 +31,54 @@
 #include "file.h"
 #include "filesystems.h"
 #include "vnode.h"
+#include "walk.h"
 
 #define DEV_RAMFS 1 /* st_dev */
 
-static struct spinlock ramfs_lock = SPINLOCK1("ramfs");
-static off_t next_cookie GUARDED_BY(ramfs_lock) = DIR_COOKIE;
+struct spinlock ramfs_lock = SPINLOCK1("ramfs");
 static unsigned long last_ino; /* atomic */
 
-static const struct vnode_ops ramdir_ops;
+static const struct vnode_ops ramdir_ops, ramlink_ops;
 
-/* Each byte goes through a 128-bit product, whose halves are combined; so any
- * bit of the name may change any bit of the hash, in a way that depends on the
- * key, which machine.c makes from a random seed. */
-static uint64_t
-hash_name(const char *name)
+/* The directory that n is in: the root's is itself; NULL: n was removed. Of a
+ * file with several names it is that of the first. The caller holds
+ * ramfs_lock. */
+static struct ramname *
+first_name(const struct ramnode *n)
 {
-	uint64_t h = machine.key[0];
-
-	for (; *name != '\0'; name++) {
-		unsigned __int128 product = h ^ (unsigned char)*name;
-
-		product *= machine.key[1];
-		h = product ^ product >> 64;
-	}
-	return h;
+	if (list_empty(&n->names))
+		return NULL;
+	return container_of(n->names.next, struct ramname, other);
 }
 
-/* The place of the child called name in dir's tree: the pointer that leads to
- * it, or the NULL where it would be added. Two names with the same hash are
- * told apart by strcmp, and lie one below the other. */
-static struct ramnode **
-place_of(struct ramnode *dir, const char *name, uint64_t hash)
-{
-	struct ramnode **at = &dir->top;
-
-	must_hold(&ramfs_lock);
-	for (uint64_t bits = hash; *at != NULL; bits >>= 1) {
-		if ((*at)->hash == hash && strcmp((*at)->name, name) == 0)
-			break;
-		at = &(*at)->branch[bits & 1];
-	}
-	return at;
-}
-
-/* The child of dir called name, or NULL. The caller holds ramfs_lock. */
 static struct ramnode *
-child_find(struct ramnode *dir, const char *name)
+parent_of(const struct ramnode *n)
 {
-	return *place_of(dir, name, hash_name(name));
+	struct ramname *e = first_name(n);
+
+	return e != NULL ? e->dir : NULL;
 }
 
-static bool
-is_dir(const struct ramnode *n)
-{
-	return n->vnode.type == S_IFDIR;
-}
-
-/* Add n to dir, where its name is free. The cookie is a new one even if n was
- * only renamed, so that the list, to whose end it is added, stays in order. */
-static void
-child_add(struct ramnode *dir, struct ramnode *n)
-{
-	must_hold(&ramfs_lock);
-	n->parent = dir;
-	n->hash = hash_name(n->name);
-	n->branch[0] = n->branch[1] = NULL;
-	*place_of(dir, n->name, n->hash) = n;
-	n->cookie = next_cookie++;
-	list_append(&dir->children, &n->sibling);
-	dir->subdirs += is_dir(n);
-	dir->mtime = dir->ctime = time_realtime_ns();
-}
-
-/* Take n off dir's tree. A leaf from below n takes its place. Any will do: all
- * nodes below n share the bits that lead to n; and a leaf has nothing below it
- * that would have to move, too. */
-static void
-tree_remove(struct ramnode *dir, struct ramnode *n)
-{
-	struct ramnode **at = place_of(dir, n->name, n->hash), **end = at;
-	struct ramnode *leaf;
-
-	while ((*end)->branch[0] != NULL || (*end)->branch[1] != NULL)
-		end = &(*end)->branch[(*end)->branch[0] == NULL];
-	leaf = *end;
-	*end = NULL;
-	if (leaf == n)
-		return;
-	leaf->branch[0] = n->branch[0];
-	leaf->branch[1] = n->branch[1];
-	*at = leaf;
-}
-
-/* Take n out of its directory. Its reference there is the caller's from now on.
- * A readdir that stood at n goes on from the one before. */
-static void
-child_remove(struct ramnode *n)
-{
-	struct ramnode *dir = n->parent;
-
-	must_hold(&ramfs_lock);
-	tree_remove(dir, n);
-	if (dir->cursor == &n->sibling)
-		dir->cursor = n->sibling.prev;
-	list_remove(&n->sibling);
-	dir->subdirs -= is_dir(n);
-	n->parent = NULL;
-	n->ctime = dir->mtime = dir->ctime = time_realtime_ns();
-}
-
-/* Names leave fewer pages to others than contents of files do: when files have
- * taken all they may, one can still be renamed (mm/page.h). */
-static char *
-name_copy(const char *name)
-{
-	size_t size = strlen(name) + 1;
-	char *copy = NULL;
-
-	if (page_spare(1, LEFT_BY_NAMES))
-		copy = kmalloc(size);
-	if (copy != NULL)
-		memcpy(copy, name, size);
-	return copy;
-}
-
-/* A node of the type in mode, which isn't in the tree yet; NULL: no memory. */
+/* A node of the type in mode, which has no name yet; NULL: no memory. */
 static struct ramnode *
-node_create(mode_t mode, const char *name)
+node_create(mode_t mode)
 {
 	struct ramnode *n = kzalloc(sizeof(*n));
+	const struct vnode_ops *ops = &ramfile_ops;
 
 	if (n == NULL)
 		return NULL;
-	n->name = name_copy(name);
-	if (n->name == NULL) {
-		kfree(n);
-		return NULL;
-	}
-	vnode_init(&n->vnode, S_ISDIR(mode) ? &ramdir_ops : &ramfile_ops,
-		   mode & S_IFMT);
+	if (S_ISDIR(mode))
+		ops = &ramdir_ops;
+	else if (S_ISLNK(mode))
+		ops = &ramlink_ops;
+	vnode_init(&n->vnode, ops, mode & S_IFMT);
 	n->lock = (struct mutex)MUTEX("ramfs file", n->lock);
 	n->page_lock = (struct spinlock)SPINLOCK1("ramfs pages");
 	n->ino = __atomic_add_fetch(&last_ino, 1, __ATOMIC_RELAXED);
 	n->mode = mode;
 	n->atime = n->mtime = n->ctime = time_realtime_ns();
-	list_init(&n->sibling);
+	list_init(&n->names);
 	list_init(&n->children);
 	n->cursor = &n->children;
 	return n;
@@ -199,49 +90,120 @@ ramnode_free(struct vnode *v)
 	struct ramnode *n = ramnode_of(v);
 
 	ramfile_clear(n);
-	kfree(n->name);
+	kfree(n->target);
 	kfree(n);
 }
 
-/* The new node's first reference becomes that of its place in the tree; or is
- * dropped, if the name turns out under the lock not to be free. */
+/* Let dir have n by a new name, with a reference of its own. */
+static int
+node_name(struct ramnode *dir, const char *name, struct ramnode *n)
+{
+	struct ramname *e = ramname_create(name);
+	int r = 0;
+
+	if (e == NULL)
+		return -ENOSPC;
+	spin_lock(&ramfs_lock);
+	if (parent_of(dir) == NULL)
+		r = -ENOENT; /* dir was removed */
+	else if (ramname_find(dir, name) != NULL)
+		r = -EEXIST;
+	else
+		ramname_add(dir, e, n);
+	if (r == 0)
+		vnode_ref(&n->vnode);
+	spin_unlock(&ramfs_lock);
+	if (r < 0)
+		kfree(e);
+	return r;
+}
+
+struct vnode *
+ramfs_unnamed(off_t size)
+{
+	struct ramnode *n = node_create(S_IFREG | 0600);
+
+	if (n == NULL)
+		return NULL;
+	n->size = size;
+	return &n->vnode;
+}
+
+/* The caller's reference becomes that of *out, or is dropped. */
 static int
 ramfs_create(struct vnode *dir, const char *name, mode_t mode,
 	     struct vnode **out)
 {
-	struct ramnode *d = ramnode_of(dir);
-	struct ramnode *n = node_create(mode, name);
-	int r = 0;
+	struct ramnode *n = node_create(mode);
+	int r = n != NULL ? node_name(ramnode_of(dir), name, n) : -ENOSPC;
 
-	if (n == NULL)
-		return -ENOSPC;
-	spin_lock(&ramfs_lock);
-	if (d->parent == NULL)
-		r = -ENOENT; /* dir was removed */
-	else if (child_find(d, name) != NULL)
-		r = -EEXIST;
-	else
-		child_add(d, n);
-	if (r == 0 && out != NULL) {
-		vnode_ref(&n->vnode);
+	if (r == 0 && out != NULL)
 		*out = &n->vnode;
-	}
-	spin_unlock(&ramfs_lock);
-	if (r < 0)
+	else if (n != NULL)
 		vnode_put(&n->vnode);
 	return r;
 }
 
-/* A node that is found under the lock is in the tree, whose reference keeps it
- * until another is taken. So is the parent of one that is in the tree, as only
- * empty directories are removed. One that was removed has no parent: ENOENT. */
+/* A target takes memory as names do. */
+static int
+ramfs_symlink(struct vnode *dir, const char *name, const char *target)
+{
+	struct ramnode *n = node_create(S_IFLNK | 0777);
+	size_t size = strlen(target);
+	int r = -ENOSPC;
+
+	if (n == NULL)
+		return r;
+	if (page_spare(1, LEFT_BY_NAMES))
+		n->target = kmalloc(size + 1);
+	if (n->target != NULL) {
+		memcpy(n->target, target, size + 1);
+		n->size = size;
+		r = node_name(ramnode_of(dir), name, n);
+	}
+	vnode_put(&n->vnode);
+	return r;
+}
+
+static ssize_t
+ramlink_read(struct vnode *v, char *buf, size_t size)
+{
+	struct ramnode *n = ramnode_of(v);
+
+	if (size > (size_t)n->size)
+		size = n->size;
+	memcpy(buf, n->target, size);
+	return size;
+}
+
+/* What was removed, and is only open, gets no name again. If its last one goes
+ * just now, then this call came before. */
+static int
+ramfs_link(struct vnode *dir, const char *name, struct vnode *v)
+{
+	if (v->ops != &ramfile_ops && v->ops != &ramlink_ops)
+		return -EXDEV;
+	if (__atomic_load_n(&ramnode_of(v)->links, __ATOMIC_RELAXED) == 0)
+		return -ENOENT;
+	return node_name(ramnode_of(dir), name, ramnode_of(v));
+}
+
+/* A name that is found under the lock has a reference to its node, which keeps
+ * that until another is taken. So it is with the parent of one that has a name,
+ * as only empty directories are removed. What was removed has none: ENOENT. */
 int
 ramnode_lookup(struct vnode *dir, const char *name, struct vnode **out)
 {
 	struct ramnode *d = ramnode_of(dir), *n;
 
 	spin_lock(&ramfs_lock);
-	n = strcmp(name, "..") == 0 ? d->parent : child_find(d, name);
+	if (is_dots(name)) {
+		n = parent_of(d);
+	} else {
+		struct ramname *e = ramname_find(d, name);
+
+		n = e != NULL ? e->node : NULL;
+	}
 	if (n != NULL)
 		vnode_ref(&n->vnode);
 	spin_unlock(&ramfs_lock);
@@ -251,164 +213,156 @@ ramnode_lookup(struct vnode *dir, const char *name, struct vnode **out)
 	return 0;
 }
 
-/* May n, NULL if there is no such name, be removed by rmdir (type S_IFDIR) or
+/* May the name e, NULL if there is none, be removed by rmdir (type S_IFDIR) or
  * unlink? The caller holds ramfs_lock. */
 static int
-ramfs_check_remove(const struct ramnode *n, mode_t type)
+ramfs_check_remove(const struct ramname *e, mode_t type)
 {
-	if (n == NULL)
+	if (e == NULL)
 		return -ENOENT;
 	if (type != S_IFDIR)
-		return is_dir(n) ? -EPERM : 0;
-	if (!is_dir(n))
+		return is_ramdir(e->node) ? -EISDIR : 0;
+	if (!is_ramdir(e->node))
 		return -ENOTDIR;
-	if (n->vnode.mounted != NULL)
+	if (e->node->vnode.mounted != NULL)
 		return -EBUSY;
-	return list_empty(&n->children) ? 0 : -ENOTEMPTY;
+	return list_empty(&e->node->children) ? 0 : -ENOTEMPTY;
 }
 
 static int
 ramfs_remove(struct vnode *dir, const char *name, mode_t type)
 {
-	struct ramnode *n;
+	struct ramname *e;
 	int r;
 
 	spin_lock(&ramfs_lock);
-	n = child_find(ramnode_of(dir), name);
-	r = ramfs_check_remove(n, type);
+	e = ramname_find(ramnode_of(dir), name);
+	r = ramfs_check_remove(e, type);
 	if (r == 0)
-		child_remove(n);
+		ramname_remove(e);
 	spin_unlock(&ramfs_lock);
-	if (r == 0)
-		vnode_put(&n->vnode);
-	return r;
+	if (r < 0)
+		return r;
+	vnode_put(&e->node->vnode);
+	kfree(e);
+	return 0;
+}
+
+/* Is the directory n on the path from d up to the root, which is its own
+ * parent? All of that path exists, as only empty directories are removed. */
+static bool
+is_above(const struct ramnode *n, const struct ramnode *d)
+{
+	while (d != n && d != parent_of(d))
+		d = parent_of(d);
+	return d == n;
 }
 
 /*
- * May n be moved to the directory `to`, in the place of old (NULL: nothing)? A
- * directory can't be moved below itself: it would be cut off from the root. So
- * n must not be on the path from `to` up to the root, which is its own parent.
- * All of that path exists, as only empty directories are removed.
+ * May e be moved to the directory `to`, in the place of old (NULL: nothing), as
+ * the flags of renameat2 say? A directory can't be moved below itself: it would
+ * be cut off from the root. The caller holds ramfs_lock.
  */
 static int
-check_rename(const struct ramnode *n, const struct ramnode *to,
-	     const struct ramnode *old)
+check_rename(const struct ramname *e, const struct ramnode *to,
+	     const struct ramname *old, unsigned int flags)
 {
-	if (n == NULL || to->parent == NULL)
+	bool exchange = flags & RENAME_EXCHANGE;
+
+	if (e == NULL || parent_of(to) == NULL || (exchange && old == NULL))
 		return -ENOENT;
-	if (n->vnode.mounted != NULL)
+	if (old != NULL && flags & RENAME_NOREPLACE)
+		return -EEXIST;
+	if (is_ramdir(e->node) && is_above(e->node, to))
+		return -EINVAL;
+	if (old != NULL && is_ramdir(old->node) && is_above(old->node, e->dir))
+		return exchange ? -EINVAL : -ENOTEMPTY;
+	if (e->node->vnode.mounted != NULL)
 		return -EBUSY;
-	if (is_dir(n))
-		for (const struct ramnode *d = to; d != d->parent;
-		     d = d->parent)
-			if (d == n)
-				return -EINVAL;
-	if (old == NULL || old == n)
+	if (old == NULL || old->node == e->node)
 		return 0;
-	if (is_dir(old) && !is_dir(n))
+	if (exchange)
+		return old->node->vnode.mounted != NULL ? -EBUSY : 0;
+	if (is_ramdir(old->node) && !is_ramdir(e->node))
 		return -EISDIR;
-	return is_dir(n) ? ramfs_check_remove(old, S_IFDIR) : 0;
+	return is_ramdir(e->node) ? ramfs_check_remove(old, S_IFDIR) : 0;
 }
 
-/* n gets *name, and *name becomes its former name, for the caller to free. So
- * nothing is allocated or freed under ramfs_lock, which the caller holds. */
+/* The new name takes over the reference of e, which is out of use then. The
+ * caller holds ramfs_lock, and frees e and old when it has released it. */
 static void
-rename_node(struct ramnode *n, struct ramnode *to, struct ramnode *old,
-	    char **name)
+move_name(struct ramname *e, struct ramnode *to, struct ramname *new,
+	  struct ramname *old)
 {
-	char *was = n->name;
+	struct ramnode *n = e->node;
 
 	if (old != NULL)
-		child_remove(old);
-	child_remove(n);
-	n->name = *name;
-	*name = was;
-	child_add(to, n);
+		ramname_remove(old);
+	ramname_remove(e);
+	ramname_add(to, new, n);
 }
 
-/* If a name is renamed to itself, old is n, and nothing is to be done. */
+/* If both names lead to the same file, nothing is to be done. */
 static int
 ramfs_rename(struct vnode *from, const char *name, struct vnode *to,
-	     const char *new)
+	     const char *new_name, unsigned int flags)
 {
-	char *spare = name_copy(new);
-	struct ramnode *n, *old;
+	struct ramname *new = ramname_create(new_name), *e, *old, *gone = NULL;
 	int r;
 
-	if (spare == NULL)
+	if (new == NULL)
 		return -ENOSPC;
 	spin_lock(&ramfs_lock);
-	n = child_find(ramnode_of(from), name);
-	old = child_find(ramnode_of(to), new);
-	r = check_rename(n, ramnode_of(to), old);
-	if (old == n)
-		old = NULL;
-	else if (r == 0)
-		rename_node(n, ramnode_of(to), old, &spare);
+	e = ramname_find(ramnode_of(from), name);
+	old = ramname_find(ramnode_of(to), new_name);
+	r = check_rename(e, ramnode_of(to), old, flags);
+	if (r == 0 && (old == NULL || old->node != e->node)) {
+		if (flags & RENAME_EXCHANGE) {
+			ramname_exchange(e, old);
+		} else {
+			move_name(e, ramnode_of(to), new, old);
+			new = e;
+			gone = old;
+		}
+	}
 	spin_unlock(&ramfs_lock);
-	kfree(spare);
-	if (r == 0 && old != NULL)
-		vnode_put(&old->vnode);
+	kfree(new);
+	if (gone != NULL) {
+		vnode_put(&gone->node->vnode);
+		kfree(gone);
+	}
 	return r;
-}
-
-static struct ramnode *
-child_of(struct list *l)
-{
-	return container_of(l, struct ramnode, sibling);
-}
-
-/*
- * The first child whose cookie is at least that given, or NULL. The search
- * begins at the cursor, where the last one ended, unless that is past the
- * cookie; so reading a whole directory passes through it once. The cursor is
- * only a hint: if several read the directory, each still finds its child.
- */
-static struct ramnode *
-child_at(struct ramnode *d, off_t cookie)
-{
-	struct list *l = d->cursor;
-
-	must_hold(&ramfs_lock);
-	if (l == &d->children || child_of(l)->cookie > cookie)
-		l = d->children.next;
-	while (l != &d->children && child_of(l)->cookie < cookie)
-		l = l->next;
-	d->cursor = l;
-	return l != &d->children ? child_of(l) : NULL;
 }
 
 static int
 ramfs_readdir(struct vnode *dir, struct file *, off_t *cookie,
 	      struct dirent *de)
 {
-	struct ramnode *d = ramnode_of(dir), *n;
+	struct ramname *e;
 
 	spin_lock(&ramfs_lock);
-	n = child_at(d, *cookie);
-	if (n != NULL) {
-		de->d_ino = n->ino;
-		de->d_type = is_dir(n) ? DT_DIR : DT_REG;
-		strlcpy(de->d_name, n->name, sizeof(de->d_name));
-		*cookie = n->cookie + 1;
+	e = ramname_at(ramnode_of(dir), *cookie);
+	if (e != NULL) {
+		de->d_ino = e->node->ino;
+		de->d_type = IFTODT(e->node->mode);
+		strlcpy(de->d_name, e->text, sizeof(de->d_name));
+		*cookie = e->cookie + 1;
 	}
 	spin_unlock(&ramfs_lock);
-	return n != NULL;
+	return e != NULL;
 }
 
 int
-ramnode_name(struct vnode *dir, char *buf)
+ramnode_name(struct vnode *v, char *buf)
 {
-	struct ramnode *d = ramnode_of(dir);
-	int r = -ENOENT;
+	struct ramname *e;
 
 	spin_lock(&ramfs_lock);
-	if (d->parent != NULL) {
-		strlcpy(buf, d->name, NAME_MAX_LEN + 1);
-		r = 0;
-	}
+	e = first_name(ramnode_of(v));
+	if (e != NULL)
+		strlcpy(buf, e->text, NAME_MAX_LEN + 1);
 	spin_unlock(&ramfs_lock);
-	return r;
+	return e != NULL ? 0 : -ENOENT;
 }
 
 /* A directory's links are its name, its own "." and the ".." of each directory
@@ -423,9 +377,12 @@ ramnode_stat(struct vnode *v, struct stat *st)
 	st->st_ino = n->ino;
 	st->st_mode = n->mode;
 	spin_lock(&ramfs_lock);
-	if (n->parent != NULL)
-		st->st_nlink = is_dir(n) ? 2 + n->subdirs : 1;
+	st->st_nlink = n->links;
+	if (is_ramdir(n) && n->links != 0)
+		st->st_nlink = 2 + n->subdirs;
 	spin_unlock(&ramfs_lock);
+	st->st_uid = n->uid;
+	st->st_gid = n->gid;
 	st->st_size = n->size;
 	st->st_blksize = PAGE_SIZE;
 	st->st_blocks = n->npages * (PAGE_SIZE / 512);
@@ -435,6 +392,16 @@ ramnode_stat(struct vnode *v, struct stat *st)
 	return 0;
 }
 
+/* All pages count as the file system's, also those that programs have. */
+int
+ramnode_statfs(struct vnode *, struct statfs *st)
+{
+	st->f_blocks = page_count_total();
+	st->f_bfree = st->f_bavail = page_count_free();
+	return 0;
+}
+
+/* Whoever gets a new owner loses the bits that make a program act as that. */
 int
 ramnode_setattr(struct vnode *v, const struct attr *a)
 {
@@ -442,6 +409,12 @@ ramnode_setattr(struct vnode *v, const struct attr *a)
 
 	if (a->mode != OMIT)
 		n->mode = v->type | a->mode;
+	if ((a->uid != OMIT || a->gid != OMIT) && !is_ramdir(n))
+		n->mode &= ~(n->mode & S_IXGRP ? S_ISUID | S_ISGID : S_ISUID);
+	if (a->uid != OMIT)
+		n->uid = a->uid;
+	if (a->gid != OMIT)
+		n->gid = a->gid;
 	if (a->atime != OMIT)
 		n->atime = a->atime;
 	if (a->mtime != OMIT)
@@ -453,24 +426,40 @@ ramnode_setattr(struct vnode *v, const struct attr *a)
 static const struct vnode_ops ramdir_ops = {
     .lookup = ramnode_lookup,
     .create = ramfs_create,
+    .symlink = ramfs_symlink,
+    .link = ramfs_link,
     .remove = ramfs_remove,
     .rename = ramfs_rename,
     .name = ramnode_name,
     .readdir = ramfs_readdir,
     .stat = ramnode_stat,
+    .statfs = ramnode_statfs,
+    .setattr = ramnode_setattr,
+    .free = ramnode_free,
+};
+
+static const struct vnode_ops ramlink_ops = {
+    .lookup = ramnode_lookup,
+    .name = ramnode_name,
+    .readlink = ramlink_read,
+    .stat = ramnode_stat,
+    .statfs = ramnode_statfs,
     .setattr = ramnode_setattr,
     .free = ramnode_free,
 };
 
 /* The root is its own parent: this ends every way up, and tells it from a
- * directory that was removed, which has none. */
+ * directory that was removed, which has none. Its name is in no directory. */
 struct vnode *
 ramfs_root(void)
 {
-	struct ramnode *n = node_create(S_IFDIR | 0755, "");
+	struct ramnode *n = node_create(S_IFDIR | 0755);
+	struct ramname *e = ramname_create("");
 
-	if (n == NULL)
+	if (n == NULL || e == NULL)
 		return NULL;
-	n->parent = n;
+	e->node = e->dir = n;
+	list_append(&n->names, &e->other);
+	n->links = 1;
 	return &n->vnode;
 }

@@ -18,6 +18,7 @@
 #include "filesystems.h"
 #include "uio.h"
 #include "vfs.h"
+#include "vnode.h"
 
 #define BLOCK 512
 
@@ -35,6 +36,8 @@ _Static_assert(sizeof(struct header) == BLOCK, "a header is one block");
 
 #define TYPE_FILE     '0'
 #define TYPE_FILE_OLD '\0'
+#define TYPE_LINK     '1' /* another name of the file called linkname */
+#define TYPE_SYMLINK  '2' /* which leads to linkname */
 #define TYPE_DIR      '5'
 
 /* The octal number in a field, which a NUL or a blank may end early. */
@@ -81,7 +84,7 @@ make_parents(char *path)
 	for (char *p = path + 1; *p != '\0'; p++)
 		if (*p == '/') {
 			*p = '\0';
-			vfs_mkdir(path, 0755);
+			vfs_mkdir(NULL, path, 0755);
 			*p = '/';
 		}
 }
@@ -102,13 +105,38 @@ write_file(const char *path, mode_t mode, const void *data, size_t size)
 
 	if (f == NULL)
 		return -ENOMEM;
-	n = vfs_open(f, path, flags, mode);
-	if (n == -EEXIST && vfs_remove(path, S_IFREG) == 0)
-		n = vfs_open(f, path, flags, mode);
+	n = vfs_open(f, NULL, path, flags, mode);
+	if (n == -EEXIST && vfs_remove(NULL, path, S_IFREG) == 0)
+		n = vfs_open(f, NULL, path, flags, mode);
 	if (n == 0)
 		n = f->vnode->ops->write(f->vnode, f, &u);
 	file_put(f);
 	return n < 0 || (size_t)n == size ? n : -ENOSPC;
+}
+
+/* The same with a link, whose header says where it leads. */
+static int
+make_link(const struct header *h, const char *path)
+{
+	char name[1 + sizeof(h->linkname) + 1]; /* with a slash and a NUL */
+	struct vnode *v;
+	int r;
+
+	*add_field(name, h->linkname, sizeof(h->linkname)) = '\0';
+	if (h->type == TYPE_SYMLINK) {
+		r = vfs_symlink(name + 1, NULL, path);
+		if (r == -EEXIST && vfs_remove(NULL, path, S_IFREG) == 0)
+			r = vfs_symlink(name + 1, NULL, path);
+		return r;
+	}
+	r = vfs_lookup_link(NULL, name, &v);
+	if (r < 0)
+		return r;
+	r = vfs_link(v, NULL, path);
+	if (r == -EEXIST && vfs_remove(NULL, path, S_IFREG) == 0)
+		r = vfs_link(v, NULL, path);
+	vnode_put(v);
+	return r;
 }
 
 static int
@@ -121,8 +149,11 @@ unpack_one(const struct header *h, const char *path, size_t size)
 	case TYPE_FILE:
 	case TYPE_FILE_OLD:
 		return write_file(path, mode, h + 1, size);
+	case TYPE_LINK:
+	case TYPE_SYMLINK:
+		return make_link(h, path);
 	case TYPE_DIR:
-		r = vfs_mkdir(path, mode);
+		r = vfs_mkdir(NULL, path, mode);
 		return r == -EEXIST ? 0 : r;
 	default:
 		return -ENOTSUP;

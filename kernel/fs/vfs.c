@@ -35,15 +35,6 @@ vnode_init(struct vnode *v, const struct vnode_ops *ops, mode_t type)
 	*v = (struct vnode){.ops = ops, .refs = 1, .type = type};
 }
 
-/* Release: what this thread did with v comes before v is freed. Acquire: the
- * thread that frees v sees what all others did (docs/locks.md, "last"). */
-void
-vnode_put(struct vnode *v)
-{
-	if (__atomic_sub_fetch(&v->refs, 1, __ATOMIC_ACQ_REL) == 0)
-		v->ops->free(v);
-}
-
 ssize_t
 vnode_read(struct vnode *v, void *buf, size_t n, off_t offset)
 {
@@ -76,25 +67,29 @@ vnode_stat(struct vnode *v, struct stat *st)
  */
 
 static void
-text_hold(struct vnode *v, bool text)
+region_hold(const struct region *r)
 {
-	vnode_ref(v);
-	if (text)
-		__atomic_fetch_add(&v->texts, 1, __ATOMIC_RELAXED);
+	vnode_ref(r->vnode);
+	if (r->text)
+		__atomic_fetch_add(&r->vnode->texts, 1, __ATOMIC_RELAXED);
+	if (r->shared) /* it is already; so this needs no lock of the file's */
+		__atomic_fetch_add(&r->vnode->shares, 1, __ATOMIC_RELAXED);
 }
 
 static void
-text_release(struct vnode *v, bool text)
+region_release(const struct region *r)
 {
-	if (text)
-		__atomic_fetch_sub(&v->texts, 1, __ATOMIC_RELAXED);
-	vnode_put(v);
+	if (r->text)
+		__atomic_fetch_sub(&r->vnode->texts, 1, __ATOMIC_RELAXED);
+	if (r->shared)
+		vnode_unshare(r->vnode);
+	vnode_put(r->vnode);
 }
 
 static int
-text_page(struct vnode *v, off_t offset, void **page)
+region_page(const struct region *r, off_t offset, void **page)
 {
-	return v->ops->getpage(v, offset, page);
+	return r->vnode->ops->getpage(r->vnode, offset, r->shared, page);
 }
 
 /* --- What names lead to --- */
@@ -112,12 +107,13 @@ create_last(struct walk *w, mode_t mode, struct vnode **out)
 }
 
 /* A look a moment ago found no such name. If it is "..", then w stands in a
- * directory that was removed. And a name with a slash behind it could only be
+ * directory that was removed; and if it isn't the last one, a symbolic link led
+ * where there is no directory. A name with a slash behind it could only be
  * that of a directory, which open doesn't create. */
 static int
 create_file(struct walk *w, mode_t mode, struct vnode **out)
 {
-	if (is_dots(w->name))
+	if (!w->before_last || is_dots(w->name))
 		return -ENOENT;
 	if (w->slash)
 		return -EISDIR;
@@ -131,22 +127,24 @@ create_file(struct walk *w, mode_t mode, struct vnode **out)
  * the name in between, the attempt fails with EEXIST, and the loop looks again;
  * if that process has removed the name by then, it tries again to create it.
  * With O_EXCL an existing name is an error, whenever it was created, so one
- * round is enough.
+ * round is enough; a symbolic link is one, and isn't followed. Without O_EXCL
+ * one that leads nowhere is followed, and the file created there.
  *
  * A look that finds the name moves w.dir on to it, with the reference. One that
  * ends with ENOENT leaves w.dir at the parent, where the name is then created.
  */
 static int
-find_or_create(const char *path, bool exclusive, mode_t mode,
+find_or_create(struct vnode *at, const char *path, int flags, mode_t mode,
 	       struct vnode **out)
 {
+	bool exclusive = flags & O_EXCL;
 	struct walk w;
-	int r = walk(path, &w);
+	int r = walk(at, path, &w);
 
 	if (r < 0)
 		return r;
 	do {
-		r = walk_last(&w);
+		r = walk_last(&w, !(flags & (O_EXCL | O_NOFOLLOW)));
 		if (r == 0 && !exclusive) {
 			*out = w.dir;
 			return 0;
@@ -169,13 +167,16 @@ check_open(const struct vnode *v, int flags)
 		return write || flags & O_CREAT ? -EISDIR : 0;
 	if (flags & O_DIRECTORY)
 		return -ENOTDIR;
+	if (v->type == S_IFLNK)
+		return -ELOOP; /* O_NOFOLLOW */
 	if (write && __atomic_load_n(&v->texts, __ATOMIC_RELAXED) != 0)
 		return -ETXTBSY;
 	return 0;
 }
 
 int
-vfs_open(struct file *f, const char *path, int flags, mode_t mode)
+vfs_open(struct file *f, struct vnode *at, const char *path, int flags,
+	 mode_t mode)
 {
 	struct vnode *v;
 	int r;
@@ -184,9 +185,11 @@ vfs_open(struct file *f, const char *path, int flags, mode_t mode)
 	    (flags & O_CREAT && flags & O_DIRECTORY))
 		return -EINVAL;
 	if (flags & O_CREAT)
-		r = find_or_create(path, flags & O_EXCL, mode, &v);
+		r = find_or_create(at, path, flags, mode, &v);
+	else if (flags & O_NOFOLLOW)
+		r = vfs_lookup_link(at, path, &v);
 	else
-		r = vfs_lookup(path, &v);
+		r = vfs_lookup(at, path, &v);
 	if (r < 0)
 		return r;
 	r = check_open(v, flags);
@@ -205,16 +208,87 @@ vfs_open(struct file *f, const char *path, int flags, mode_t mode)
 }
 
 int
-vfs_mkdir(const char *path, mode_t mode)
+vfs_mkdir(struct vnode *at, const char *path, mode_t mode)
 {
 	struct walk w;
-	int r = walk(path, &w);
+	int r = walk(at, path, &w);
 
 	if (r < 0)
 		return r;
 	r = -EEXIST; /* "/", "." and ".." are there already */
 	if (w.name[0] != '\0' && !is_dots(w.name))
 		r = create_last(&w, S_IFDIR | (mode & 07777), NULL);
+	vnode_put(w.dir);
+	return r;
+}
+
+/* Is the name that w ends with free? What needs no look by the file system. */
+static int
+check_new(struct walk *w)
+{
+	int r;
+
+	if (w->name[0] == '\0' || is_dots(w->name))
+		return -EEXIST;
+	if (!w->slash)
+		return 0;
+	w->slash = false; /* it is an error, but which one? */
+	r = walk_last(w, false);
+	return r < 0 ? r : -EEXIST;
+}
+
+int
+vfs_symlink(const char *target, struct vnode *at, const char *path)
+{
+	struct walk w;
+	int r;
+
+	if (*target == '\0')
+		return -ENOENT;
+	r = walk(at, path, &w);
+	if (r < 0)
+		return r;
+	r = check_new(&w);
+	if (r == 0)
+		r = w.dir->ops->symlink != NULL
+			? w.dir->ops->symlink(w.dir, w.name, target)
+			: -EROFS;
+	vnode_put(w.dir);
+	return r;
+}
+
+/* A name that is taken is the first thing to be told, and then where v is. */
+static int
+link_last(struct walk *w, struct vnode *v)
+{
+	struct vnode *taken;
+	int r = check_new(w);
+
+	if (r < 0)
+		return r;
+	r = w->dir->ops->lookup(w->dir, w->name, &taken);
+	if (r == 0) {
+		vnode_put(taken);
+		return -EEXIST;
+	}
+	if (r != -ENOENT)
+		return r;
+	if (w->dir->ops->link == NULL)
+		return -EROFS;
+	if (v->type == S_IFDIR)
+		return -EPERM;
+	return w->dir->ops->link(w->dir, w->name, v);
+}
+
+int
+vfs_link(struct vnode *v, struct vnode *at, const char *path)
+{
+	struct walk w;
+	int r = walk(at, path, &w);
+
+	if (r < 0)
+		return r;
+	r = link_last(&w, v);
 	vnode_put(w.dir);
 	return r;
 }
@@ -235,18 +309,21 @@ vfs_check_remove(struct walk *w, mode_t type)
 		return 0;
 	}
 	if (w->name[0] == '\0' || is_dots(w->name))
-		return -EPERM;
+		return -EISDIR;
 	if (!w->slash)
 		return 0;
-	r = walk_last(w);
-	return r < 0 ? r : -EPERM;
+	w->slash = false; /* what is asked is what the name itself stands for */
+	r = walk_last(w, false);
+	if (r < 0)
+		return r;
+	return w->dir->type == S_IFDIR ? -EISDIR : -ENOTDIR;
 }
 
 int
-vfs_remove(const char *path, mode_t type)
+vfs_remove(struct vnode *at, const char *path, mode_t type)
 {
 	struct walk w;
-	int r = walk(path, &w);
+	int r = walk(at, path, &w);
 
 	if (r < 0)
 		return r;
@@ -259,26 +336,24 @@ vfs_remove(const char *path, mode_t type)
 	return r;
 }
 
+/* A slash behind either name says that the old one is a directory; with
+ * RENAME_EXCHANGE each tells of its own. */
 static int
-rename_last(struct walk *from, struct walk *to)
+check_slashes(const struct walk *from, const struct walk *to,
+	      unsigned int flags)
 {
-	struct vnode *v;
-	int r;
+	bool exchange = flags & RENAME_EXCHANGE;
+	const struct walk *named[] = {from, exchange ? to : from};
+	const bool slash[] = {from->slash, to->slash};
 
-	if (from->name[0] == '\0' || to->name[0] == '\0')
-		return -EBUSY;
-	if (is_dots(from->name) || is_dots(to->name))
-		return -EINVAL;
-	/* Each file system has one table of operations for its directories. */
-	if (from->dir->ops != to->dir->ops)
-		return -EXDEV;
-	if (from->dir->ops->rename == NULL)
-		return -EROFS;
-	if (from->slash || to->slash) {
-		/* A slash behind either name says that the old one is a
-		 * directory. lookup, and not walk_last, which would move
-		 * from->dir away from the parent. */
-		r = from->dir->ops->lookup(from->dir, from->name, &v);
+	for (int i = 0; i < 2; i++) {
+		struct vnode *dir = named[i]->dir, *v;
+		int r;
+
+		if (!slash[i])
+			continue;
+		/* Not walk_last, which would leave the parent. */
+		r = dir->ops->lookup(dir, named[i]->name, &v);
 		if (r < 0)
 			return r;
 		r = v->type == S_IFDIR ? 0 : -ENOTDIR;
@@ -286,23 +361,45 @@ rename_last(struct walk *from, struct walk *to)
 		if (r < 0)
 			return r;
 	}
-	return from->dir->ops->rename(from->dir, from->name, to->dir, to->name);
+	return 0;
+}
+
+/* Each file system has one table of operations for its directories. */
+static int
+rename_last(const struct walk *from, const struct walk *to, unsigned int flags)
+{
+	int r;
+
+	if (from->dir->ops != to->dir->ops)
+		return -EXDEV;
+	if (from->name[0] == '\0' || is_dots(from->name))
+		return -EBUSY;
+	if (to->name[0] == '\0' || is_dots(to->name))
+		return flags & RENAME_NOREPLACE ? -EEXIST : -EBUSY;
+	if (from->dir->ops->rename == NULL)
+		return -EROFS;
+	r = check_slashes(from, to, flags);
+	if (r < 0)
+		return r;
+	return from->dir->ops->rename(from->dir, from->name, to->dir, to->name,
+				      flags);
 }
 
 int
-vfs_rename(const char *old, const char *new)
+vfs_rename(struct vnode *from, const char *old, struct vnode *to,
+	   const char *new, unsigned int flags)
 {
-	struct walk from, to;
-	int r = walk(old, &from);
+	struct walk a, b;
+	int r = walk(from, old, &a);
 
 	if (r < 0)
 		return r;
-	r = walk(new, &to);
+	r = walk(to, new, &b);
 	if (r == 0) {
-		r = rename_last(&from, &to);
-		vnode_put(to.dir);
+		r = rename_last(&a, &b, flags);
+		vnode_put(b.dir);
 	}
-	vnode_put(from.dir);
+	vnode_put(a.dir);
 	return r;
 }
 
@@ -346,10 +443,10 @@ void
 vfs_mount(const char *path, struct vnode *fs)
 {
 	struct vnode *v;
-	int r = vfs_mkdir(path, 0755);
+	int r = vfs_mkdir(NULL, path, 0755);
 
 	if (r == 0 || r == -EEXIST)
-		r = vfs_lookup(path, &v);
+		r = vfs_lookup(NULL, path, &v);
 	if (r == 0 && v->type != S_IFDIR)
 		r = -ENOTDIR;
 	if (r < 0)
@@ -364,9 +461,9 @@ void
 vfs_serve(void)
 {
 	aspace_files = (struct aspace_files){
-	    .hold = text_hold,
-	    .release = text_release,
-	    .find_page = text_page,
+	    .hold = region_hold,
+	    .release = region_release,
+	    .find_page = region_page,
 	};
 }
 

@@ -2,9 +2,11 @@
  * Operations on paths: vfs.c has most of them, walk.c vfs_lookup and vfs_path.
  *
  * A path is a string in kernel memory, of at most PATH_MAX_LEN bytes. It starts
- * at the root, or at the directory of the current process. Every function
- * returns 0, a count, or a negative errno. They may sleep: call them at level
- * 0, without a spinlock.
+ * at the root, or at the directory `at' before it, which is that of the current
+ * process if it is NULL. Symbolic links in it are followed; one at its end, the
+ * file itself, only by vfs_lookup and vfs_open. Every function returns 0, a
+ * count, or a negative errno. They may sleep: call them at level 0, without a
+ * spinlock.
  */
 #ifndef KERNEL_VFS_H
 #define KERNEL_VFS_H
@@ -35,14 +37,22 @@ extern struct vfs_process vfs_process;
 void vfs_serve(void); /* set aspace_files: at boot, before anything else */
 void vfs_init(void);  /* mount / and /dev, unpack the initrd */
 /* Find what path names; *out comes with a reference for the caller. */
-int vfs_lookup(const char *path, struct vnode **out);
+int vfs_lookup(struct vnode *at, const char *path, struct vnode **out);
+/* The same; but if it is a symbolic link, *out is the link itself. */
+int vfs_lookup_link(struct vnode *at, const char *path, struct vnode **out);
 /* Open path with the flags of open(2). f is as file_alloc returned it. Even on
  * failure the caller has a reference to f to drop, which may be open then. */
-int vfs_open(struct file *f, const char *path, int flags, mode_t mode);
-int vfs_mkdir(const char *path, mode_t mode);
+int vfs_open(struct file *f, struct vnode *at, const char *path, int flags,
+	     mode_t mode);
+int vfs_mkdir(struct vnode *at, const char *path, mode_t mode);
 /* type S_IFDIR is rmdir, any other is unlink. */
-int vfs_remove(const char *path, mode_t type);
-int vfs_rename(const char *old, const char *new);
+int vfs_remove(struct vnode *at, const char *path, mode_t type);
+/* flags: those of renameat2 */
+int vfs_rename(struct vnode *from, const char *old, struct vnode *to,
+	       const char *new, unsigned int flags);
+int vfs_symlink(const char *target, struct vnode *at, const char *path);
+/* Give v another name. */
+int vfs_link(struct vnode *v, struct vnode *at, const char *path);
 /* Make v exactly size bytes long: cut it, or add zeroes. */
 int vfs_truncate(struct vnode *v, off_t size);
 /* As the operation readdir, for the two cookies below DIR_COOKIE. */

@@ -21,14 +21,22 @@
 struct vnode;
 struct file;
 struct dirent;
+struct statfs;
 
-/* What chmod and utimens change. A field that is OMIT is left as it is. */
+/* What chmod, chown and utimens change. A field that is OMIT is left as it
+ * is. */
 struct attr {
 	int mode;             /* permissions */
+	int uid, gid;         /* the owner, who has no rights by that */
 	int64_t atime, mtime; /* ns since 1970 */
 };
 
 #define OMIT (-1)
+#define ATTR_NONE                                                      \
+	{                                                              \
+		.mode = OMIT, .uid = OMIT, .gid = OMIT, .atime = OMIT, \
+		.mtime = OMIT                                          \
+	}
 
 /*
  * What a file system implements. Where an operation may be missing, the comment
@@ -41,19 +49,26 @@ struct attr {
 struct vnode_ops {
 	/* Directories. lookup: *out is the vnode of that name, referenced for
 	 * the caller; -ENOENT: there is none. It is asked for ".." as well,
-	 * except of the root of a mounted file system; a regular file is asked
-	 * for that only, by vfs_path. */
+	 * except of the root of a mounted file system; what isn't a directory
+	 * is asked for that only, by vfs_path. */
 	int (*lookup)(struct vnode *dir, const char *name, struct vnode **out);
 	/* Make a regular file or a directory, as mode says; -EEXIST if the name
 	 * is taken. Unless out is NULL, *out is the new vnode, referenced. */
 	int (*create)(struct vnode *dir, const char *name, mode_t mode,
 		      struct vnode **out); /* EROFS */
+	/* Make a symbolic link that leads to target; another name for v, which
+	 * isn't a directory (-EXDEV: it is of another file system). */
+	int (*symlink)(struct vnode *dir, const char *name,
+		       const char *target); /* EROFS */
+	int (*link)(struct vnode *dir, const char *name,
+		    struct vnode *v); /* EROFS */
 	/* S_IFDIR: remove an empty directory; else what isn't a directory. */
 	int (*remove)(struct vnode *dir, const char *name,
 		      mode_t type); /* EROFS */
-	/* Both directories belong to the same file system. */
+	/* Both directories belong to the same file system. flags: those of
+	 * renameat2; -EINVAL if the file system doesn't have them. */
 	int (*rename)(struct vnode *from, const char *old, struct vnode *to,
-		      const char *new); /* EROFS */
+		      const char *new, unsigned int flags); /* EROFS */
 	/* Copy the name that v has in its directory to buf (NAME_MAX_LEN + 1);
 	 * -ENOENT if v was removed. Not asked of a file system's root. */
 	int (*name)(struct vnode *v, char *buf);
@@ -65,6 +80,14 @@ struct vnode_ops {
 	 */
 	int (*readdir)(struct vnode *dir, struct file *f, off_t *cookie,
 		       struct dirent *de);
+
+	/* Symbolic links, of which nothing else is asked but stat, setattr and
+	 * name. Copies up to size bytes of the target, without a NUL, and
+	 * returns how many. */
+	ssize_t (*readlink)(struct vnode *v, char *buf, size_t size);
+	/* A link of /proc leads to a vnode, whatever its name is: *out, with a
+	 * reference. -EINVAL, or no such operation: the target is read. */
+	int (*follow)(struct vnode *v, struct vnode **out);
 
 	/* Any vnode. open may refuse an open file; then there is no close.
 	 * close is told when the last reference goes. Either may be missing. */
@@ -86,14 +109,21 @@ struct vnode_ops {
 	unsigned int (*poll)(struct vnode *v, struct file *f); /* all ready */
 	int (*truncate)(struct vnode *v, off_t size);          /* EINVAL */
 	int (*stat)(struct vnode *v, struct stat *st); /* st is all zeroes */
+	/* What is in *st already is that of a file system without blocks. */
+	int (*statfs)(struct vnode *v, struct statfs *st); /* nothing more */
 	int (*setattr)(struct vnode *v, const struct attr *a); /* EROFS */
 	/*
 	 * Find the page that holds the byte at offset, for a program to map
-	 * read-only; *page is referenced for the caller. Page faults ask it,
-	 * with aspace.lock held. So it must not take a lock that anyone holds
-	 * while touching user memory: that may fault, and take aspace.lock.
+	 * read-only, or if it's shared to write to; *page is referenced for the
+	 * caller. Page faults ask it, with aspace.lock held. So it must not
+	 * take a lock that anyone holds while touching user memory: that may
+	 * fault, and take aspace.lock.
 	 */
-	int (*getpage)(struct vnode *v, off_t offset, void **page);
+	int (*getpage)(struct vnode *v, off_t offset, bool shared, void **page);
+	/* Count in v->shares one who is about to map v shared: from now on its
+	 * pages stay the same ones when they are written. Not from page faults;
+	 * vnode_unshare takes it back, even if this has failed. */
+	int (*share)(struct vnode *v); /* it can't be mapped shared */
 	void (*free)(struct vnode *v); /* the last reference is gone */
 };
 
@@ -116,9 +146,10 @@ struct vnode_ops {
 struct vnode {
 	const struct vnode_ops *ops;
 	unsigned int refs;     /* atomic */
-	mode_t type;           /* S_IFREG, S_IFDIR, S_IFCHR or S_IFIFO */
+	mode_t type;           /* S_IFREG, S_IFDIR, S_IFLNK, S_IFCHR, S_IFIFO */
 	bool stream;           /* has no offsets: lseek is ESPIPE */
 	unsigned int texts;    /* atomic: mappings as program text (ETXTBSY) */
+	unsigned int shares;   /* atomic: shared mappings */
 	struct vnode *mounted; /* root of a file system mounted here; final */
 	struct vnode *covered; /* of such a root: where it is mounted; final */
 };
@@ -130,11 +161,27 @@ vnode_ref(struct vnode *v)
 	__atomic_fetch_add(&v->refs, 1, __ATOMIC_RELAXED);
 }
 
+/*
+ * Drop a reference; v is freed with the last. The caller holds no spinlock, as
+ * the file system's free may sleep. Release: what this thread did with v comes
+ * before v is freed. Acquire: the thread that frees v sees what all others did
+ * (docs/locks.md, "last").
+ */
+static inline void
+vnode_put(struct vnode *v)
+{
+	if (__atomic_sub_fetch(&v->refs, 1, __ATOMIC_ACQ_REL) == 0)
+		v->ops->free(v);
+}
+
+static inline void
+vnode_unshare(struct vnode *v)
+{
+	__atomic_fetch_sub(&v->shares, 1, __ATOMIC_RELAXED);
+}
+
 /* A vnode with one reference, which is the caller's. */
 void vnode_init(struct vnode *v, const struct vnode_ops *ops, mode_t type);
-/* Drop a reference; v is freed with the last. The caller holds no spinlock, as
- * the file system's free may sleep. */
-void vnode_put(struct vnode *v);
 /* Read a regular file into kernel memory. Returns the number of bytes, fewer
  * than n at the end of the file; -EINVAL for other types. */
 ssize_t vnode_read(struct vnode *v, void *buf, size_t n, off_t offset);

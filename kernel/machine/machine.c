@@ -106,6 +106,29 @@ has_sstc(const struct node *n)
 	       fdt_has_string(fdt_prop(n, "riscv,isa-extensions"), "sstc");
 }
 
+/*
+ * The extensions with one letter that programs may use, of those that the
+ * kernel knows: in the string, from the fifth character up to the first '_'; in
+ * the list, strings of one letter.
+ */
+static unsigned long
+extensions(const struct node *n)
+{
+	const char *isa = fdt_string(fdt_prop(n, "riscv,isa"));
+	struct prop list = fdt_prop(n, "riscv,isa-extensions");
+	unsigned long found = 0;
+
+	for (const char *c = "imafdc"; *c != '\0'; c++) {
+		char letter[2] = {*c};
+		const char *at = isa ? strchr(isa, *c) : NULL;
+
+		if (fdt_has_string(list, letter) ||
+		    (at != NULL && memchr(isa, '_', at - isa) == NULL))
+			found |= 1UL << (*c - 'a');
+	}
+	return found;
+}
+
 /* A hart's interrupt controller is its child, so it is the next node of that
  * kind. A hart that is disabled, or one too many, gets no number. */
 static void
@@ -122,6 +145,7 @@ found_hart(const struct node *n)
 		return;
 	}
 	all_sstc &= has_sstc(n);
+	machine.extensions = extensions(n);
 	machine.hartid[i] = fdt_number(fdt_prop(n, "reg"));
 	next_intc = &intc[i];
 	machine.nharts++;

@@ -22,6 +22,7 @@ struct machine {
 	uint64_t initrd_start, initrd_end;
 	uint64_t timebase;              /* counts of rdtime a second */
 	bool sstc;                      /* stimecmp exists, on every hart */
+	unsigned long extensions;       /* bit n: the n-th letter, as Linux's */
 	uint64_t uart, plic, rtc, test; /* 0: there is none */
 	unsigned int uart_irq;
 	unsigned int nvirtio; /* slots for virtio devices, empty ones too */

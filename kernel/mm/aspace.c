@@ -2,7 +2,7 @@
  * Address spaces: which address ranges a process may touch, and what each of
  * them contains.
  *
- * An address space is a list of regions and a set of page tables. A region
+ * An address space is a set of regions and of page tables. A region
  * only says what its range means: zeroes or a part of a file, and which
  * accesses are allowed. Its pages are found when they are first touched
  * (fault.c), so mapping a program or growing the heap allocates no page. Each
@@ -10,7 +10,8 @@
  * of it that was ever touched. Fork, brk and exit look at nothing else: of a
  * stack's 8 MiB, for example, only at the few pages that were used.
  *
- * Read aspace.h and table.h first; then this file, fault.c, table.c (page
+ * Read aspace.h and table.h first; then this file, region.c (which region is
+ * where), fault.c, remap.c (what a running program changes), table.c (page
  * tables), and ktable.c (what each hart has loaded, and how harts flush).
  *
  * as->lock comes before whatever a vnode's getpage takes (docs/locks.md).
@@ -29,14 +30,8 @@
 
 #include "kmalloc.h"
 #include "page.h"
+#include "region.h"
 #include "table.h"
-
-/* The heap is always region 0. It exists from the start, but empty. */
-static struct region *
-heap_of(struct aspace *as)
-{
-	return &as->region[0];
-}
 
 struct aspace *
 aspace_create(void)
@@ -49,38 +44,20 @@ aspace_create(void)
 		return NULL;
 	list_init(&as->tables);
 	as->ntables = 0;
-	as->root = table_alloc(as);
+	as->root = table_alloc(as, NULL);
 	if (as->root == NULL) {
 		kfree(as);
 		return NULL;
 	}
 	ktable_init_root(as->root);
+	as->refs = 1;
 	as->going = false;
 	as->harts = 0;
 	as->lock = (struct mutex)MUTEX("aspace", as->lock);
-	*heap_of(as) = (struct region){.prot = PROT_R | PROT_W};
-	as->nregions = 1;
-	as->brk = 0;
+	region_init(as);
+	as->heap = as->brk = 0;
 	as->size = as->resident = 0;
 	return as;
-}
-
-struct aspace_files aspace_files;
-
-static void
-region_hold(const struct region *r)
-{
-	if (r->vnode == NULL)
-		return;
-	aspace_files.hold(r->vnode, r->prot & PROT_X);
-}
-
-static void
-region_release(const struct region *r)
-{
-	if (r->vnode == NULL)
-		return;
-	aspace_files.release(r->vnode, r->prot & PROT_X);
 }
 
 /* elf.c relies on this check: the numbers come from a program's file. */
@@ -89,18 +66,9 @@ region_valid(const struct region *r)
 {
 	return r->start % PAGE_SIZE == 0 && r->end % PAGE_SIZE == 0 &&
 	       r->start < r->end && r->end <= USER_TOP &&
+	       (!(r->prot & PROT_X) || r->end <= TEXT_TOP) &&
 	       (r->prot & (PROT_W | PROT_X)) != (PROT_W | PROT_X) &&
 	       (r->vnode == NULL || r->offset % PAGE_SIZE == 0);
-}
-
-struct region *
-aspace_region(struct aspace *as, uintptr_t start, uintptr_t end)
-{
-	/* Backwards: exec maps the stack last, and it is needed most often. */
-	for (struct region *r = &as->region[as->nregions]; r-- > as->region;)
-		if (r->start < end && start < r->end)
-			return r;
-	return NULL;
 }
 
 bool
@@ -110,42 +78,23 @@ aspace_writable(struct aspace *as, uintptr_t start, uintptr_t end)
 
 	mutex_lock(&as->lock);
 	/* The range may extend over several regions that adjoin each other. */
-	while (start < end && (r = aspace_region(as, start, start + 1)) &&
+	while (start < end && (r = region_in(as, start, start + 1)) &&
 	       (r->prot & PROT_W))
 		start = r->end;
 	mutex_unlock(&as->lock);
 	return start >= end;
 }
 
-/* Append a copy of r and return it. as->lock is held, or as is new. */
-static struct region *
-region_add(struct aspace *as, const struct region *r)
-{
-	struct region *new = &as->region[as->nregions++];
-
-	*new = *r;
-	region_hold(r);
-	return new;
-}
-
 int
 aspace_map(struct aspace *as, const struct region *r)
 {
-	int error = 0;
+	int error = -EINVAL;
 
 	if (!region_valid(r))
 		return -EINVAL;
 	mutex_lock(&as->lock);
-	if (aspace_region(as, r->start, r->end) != NULL) {
-		error = -EINVAL;
-	} else if (as->nregions == REGION_MAX) {
-		error = -ENOMEM;
-	} else {
-		struct region *new = region_add(as, r);
-
-		new->low = new->high = r->start; /* nothing touched yet */
-		as->size += r->end - r->start;
-	}
+	if (region_in(as, r->start, r->end) == NULL)
+		error = region_add(as, r);
 	mutex_unlock(&as->lock);
 	return error;
 }
@@ -153,8 +102,7 @@ aspace_map(struct aspace *as, const struct region *r)
 void
 aspace_start_heap(struct aspace *as, uintptr_t start)
 {
-	heap_of(as)->start = heap_of(as)->end = start;
-	as->brk = start;
+	as->heap = as->brk = start;
 }
 
 /*
@@ -163,70 +111,63 @@ aspace_start_heap(struct aspace *as, uintptr_t start)
  * when a promised page can't be found is decided in proc/memory.c.
  */
 static int
-heap_grow(struct aspace *as, uintptr_t end)
+heap_grow(struct aspace *as, uintptr_t from, uintptr_t end)
 {
-	struct region *heap = heap_of(as);
-	size_t more = end - heap->end;
+	const struct region more = {
+	    .start = from,
+	    .end = end,
+	    .prot = PROT_R | PROT_W,
+	};
 
-	if (aspace_region(as, heap->end, end) != NULL ||
-	    !page_spare(more / PAGE_SIZE, LEFT_BY_PROGRAMS))
+	if (region_in(as, from, end) != NULL ||
+	    !page_spare((end - from) / PAGE_SIZE, LEFT_BY_PROGRAMS))
 		return -ENOMEM;
-	heap->end = end;
-	as->size += more;
-	return 0;
-}
-
-static void
-heap_shrink(struct aspace *as, uintptr_t end)
-{
-	struct region *heap = heap_of(as);
-	uintptr_t from = end > heap->low ? end : heap->low;
-
-	if (from < heap->high) {
-		table_unmap(as, from, heap->high);
-		heap->high = from;
-	}
-	as->size -= heap->end - end;
-	heap->end = end;
+	return region_add(as, &more);
 }
 
 int
 aspace_set_brk(struct aspace *as, uintptr_t brk)
 {
-	uintptr_t end = page_round_up(brk);
+	uintptr_t end = page_round_up(brk), before;
 	int error = 0;
 
-	if (brk > USER_TOP)
+	if (brk > TEXT_TOP)
 		return -ENOMEM;
 	mutex_lock(&as->lock);
-	if (brk < heap_of(as)->start)
+	before = page_round_up(as->brk);
+	if (brk < as->heap)
 		error = -ENOMEM;
-	else if (end > heap_of(as)->end)
-		error = heap_grow(as, end);
-	else if (end < heap_of(as)->end)
-		heap_shrink(as, end);
+	else if (end > before)
+		error = heap_grow(as, before, end);
+	else if (end < before)
+		error = region_clear(as, end, before);
 	if (error == 0)
 		as->brk = brk;
 	mutex_unlock(&as->lock);
 	return error;
 }
 
-/*
- * The caller holds as->lock; child is new and needs no lock. The copy of the
- * parent's heap replaces the empty one that aspace_create made.
- */
+/* What is shared with a file is found there by the child, too. The caller holds
+ * as->lock; child is new and needs no lock. */
 static int
 fork_regions(struct aspace *child, struct aspace *as)
 {
 	int error = 0;
 
-	child->nregions = 0;
-	for (unsigned int i = 0; i < as->nregions && error == 0; i++) {
-		const struct region *r = region_add(child, &as->region[i]);
+	list_each_back(struct region, r, &as->regions, link)
+	{
+		struct region *copy = region_copy_below(child, r);
 
-		error = table_share(child, as, r->low, r->high);
+		if (copy == NULL)
+			return -ENOMEM;
+		if (r->shared)
+			copy->low = copy->high = copy->start;
+		else
+			error = table_share(child, as, r->low, r->high);
+		if (error != 0)
+			return error;
 	}
-	return error;
+	return 0;
 }
 
 struct aspace *
@@ -239,11 +180,14 @@ aspace_fork(struct aspace *as)
 		return NULL;
 	mutex_lock(&as->lock);
 	error = fork_regions(child, as);
+	child->heap = as->heap;
 	child->brk = as->brk;
 	child->size = as->size;
 	child->text = as->text;
 	child->text_offset = as->text_offset;
 	child->frameless = as->frameless;
+	child->args = as->args;
+	child->env = as->env;
 	/*
 	 * table_share has taken W out of the parent's entries, but other harts
 	 * may still have writable translations in their TLBs, and go on writing
@@ -254,7 +198,7 @@ aspace_fork(struct aspace *as)
 	aspace_flush(as);
 	mutex_unlock(&as->lock);
 	if (error != 0) {
-		aspace_free(child);
+		aspace_put(child);
 		return NULL;
 	}
 	return child;
@@ -275,18 +219,24 @@ aspace_unload(struct aspace *as)
 		clock_nap();
 }
 
-/* Nobody else knows as by now, so its lock isn't taken. */
 void
-aspace_free(struct aspace *as)
+aspace_ref(struct aspace *as)
 {
+	__atomic_fetch_add(&as->refs, 1, __ATOMIC_RELAXED);
+}
+
+/* Nobody else knows as after the last one, so its lock isn't taken. */
+void
+aspace_put(struct aspace *as)
+{
+	if (__atomic_sub_fetch(&as->refs, 1, __ATOMIC_ACQ_REL) > 0)
+		return;
 	as->going = true;
 	aspace_unload(as);
-	for (unsigned int i = 0; i < as->nregions; i++) {
-		const struct region *r = &as->region[i];
-
+	list_each_safe (struct region, r, &as->regions, link) {
 		if (r->low < r->high)
 			table_unmap(as, r->low, r->high);
-		region_release(r);
+		region_free(as, r);
 	}
 	assert(as->resident == 0);
 	table_free_all(as);

@@ -27,6 +27,7 @@
 
 #include "aspace.h"
 #include "page.h"
+#include "region.h"
 #include "table.h"
 
 static void
@@ -63,8 +64,8 @@ page_copy(const void *from, size_t n)
 
 /*
  * Find the page for va in r where r has bytes of its file: 0 and *page, with a
- * reference for the caller; or -EFAULT or -ENOMEM. It is either the file's own
- * page, in which case *flags loses W; or a copy.
+ * reference for the caller; or -EIO or -ENOMEM. It is either the file's own
+ * page, in which case *flags loses W, unless r is shared; or a copy.
  *
  * There must be a copy if the page is about to be written. And in a region that
  * may be written, a page on which `filled` ends has to end with zeroes, so it
@@ -79,10 +80,14 @@ file_page(const struct region *r, uintptr_t va, bool write, void **page,
 	void *shared;
 	int error;
 
-	error = aspace_files.find_page(r->vnode, r->offset + at, &shared);
+	error = aspace_files.find_page(r, r->offset + at, &shared);
 	/* Only want of memory is worth another try: see memory_fault. */
 	if (error != 0)
-		return error == -ENOMEM ? error : -EFAULT;
+		return error == -ENOMEM ? error : -EIO;
+	if (r->shared) {
+		*page = shared;
+		return 0;
+	}
 	if (!write && (n == PAGE_SIZE || !(r->prot & PROT_W))) {
 		*page = shared;
 		*flags &= ~(unsigned long)PTE_W;
@@ -127,13 +132,14 @@ fault_fill(struct aspace *as, struct region *r, uintptr_t va, pte_t *pte,
 
 /* The page at va may be written, but its entry lacks W: copy it if need be. */
 static int
-fault_unshare(struct aspace *as, uintptr_t va, pte_t *pte)
+fault_unshare(struct aspace *as, const struct region *r, uintptr_t va,
+	      pte_t *pte)
 {
 	void *old = pte_page(*pte);
 	void *page;
 
 	/* The one reference is this entry's; only a fork could make others. */
-	if (page_refs(old) == 1) {
+	if (page_refs(old) == 1 || r->shared) {
 		*pte |= PTE_W;
 		tlb_flush_page(va);
 		return 0;
@@ -141,6 +147,8 @@ fault_unshare(struct aspace *as, uintptr_t va, pte_t *pte)
 	page = page_copy(old, PAGE_SIZE);
 	if (page == NULL)
 		return -ENOMEM;
+	if (*pte & PTE_X) /* a program's own text: as for fault_fill */
+		aspace_flush_text(as);
 	/* Other threads may read the old page until all harts have flushed. */
 	table_set(pte, pte_make(page, (*pte & PTE_FLAGS_MASK) | PTE_W));
 	aspace_flush(as);
@@ -162,7 +170,7 @@ fault_in(struct aspace *as, struct region *r, uintptr_t va, int prot)
 	if (*pte == 0)
 		return fault_fill(as, r, va, pte, write);
 	if (write && !(*pte & PTE_W))
-		return fault_unshare(as, va, pte);
+		return fault_unshare(as, r, va, pte);
 	/*
 	 * The entry allows the access already: another thread was here first,
 	 * or this hart still remembers what the entry was before. It may also
@@ -180,8 +188,10 @@ aspace_fault(struct aspace *as, uintptr_t va, int prot)
 	int error = -EFAULT;
 
 	mutex_lock(&as->lock);
-	r = aspace_region(as, va, va + 1);
-	if (r != NULL && (r->prot & prot))
+	r = region_in(as, va, va + 1);
+	if (r != NULL && !(r->prot & prot))
+		error = -EACCES;
+	else if (r != NULL)
 		error = fault_in(as, r, page_round_down(va), prot);
 	mutex_unlock(&as->lock);
 	return error;

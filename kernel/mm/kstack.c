@@ -32,7 +32,6 @@
 #include "page.h"
 #include "table.h"
 
-#define KSTACK_MAX  1024 /* stacks, so threads, in the whole system */
 #define STACK_PAGES (KSTACK_SIZE / PAGE_SIZE)
 #define SLOT_PAGES  (KSTACK_SLOT / PAGE_SIZE)
 /* Stacks filled at once: the flush afterwards has to wait for all harts. */

@@ -2,6 +2,8 @@
 #ifndef KERNEL_KSTACK_H
 #define KERNEL_KSTACK_H
 
+#define KSTACK_MAX 1024 /* stacks, so threads, in the whole system */
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

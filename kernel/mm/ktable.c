@@ -83,6 +83,13 @@ ktable_init_root(pte_t *root)
 		root[i] = kernel_root[i];
 }
 
+void
+ktable_clear_root(pte_t *root)
+{
+	for (unsigned int i = ROOT_STACKS; i < TABLE_ENTRIES; i++)
+		root[i] = 0;
+}
+
 /* Without an address space number: so each switch has to flush. */
 static unsigned long
 satp_of(const struct aspace *as)
@@ -107,7 +114,7 @@ aspace_is_loaded(const struct aspace *as)
  *    entry changed between the two would be remembered, and nobody would ask
  *    this hart to forget it.
  * 3. Clear the bit in the old one: only now this hart neither uses its tables
- *    nor remembers any of its pages, and aspace_free may free them (leave).
+ *    nor remembers any of its pages, and aspace_put may free them (leave).
  */
 void
 aspace_switch(struct aspace *as)

@@ -18,8 +18,9 @@ enum page_use {
 struct page {
 	struct list link; /* of free pages, a class's, or an aspace's tables */
 	union {
-		void *objects; /* PAGE_SMALL: the first of the free objects */
-		size_t npages; /* first page of a large block: its length */
+		void *objects;   /* PAGE_SMALL: the first of the free objects */
+		size_t npages;   /* first page of a large block: its length */
+		uint64_t *entry; /* a page table: what leads to it, if any */
 	};
 	unsigned int refs; /* atomic; not used for pages_alloc's n > 1 */
 	uint8_t use;       /* enum page_use */

@@ -18,7 +18,7 @@
 #include "pages.h"
 
 pte_t *
-table_alloc(struct aspace *as)
+table_alloc(struct aspace *as, pte_t *entry)
 {
 	pte_t *table = NULL;
 
@@ -26,20 +26,29 @@ table_alloc(struct aspace *as)
 		table = page_alloc_zero();
 	if (table != NULL) {
 		list_append(&as->tables, &page_of(table)->link);
+		page_of(table)->entry = entry;
 		as->ntables++;
 	}
 	return table;
 }
 
+/*
+ * Pages are unmapped already. Those below a table are younger than it, so they
+ * come first, and take their entries with them: it has none left when its turn
+ * comes. So the next process finds tables of zeroes, and needs to clear none.
+ */
 void
 table_free_all(struct aspace *as)
 {
+	ktable_clear_root(as->root);
 	while (!list_empty(&as->tables)) {
-		struct page *p = container_of(as->tables.next, struct page,
+		struct page *p = container_of(as->tables.prev, struct page,
 					      link);
 
 		list_remove(&p->link);
-		page_free(page_address(p));
+		if (p->entry != NULL)
+			*p->entry = 0;
+		page_free_zero(page_address(p));
 	}
 }
 
@@ -57,7 +66,8 @@ struct gone {
 static void
 gone_free(struct gone *gone)
 {
-	aspace_flush(gone->as);
+	if (gone->n > 0)
+		aspace_flush(gone->as);
 	while (gone->n > 0)
 		page_free(gone->page[--gone->n]);
 }
@@ -75,7 +85,7 @@ static pte_t *
 table_below(struct aspace *as, pte_t *entry, bool create)
 {
 	if (*entry == 0 && create) {
-		pte_t *table = table_alloc(as);
+		pte_t *table = table_alloc(as, entry);
 
 		if (table != NULL)
 			table_set(entry, pte_make(table, PTE_V));
@@ -102,13 +112,28 @@ table_walk(struct aspace *as, uintptr_t va, bool create)
 	return table == NULL ? NULL : &table[table_index(va, SHIFT_LEAF)];
 }
 
-/* The end of the part of [va, end) that va's leaf table has entries for. */
-static uintptr_t
-leaf_table_end(uintptr_t va, uintptr_t end)
+/*
+ * The first leaf table with entries for [*va, end). *va moves on to the first
+ * page that it has an entry for, and *stop is where its entries for that range
+ * end. Returns the entry that leads to it, or NULL: there are no more. What has
+ * no table is passed by a gigabyte, or 2 MiB, at a time: a program may have
+ * touched two pages that are far apart.
+ */
+static pte_t *
+leaf_table(struct aspace *as, uintptr_t *va, uintptr_t end, uintptr_t *stop)
 {
-	uintptr_t next = ((va >> SHIFT_MIDDLE) + 1) << SHIFT_MIDDLE;
+	while (*va < end) {
+		pte_t *middle = table_middle(as, *va, false);
+		unsigned int shift = middle ? SHIFT_MIDDLE : SHIFT_ROOT;
 
-	return next < end ? next : end;
+		*stop = ((*va >> shift) + 1) << shift;
+		if (*stop > end)
+			*stop = end;
+		if (middle != NULL && *middle != 0)
+			return middle;
+		*va = *stop;
+	}
+	return NULL;
 }
 
 static void
@@ -134,24 +159,21 @@ table_empty(const pte_t *table)
 }
 
 /*
- * Unmap [start, end), for which one leaf table has all entries. If that is
- * empty afterwards, it goes as well, unless all tables are freed soon. (Those
- * of the middle level are kept: user addresses need no more than two.)
+ * Unmap [start, end), whose entries are in the table that *middle leads to. If
+ * that is empty afterwards, it goes as well, unless all tables are freed soon.
+ * (Those of the middle level are kept: there are 256 at most.)
  */
 static void
-unmap_part(struct aspace *as, uintptr_t start, uintptr_t end, struct gone *gone)
+unmap_part(pte_t *middle, uintptr_t start, uintptr_t end, struct gone *gone)
 {
-	pte_t *middle = table_middle(as, start, false), *leaf;
+	pte_t *leaf = pte_page(*middle);
 
-	if (middle == NULL || *middle == 0)
-		return;
-	leaf = pte_page(*middle);
 	unmap_leaves(&leaf[table_index(start, SHIFT_LEAF)],
 		     (end - start) >> PAGE_SHIFT, gone);
-	if (!as->going && table_empty(leaf)) {
+	if (!gone->as->going && table_empty(leaf)) {
 		*middle = 0;
 		list_remove(&page_of(leaf)->link);
-		as->ntables--;
+		gone->as->ntables--;
 		gone_add(gone, leaf);
 	}
 }
@@ -161,13 +183,13 @@ table_unmap(struct aspace *as, uintptr_t start, uintptr_t end)
 {
 	struct gone gone;
 	uintptr_t stop;
+	pte_t *middle;
 
 	gone.as = as;
 	gone.n = 0;
-	for (uintptr_t va = start; va < end; va = stop) {
-		stop = leaf_table_end(va, end);
-		unmap_part(as, va, stop, &gone);
-	}
+	for (uintptr_t va = start; (middle = leaf_table(as, &va, end, &stop));
+	     va = stop)
+		unmap_part(middle, va, stop, &gone);
 	gone_free(&gone);
 }
 
@@ -206,19 +228,96 @@ table_share(struct aspace *to, struct aspace *from, uintptr_t start,
 	    uintptr_t end)
 {
 	uintptr_t stop;
+	pte_t *middle;
 
-	for (uintptr_t va = start; va < end; va = stop) {
-		pte_t *src = table_walk(from, va, false);
-		pte_t *dst;
+	for (uintptr_t va = start; (middle = leaf_table(from, &va, end, &stop));
+	     va = stop) {
+		pte_t *src = pte_page(*middle);
+		pte_t *dst = table_walk(to, va, true);
 
-		stop = leaf_table_end(va, end);
-		if (src == NULL)
-			continue;
-		dst = table_walk(to, va, true);
 		if (dst == NULL)
 			return -ENOMEM;
-		to->resident += share_leaves(dst, src,
+		to->resident += share_leaves(dst,
+					     &src[table_index(va, SHIFT_LEAF)],
 					     (stop - va) >> PAGE_SHIFT);
 	}
 	return 0;
+}
+
+static pte_t
+pte_protect(pte_t pte, int prot)
+{
+	pte_t rights = prot & (PTE_R | PTE_X);
+
+	if (prot != 0)
+		rights |= PTE_V;
+	if (prot & PROT_W)
+		rights |= pte & PTE_W;
+	return (pte & ~(pte_t)(PTE_V | PTE_R | PTE_W | PTE_X)) | rights;
+}
+
+void
+table_protect(struct aspace *as, uintptr_t start, uintptr_t end, int prot)
+{
+	uintptr_t stop;
+	pte_t *middle;
+
+	for (uintptr_t va = start; (middle = leaf_table(as, &va, end, &stop));
+	     va = stop) {
+		pte_t *p = pte_page(*middle);
+
+		p += table_index(va, SHIFT_LEAF);
+		for (size_t n = (stop - va) >> PAGE_SHIFT; n > 0; n--, p++)
+			if (*p != 0)
+				table_set(p, pte_protect(*p, prot));
+	}
+}
+
+/*
+ * Make the tables for what moves from [start, end) to `to'. The entries of one
+ * table move to one or two others, as they may begin anywhere in it.
+ */
+static int
+make_tables(struct aspace *as, uintptr_t start, uintptr_t end, uintptr_t to)
+{
+	uintptr_t stop;
+
+	for (uintptr_t va = start; leaf_table(as, &va, end, &stop); va = stop)
+		if (table_walk(as, to + (va - start), true) == NULL ||
+		    table_walk(as, to + (stop - start) - 1, true) == NULL)
+			return -ENOMEM;
+	return 0;
+}
+
+/* Between the first change and the flush a hart may reach a page by its old
+ * address. That does no harm: it is the same page, and stays in use. */
+int
+table_move(struct aspace *as, uintptr_t start, uintptr_t end, uintptr_t to)
+{
+	int error = make_tables(as, start, end, to);
+	uintptr_t stop;
+	pte_t *middle;
+
+	for (uintptr_t va = start;
+	     error == 0 && (middle = leaf_table(as, &va, end, &stop));
+	     va = stop) {
+		pte_t *p = pte_page(*middle);
+
+		for (; va < stop; va += PAGE_SIZE) {
+			pte_t *from = &p[table_index(va, SHIFT_LEAF)];
+
+			if (*from == 0)
+				continue;
+			table_set(table_walk(as, to + (va - start), false),
+				  *from);
+			*from = 0;
+		}
+	}
+	aspace_flush(as);
+	/* One of the two has tables without an entry, which go. */
+	if (error == 0)
+		table_unmap(as, start, end);
+	else
+		table_unmap(as, to, to + (end - start));
+	return error;
 }

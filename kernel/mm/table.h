@@ -4,7 +4,8 @@
  * Sv39 has three levels of tables with 512 entries each. An entry of the root
  * stands for 1 GiB, one of the middle level for 2 MiB, one of a leaf table for
  * a page of 4 KiB. An entry with R, W or X ends the walk; one without leads to
- * the next table; 0 leads nowhere. A (accessed) and D (dirty) are always set:
+ * the next table; 0 leads nowhere. One without V has a page to which all access
+ * is forbidden. A (accessed) and D (dirty) are always set:
  * not every machine sets them by itself, some fault instead.
  *
  *	va:	| root index, 9 bits | middle, 9 | leaf, 9 | offset, 12 |
@@ -57,8 +58,9 @@ table_set(pte_t *entry, pte_t pte)
 	__atomic_store_n(entry, pte, __ATOMIC_RELEASE);
 }
 
-/* A new, empty table of as; NULL: no memory. */
-pte_t *table_alloc(struct aspace *as);
+/* A new, empty table of as, to which entry will lead, or NULL for the root;
+ * NULL: no memory. */
+pte_t *table_alloc(struct aspace *as, pte_t *entry);
 /* Free all tables of as. It maps nothing and isn't loaded on any hart. */
 void table_free_all(struct aspace *as);
 
@@ -78,24 +80,29 @@ void table_unmap(struct aspace *as, uintptr_t start, uintptr_t end);
 int table_share(struct aspace *to, struct aspace *from, uintptr_t start,
 		uintptr_t end);
 
-/* aspace.c: a region with a byte of [start, end), or NULL. Under as->lock. */
-struct region *aspace_region(struct aspace *as, uintptr_t start, uintptr_t end);
+/*
+ * Let the entries of [start, end) allow no more than prot; and no W that they
+ * haven't got, as a page may have to be copied first. The caller must flush.
+ */
+void table_protect(struct aspace *as, uintptr_t start, uintptr_t end, int prot);
+/* Move them to `to', where none are, and flush. 0; or -ENOMEM: none moved. */
+int table_move(struct aspace *as, uintptr_t start, uintptr_t end, uintptr_t to);
 
-/* Copy the kernel's entries to an address space's root (ktable.c). */
+/* Copy the kernel's entries to an address space's root, and take them out again
+ * (ktable.c). */
 void ktable_init_root(pte_t *root);
+void ktable_clear_root(pte_t *root);
 /* Set up the kernel stacks; returns the root entry for them (kstack.c). */
 pte_t kstack_init(void);
 
 /*
- * The next three (ktable.c) return when the harts concerned have flushed. The
+ * The next two (ktable.c) return when the harts concerned have flushed. The
  * caller is at level 0, unless no other hart is concerned.
  *
  * aspace_flush: all harts that have as loaded forget their translations. The
  * caller writes the new entry before the call, and frees the old page after it.
  */
 void aspace_flush(struct aspace *as);
-/* They forget fetched instructions. Complete the text before, map it after. */
-void aspace_flush_text(struct aspace *as);
 /* All harts forget all translations. */
 void tlb_flush_all(void);
 

@@ -10,12 +10,11 @@
  * again. If that fails, the trap returns to `fault`, and the function returns
  * -EFAULT.
  */
+#include <sys/errno.h>
+
 #include "lib/bulk.h"
 #include "base/layout.h"
 #include "base/riscv.h"
-
-#define EFAULT       14 /* as errno.h has them; that is no file for assembly */
-#define ENAMETOOLONG 91
 
 /* Only between these two user memory is touched. Both use t0. */
 .macro ACCESS_BEGIN
@@ -62,17 +61,17 @@ copy:
  * ssize_t copy_in_str(char *dst, uintptr_t user_src, size_t size)
  *
  * The string is copied byte by byte, so no page is read that has no byte of
- * it: the page behind the NUL may be missing. t2 has the byte copied last:
+ * it: the page behind the NUL may be missing. Nor can it go on past USER_TOP:
+ * what follows is no address of Sv39's, and faults. t2 has the byte copied last:
  * unless it is the NUL, dst was too small.
  */
 FUNCTION copy_in_str
-	li	t1, USER_TOP
+	CHECK_RANGE a1, zero
 	mv	a3, a0
 	add	a2, a0, a2
 	li	t2, -1
 	ACCESS_BEGIN
 1:	beq	a3, a2, 2f
-	bgeu	a1, t1, fault
 	lbu	t2, 0(a1)
 	sb	t2, 0(a3)
 	addi	a1, a1, 1
@@ -108,6 +107,28 @@ FUNCTION count_user
 	sh	t1, 0(a0)
 2:	ACCESS_END
 	mv	a0, t1
+	ret
+
+/*
+ * int exchange_user(uintptr_t word, uint32_t *value, uint32_t new)
+ *
+ * lr and sc may each fault; an sc that is executed again then fails, and both
+ * are repeated.
+ */
+FUNCTION exchange_user
+	andi	t0, a0, 3
+	bnez	t0, bad
+	li	t0, USER_TOP - 4
+	bgtu	a0, t0, bad
+	lw	t1, 0(a1)
+	ACCESS_BEGIN
+1:	lr.w.aqrl t2, (a0)
+	bne	t2, t1, 2f
+	sc.w.rl	t3, a2, (a0)
+	bnez	t3, 1b
+2:	ACCESS_END
+	sw	t2, 0(a1)
+	li	a0, 0
 	ret
 
 /*

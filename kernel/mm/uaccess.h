@@ -18,7 +18,11 @@ int copy_out(uintptr_t user_dst, const void *src, size_t n);
 ssize_t copy_in_str(char *dst, uintptr_t user_src, size_t size);
 /* Add n to an aligned 16-bit counter, up to limit: its value, or -EFAULT. */
 int count_user(uintptr_t counter, unsigned int n, unsigned int limit);
-/* For the sampler: read two words that are present. 0 or -EFAULT. */
+/* Set an aligned word to new if it has this value; *value becomes what it had.
+ * 0 or -EFAULT. */
+int exchange_user(uintptr_t word, uint32_t *value, uint32_t new);
+/* For the sampler, or under a spinlock: read two words that are present. 0 or
+ * -EFAULT. */
 int peek(unsigned long dst[2], uintptr_t user_src);
 
 /* If an access in [start, end) fails, the trap returns to fixup: uaccess.S. */

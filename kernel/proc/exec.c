@@ -10,12 +10,13 @@
  *
  * A program starts with its stack pointer, a multiple of 16, at
  *
- *	argc, argv[0] .. argv[argc-1], NULL, envp[0] .., NULL, 0, 0
+ *	argc, argv[0] .. argv[argc-1], NULL, envp[0] .., NULL, auxiliary vector
  *
- * (eight bytes each, the last two an empty auxiliary vector). The strings lie
- * above that, at the end of the stack:
+ * (eight bytes each; auxv.c). The strings lie above that, at the end of the
+ * stack: the program's path, the arguments, the environment. Then come 16
+ * random bytes, which the auxiliary vector points at, and as many zeroes:
  *
- *	sp -> vectors | up to 15 bytes | strings | 32 bytes | USER_TOP
+ *	sp -> vectors | up to 15 bytes | strings | 32 bytes | TEXT_TOP
  *
  * A file that starts with "#!" and a line of text is run by the interpreter
  * that the line names, with at most one argument from the line.
@@ -37,7 +38,9 @@
 #include "sched/lock.h"
 #include "sched/thread.h"
 
+#include "futex.h"
 #include "proc.h"
+#include "ptimer.h"
 #include "signal.h"
 #include "threads.h"
 
@@ -46,11 +49,12 @@
 #define SCRIPT_LINE  256 /* longest "#!" line, with the newline */
 #define BLANKS       " \t"
 #define STRING_SLACK 32 /* bytes past the last string, as in user.ld */
+#define RANDOM_AT    (TEXT_TOP - STRING_SLACK)
 
 /*
  * The arguments on their way from one program to the next, in kernel memory, as
  * the old program's goes before the new one's can be written. The strings lie
- * one after another, each with its NUL, argv's before envp's.
+ * one after another, each with its NUL: the program's path, argv's, envp's.
  *
  * The buffer has one page at first, and grows for the user's strings. What the
  * kernel itself adds (args_add) comes before these, and always fits.
@@ -62,8 +66,8 @@ struct args {
 	uintptr_t *vector; /* argc and all vectors, as they go on the stack */
 };
 
-/* Words of the vectors: argc, two NULLs, the empty auxiliary vector. */
-#define VECTOR_FIXED 5
+/* Words of the vectors: argc, two NULLs, the auxiliary vector. */
+#define VECTOR_FIXED (3 + AUXV_WORDS)
 
 static size_t
 vector_size(const struct args *a)
@@ -75,7 +79,7 @@ vector_size(const struct args *a)
 static uintptr_t
 strings_address(const struct args *a)
 {
-	return USER_TOP - STRING_SLACK - a->used;
+	return TEXT_TOP - STRING_SLACK - a->used;
 }
 
 /* Where the vectors will lie: the program's first stack pointer. */
@@ -159,9 +163,15 @@ args_copy_vector(struct args *a, uintptr_t vector, unsigned int skip,
 }
 
 static void
-args_add(struct args *a, const char *string)
+args_add_string(struct args *a, const char *string)
 {
 	a->used += strlcpy(a->strings + a->used, string, a->room - a->used) + 1;
+}
+
+static void
+args_add(struct args *a, const char *string)
+{
+	args_add_string(a, string);
 	a->argc++;
 }
 
@@ -188,11 +198,12 @@ args_copy(struct args *a, const char *arg0, uintptr_t argv, uintptr_t envp)
  * copy_out can't fail in start_program: the kernel never takes pages back.
  */
 static int
-args_prepare(struct args *a, struct aspace *as)
+args_prepare(struct args *a, const struct image *image)
 {
 	uintptr_t page = page_round_down(vector_address(a));
-	uintptr_t string = strings_address(a);
-	const char *s = a->strings;
+	size_t path_size = strlen(a->strings) + 1;
+	uintptr_t string = strings_address(a) + path_size;
+	const char *s = a->strings + path_size;
 	uintptr_t *to;
 	int r = 0;
 
@@ -200,6 +211,7 @@ args_prepare(struct args *a, struct aspace *as)
 	if (to == NULL)
 		return -ENOMEM;
 	*to++ = a->argc;
+	image->as->args = (struct span){string, string};
 	for (unsigned int i = 0; i < a->argc + a->envc; i++) {
 		size_t size = strlen(s) + 1;
 
@@ -208,19 +220,23 @@ args_prepare(struct args *a, struct aspace *as)
 		*to++ = string;
 		s += size;
 		string += size;
+		if (i < a->argc)
+			image->as->args.end = string;
 	}
-	for (; page < USER_TOP && r == 0; page += PAGE_SIZE)
-		r = aspace_fault(as, page, PROT_W);
+	image->as->env = (struct span){image->as->args.end, string};
+	auxv_fill(a->vector + 3 + a->argc + a->envc, image, strings_address(a),
+		  RANDOM_AT);
+	for (; page < TEXT_TOP && r == 0; page += PAGE_SIZE)
+		r = aspace_fault(image->as, page, PROT_W);
 	return r;
 }
 
-/* Find the regular, executable file to run: 0 and *out, referenced. */
-static int
-open_program(const char *path, struct vnode **out)
+int
+exec_open(const char *path, struct vnode **out)
 {
 	struct vnode *v;
 	struct stat st;
-	int r = vfs_lookup(path, &v);
+	int r = vfs_lookup(NULL, path, &v);
 
 	if (r < 0)
 		return r;
@@ -239,7 +255,7 @@ open_program(const char *path, struct vnode **out)
  * with "interpreter [argument] path". On failure *program is what it was. If
  * the interpreter is a script itself, elf_load refuses it.
  */
-static int
+static SLOW_PATH int
 resolve_script(struct vnode **program, const char *path, struct args *a)
 {
 	char head[SCRIPT_LINE];
@@ -262,36 +278,37 @@ resolve_script(struct vnode **program, const char *path, struct args *a)
 	if (argument != NULL)
 		args_add(a, argument);
 	args_add(a, path);
-	r = open_program(interpreter, program);
+	r = exec_open(interpreter, program);
 	if (r == 0)
 		vnode_put(script);
 	return r;
 }
 
-/* Make an address space for program: 0, *out and *entry; or an error. */
+/* Make an address space for program: 0 and *image; or an error, without one. */
 static int
-build_image(struct vnode *program, struct args *args, struct aspace **out,
-	    uintptr_t *entry)
+build_image(struct vnode *program, struct args *args, struct image *image)
 {
 	static const struct region stack = {
-	    .start = USER_TOP - USER_STACK_MAX,
-	    .end = USER_TOP,
+	    .start = TEXT_TOP - USER_STACK_MAX,
+	    .end = TEXT_TOP,
 	    .prot = PROT_R | PROT_W,
 	};
-	struct aspace *as = aspace_create();
 	int r;
 
-	if (as == NULL)
+	image->as = aspace_create();
+	if (image->as == NULL)
 		return -ENOMEM;
-	r = elf_load(program, as, entry);
+	r = elf_load(program, image);
 	if (r == 0)
-		r = aspace_map(as, &stack);
+		r = signal_page_map(image->as);
 	if (r == 0)
-		r = args_prepare(args, as);
-	if (r < 0)
-		aspace_free(as);
-	else
-		*out = as;
+		r = aspace_map(image->as, &stack);
+	if (r == 0)
+		r = args_prepare(args, image);
+	if (r < 0) {
+		aspace_put(image->as);
+		image->as = NULL;
+	}
 	return r;
 }
 
@@ -307,35 +324,42 @@ build_image(struct vnode *program, struct args *args, struct aspace **out,
  * Takes over the reference to program, and returns that to the one before.
  */
 static struct vnode *
-start_program(const char *name, struct vnode *program, struct aspace *as,
-	      const struct args *args, uintptr_t entry)
+start_program(const char *name, struct vnode *program,
+	      const struct image *image, const struct args *args)
 {
 	struct proc *p = current->proc;
 	unsigned int context = context_new();
 	unsigned long sstatus = csr_read(sstatus);
 	struct vnode *before = p->program;
+	uint64_t random[RANDOM_BYTES / sizeof(uint64_t)];
 	struct aspace *old;
 
-	proc_observer()->execed(context, name, program, as);
+	auxv_random(random);
+	futex_leave();
+	proc_observer()->execed(context, name, program, image->as);
 	tf_change_begin();
-	old = proc_set_aspace(as);
+	old = proc_set_aspace(image->as);
 	if (old != NULL)
-		aspace_free(old);
+		aspace_put(old);
 	copy_out(strings_address(args), args->strings, args->used);
 	copy_out(vector_address(args), args->vector, vector_size(args));
+	copy_out(RANDOM_AT, random, sizeof(random));
 	fdtable_close(p->fds, false);
 	signal_exec(p);
+	ptimer_free_all(p);
 	proc_profil->off(p);
 	spin_lock(&proc_tree_lock);
 	p->execed = true;
+	proc_end_vfork(p);
 	spin_unlock(&proc_tree_lock);
 	spin_lock(&p->lock);
 	strlcpy(p->name, name, sizeof(p->name));
+	memcpy(current->name, p->name, sizeof(p->name));
 	p->program = program;
 	current->context = context;
 	spin_unlock(&p->lock);
 	current->tf = (struct trapframe){
-	    .sepc = entry,
+	    .sepc = image->start,
 	    .sp = vector_address(args),
 	    /*
 	     * SPP clear: to user mode; SPIE set: with interrupts enabled. With
@@ -356,26 +380,27 @@ exec(const char *path, const char *arg0, uintptr_t argv, uintptr_t envp)
 {
 	struct args args = {.strings = kmalloc(PAGE_SIZE), .room = PAGE_SIZE};
 	struct vnode *program = NULL;
-	struct aspace *as = NULL;
+	struct image image = {.as = NULL};
 	const char *slash = strrchr(path, '/');
-	uintptr_t entry;
 	int r = -ENOMEM;
 
 	if (args.strings != NULL)
-		r = open_program(path, &program);
+		r = exec_open(path, &program);
+	if (r == 0)
+		args_add_string(&args, path);
 	if (r == 0)
 		r = resolve_script(&program, path, &args);
 	if (r == 0)
 		r = args_copy(&args, arg0, argv, envp);
 	if (r == 0)
-		r = build_image(program, &args, &as, &entry);
+		r = build_image(program, &args, &image);
 	if (r == 0)
 		r = threads_alone();
 	if (r == 0)
 		program = start_program(slash != NULL ? slash + 1 : path,
-					program, as, &args, entry);
-	else if (as != NULL)
-		aspace_free(as);
+					program, &image, &args);
+	else if (image.as != NULL)
+		aspace_put(image.as);
 	if (program != NULL)
 		vnode_put(program);
 	kfree(args.vector);

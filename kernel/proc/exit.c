@@ -1,5 +1,5 @@
 /*
- * The end of a process, and what its parent learns of it.
+ * The end of a process, and how its parent is told.
  *
  * A process ends in four steps:
  *
@@ -10,14 +10,13 @@
  * 3. end_process: the last thread to leave frees files and memory, and makes
  *    the process a zombie. That has its status, its times, and the stack that
  *    its last thread uses until the very end.
- * 4. sys_waitpid: the parent, or init in its place, takes the status and frees
- *    what is left (free_zombie).
+ * 4. wait_for (wait.c): the parent, or init in its place, takes the status and
+ *    frees what is left.
  *
  * If all threads leave by themselves, the last one does step 1, too.
  */
 #include "exit.h"
 
-#include <errno.h>
 #include <sys/wait.h>
 
 #include "base/list.h"
@@ -26,19 +25,19 @@
 #include "fs/vnode.h"
 #include "machine/machine.h"
 #include "mm/aspace.h"
-#include "mm/uaccess.h"
-#include "sched/clock.h"
 #include "sched/hart.h"
 #include "sched/level.h"
 #include "sched/lock.h"
 #include "sched/thread.h"
 #include "sched/timer.h"
 
+#include "futex.h"
+#include "pending.h"
 #include "proc.h"
+#include "ptimer.h"
 #include "signal.h"
 #include "threads.h"
 
-#define WAIT_OPTIONS    (WNOHANG | WUNTRACED | WCONTINUED)
 #define SHELL_SIGNALLED 128 /* a shell's $? is this plus the signal */
 
 static int
@@ -71,12 +70,37 @@ give_to_init(struct proc *p)
 		proc_tell_parent(p, p->status);
 }
 
+siginfo_t
+exit_info(pid_t pid, int status)
+{
+	siginfo_t info = signal_info(SIGCHLD, SI_KERNEL);
+
+	info.si_pid = pid;
+	if (status == STATUS_CONTINUED) {
+		info.si_code = CLD_CONTINUED;
+		info.si_status = SIGCONT;
+	} else if (WIFSTOPPED(status)) {
+		info.si_code = CLD_STOPPED;
+		info.si_status = WSTOPSIG(status);
+	} else if (WIFEXITED(status)) {
+		info.si_code = CLD_EXITED;
+		info.si_status = WEXITSTATUS(status);
+	} else {
+		info.si_code = CLD_KILLED;
+		info.si_status = WTERMSIG(status);
+	}
+	return info;
+}
+
 void
 proc_tell_parent(struct proc *p, int status)
 {
+	siginfo_t info = exit_info(p->pid, status);
 	struct proc *parent;
 
 	must_hold(&proc_tree_lock);
+	info.si_utime = p->task.utime;
+	info.si_stime = p->task.stime;
 	parent = p->parent;
 	p->status = status;
 	p->status_new = true;
@@ -84,7 +108,7 @@ proc_tell_parent(struct proc *p, int status)
 		return;
 	if (p->state == PROC_ZOMBIE ||
 	    !(parent->action[SIGCHLD].sa_flags & SA_NOCLDSTOP))
-		signal_post(parent, SIGCHLD);
+		signal_post(parent, 0, &info);
 	wake_all(&parent->child_wait);
 }
 
@@ -94,7 +118,7 @@ proc_tell_parent(struct proc *p, int status)
  * leave on their way to user mode; stopped ones are woken up for that.
  *
  * If `must` is false and a signal waits to be delivered to this thread, nothing
- * is done, and false returned: the signal would be lost (see sys_exit).
+ * is done, and false returned: the signal would be lost (see sys_exit_group).
  */
 static bool
 exit_begin(int status, bool must)
@@ -124,24 +148,26 @@ exit_begin(int status, bool must)
 static void
 end_process(struct proc *p)
 {
-	struct vnode *program;
+	struct vnode *program, *cwd;
 
 	if (p == init_proc)
 		sbi_poweroff(shell_status(p->exit_status));
 	proc_observer()->exited(p->exit_status);
 	timer_set(&p->alarm, WAIT_FOREVER, 0);
+	ptimer_free_all(p);
 	fdtable_close(p->fds, true);
-	vnode_put(p->cwd);
-	p->cwd = NULL;
 	spin_lock(&p->lock);
 	program = p->program;
-	p->program = NULL;
+	cwd = p->cwd;
+	p->program = p->cwd = NULL;
 	spin_unlock(&p->lock);
+	vnode_put(cwd);
 	vnode_put(program);
-	aspace_free(proc_set_aspace(NULL));
+	aspace_put(proc_set_aspace(NULL));
 
 	level_raise(LEVEL5_MASK);
 	spin_lock(&proc_tree_lock);
+	proc_end_vfork(p);
 	list_each_safe (struct proc, child, &p->children, sibling)
 		give_to_init(child);
 	p->state = PROC_ZOMBIE;
@@ -169,20 +195,24 @@ void
 thread_leave(void)
 {
 	struct proc *p = current->proc;
-	unsigned long sie = level_raise(LEVEL5_MASK);
+	unsigned long sie;
 	bool last;
 
+	futex_leave();
+	sie = level_raise(LEVEL5_MASK);
 	spin_lock(&p->lock);
 	last = --p->task.nthreads == 0;
 	list_remove(&current->proc_link);
 	list_append(&p->gone, &current->proc_link);
+	if (current->pending.first != NULL)
+		pending_forget(p, &current->pending, ~0UL);
 	wake_all(&p->alone_wait);
 	spin_unlock(&p->lock);
 	if (last) {
 		level_lower(sie);
 		/* All have left by themselves? */
 		if (proc_state_now(p) < PROC_EXITING)
-			exit_begin(STATUS_EXITED(0), true);
+			exit_begin(p->exit_status, true);
 		end_process(p);
 	}
 	thread_exit();
@@ -195,6 +225,20 @@ proc_exit(int status)
 	thread_leave();
 }
 
+/* The calling thread ends. If all do, the process's status is the first one's,
+ * whose tid is the pid. */
+long
+sys_exit(const unsigned long *arg)
+{
+	struct proc *p = current->proc;
+
+	spin_lock(&p->lock);
+	if (current->tid == p->pid && proc_state_now(p) < PROC_EXITING)
+		p->exit_status = STATUS_EXITED(arg[0]);
+	spin_unlock(&p->lock);
+	thread_leave();
+}
+
 /*
  * A signal that came before this call is delivered first. If it has a handler,
  * that may return; so the pc goes back to the ecall, for the program to execute
@@ -202,7 +246,7 @@ proc_exit(int status)
  * without SA_RESTART exit would return EINTR.
  */
 long
-sys_exit(const unsigned long *arg)
+sys_exit_group(const unsigned long *arg)
 {
 	if (!exit_begin(STATUS_EXITED(arg[0]), false)) {
 		current->tf.sepc -= ECALL_SIZE;
@@ -215,132 +259,4 @@ long
 sys_poweroff(const unsigned long *arg)
 {
 	sbi_poweroff(WEXITSTATUS(STATUS_EXITED(arg[0])));
-}
-
-/* Has child a status to report, of a kind that the options ask for? */
-static bool
-has_news(const struct proc *child, int options)
-{
-	int asked;
-
-	must_hold(&proc_tree_lock);
-	asked = child->state == PROC_STOPPED ? WUNTRACED : WCONTINUED;
-	return child->state == PROC_ZOMBIE ||
-	       (child->status_new && options & asked);
-}
-
-/* A child with news that pid means, or NULL. *any: does pid mean any child? */
-static struct proc *
-find_child(pid_t pid, int options, bool *any)
-{
-	must_hold(&proc_tree_lock);
-	*any = false;
-	list_each (struct proc, child, &current->proc->children, sibling) {
-		if (!proc_matches(child, pid))
-			continue;
-		*any = true;
-		if (has_news(child, options))
-			return child;
-	}
-	return NULL;
-}
-
-/*
- * 0 and *child, which may be NULL with WNOHANG; -ECHILD; or -ERESTART: a signal
- * came. Children are looked at once more after that, so a child's end isn't
- * missed for its own SIGCHLD. proc_tree_lock is released during the wait.
- */
-static int
-await_child(pid_t pid, int options, struct proc **child)
-{
-	int interrupted = 0;
-	bool any;
-
-	must_hold(&proc_tree_lock);
-	while ((*child = find_child(pid, options, &any)) == NULL) {
-		if (!any)
-			return -ECHILD;
-		if (options & WNOHANG || interrupted != 0)
-			return interrupted;
-		interrupted = wait_on(&current->proc->child_wait,
-				      &proc_tree_lock);
-	}
-	return 0;
-}
-
-/*
- * Free a zombie that has left the tree. Its last threads may still be using
- * their stacks, on other harts; they can't be preempted, so this won't be for
- * long. Under -icount QEMU may have to be made to run those harts (clock_nap).
- */
-static void
-free_zombie(struct proc *p)
-{
-	for (threads_reap(p); !list_empty(&p->gone); threads_reap(p)) {
-		thread_yield(); /* to one on this hart */
-		clock_nap();
-	}
-	proc_free(p);
-}
-
-/* Can the int at a user address be written? 0 or -EFAULT; nothing changes. */
-static int
-probe_int(uintptr_t user)
-{
-	int value;
-	int r = copy_in(&value, user, sizeof(value));
-
-	return r < 0 ? r : copy_out(user, &value, sizeof(value));
-}
-
-/*
- * A status that is taken is no longer new. A zombie leaves the tree, and its
- * times, with those of its own children, are added to the parent's.
- */
-static pid_t
-collect(struct proc *child, int *status)
-{
-	struct proc *p = current->proc;
-
-	must_hold(&proc_tree_lock);
-	*status = child->status;
-	child->status_new = false;
-	if (child->state == PROC_ZOMBIE) {
-		p->child_utime += child->task.utime + child->child_utime;
-		p->child_stime += child->task.stime + child->child_stime;
-		proc_leave(child);
-	}
-	return child->pid;
-}
-
-long
-sys_waitpid(const unsigned long *arg)
-{
-	pid_t pid = arg[0];
-	uintptr_t user_status = arg[1];
-	int options = arg[2], status;
-	struct proc *child;
-	bool zombie;
-	long r;
-
-	if (options & ~WAIT_OPTIONS)
-		return -EINVAL;
-	/* First: once a child's status is taken it's too late to fail. */
-	r = user_status != 0 ? probe_int(user_status) : 0;
-	if (r < 0)
-		return r;
-	spin_lock(&proc_tree_lock);
-	r = await_child(pid, options, &child);
-	if (r < 0 || child == NULL) {
-		spin_unlock(&proc_tree_lock);
-		return r;
-	}
-	zombie = child->state == PROC_ZOMBIE;
-	r = collect(child, &status);
-	spin_unlock(&proc_tree_lock);
-	if (zombie)
-		free_zombie(child);
-	if (user_status != 0)
-		copy_out(user_status, &status, sizeof(status));
-	return r;
 }

@@ -2,7 +2,12 @@
 #ifndef KERNEL_EXIT_H
 #define KERNEL_EXIT_H
 
+#include <signal.h>
+
 struct proc;
+
+/* What SIGCHLD, or waitid, tells of a process's wait status. */
+siginfo_t exit_info(pid_t pid, int status);
 
 /* The current process ends, with a wait status as in proc.h. At level 0. */
 void proc_exit(int status) __attribute__((noreturn));

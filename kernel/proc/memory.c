@@ -12,8 +12,10 @@
  * The process that wants the page tries again until the victim has ended. The
  * victim may be unable to end, because it waits for a lock that this thread
  * holds (a page fault may come in a copy of user memory, under a file's lock).
- * So after half a second the next largest is killed; and at last the process
- * that wants the page itself, when it is the largest of those that are left.
+ * So after half a second in which it only slept the next largest is killed; and
+ * at last the process that wants the page itself, when it is the largest of
+ * those that are left. A victim that is runnable will end: on a busy host, or
+ * among many processes, that may take longer.
  *
  * Why not always kill the one that wants the page? It may be a small one that
  * happened to be next: a shell, while another process has taken all memory.
@@ -86,10 +88,25 @@ pages_of(struct proc *p)
 	return n;
 }
 
+static bool
+is_runnable(struct proc *p)
+{
+	bool runnable = false;
+
+	must_hold(&proc_tree_lock);
+	spin_lock(&p->lock);
+	spin_lock(&sched_lock);
+	list_each (struct thread, t, &p->threads, proc_link)
+		runnable |= t->state == THREAD_RUNNABLE;
+	spin_unlock(&sched_lock);
+	spin_unlock(&p->lock);
+	return runnable;
+}
+
 /*
  * The largest process, except init, of those that haven't been chosen yet; of
- * equally large ones the youngest. *going: was one chosen less than half a
- * second ago, and hasn't ended yet?
+ * equally large ones the youngest. *going: has one been chosen that hasn't
+ * ended yet, and was runnable less than half a second ago?
  */
 static struct proc *
 largest(uint64_t now, bool *going)
@@ -105,6 +122,8 @@ largest(uint64_t now, bool *going)
 		if (p->state == PROC_ZOMBIE || p == init_proc)
 			continue;
 		if (p->gives_way != 0) {
+			if (is_runnable(p))
+				p->gives_way = now;
 			*going |= now - p->gives_way < PATIENCE;
 		} else if (n >= most) {
 			largest = p;
@@ -118,6 +137,7 @@ largest(uint64_t now, bool *going)
 static bool
 memory_make_room(void)
 {
+	const siginfo_t killed = signal_info(SIGKILL, SI_KERNEL);
 	uint64_t now = rdtime();
 	struct proc *p;
 	bool going;
@@ -132,7 +152,7 @@ memory_make_room(void)
 			p->pid, p->name, pages_of(p) * PAGE_SIZE / 1024,
 			current->proc->pid, current->proc->name);
 		p->gives_way = now;
-		signal_post(p, SIGKILL);
+		signal_post(p, 0, &killed);
 	}
 	spin_unlock(&proc_tree_lock);
 	thread_yield(); /* to one on this hart */

@@ -13,6 +13,7 @@
 #include "proc.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/list.h"
@@ -24,12 +25,14 @@
 #include "fs/vnode.h"
 #include "mm/aspace.h"
 #include "mm/kmalloc.h"
+#include "mm/uaccess.h"
 #include "sched/entry.h"
 #include "sched/lock.h"
 #include "sched/thread.h"
 #include "sched/timer.h"
 
 #include "exec.h"
+#include "pending.h"
 #include "signal.h"
 #include "threads.h"
 
@@ -52,12 +55,25 @@ proc_find(pid_t pid)
 	return NULL;
 }
 
-bool
-proc_group_exists(pid_t pgrp)
+struct proc *
+proc_from(pid_t pid)
+{
+	struct proc *least = NULL;
+
+	must_hold(&proc_tree_lock);
+	list_each (struct proc, p, &proc_list, all_link)
+		if (p->pid >= pid && (least == NULL || p->pid < least->pid))
+			least = p;
+	return least;
+}
+
+/* Is the number in use, so that a new process mustn't have it? */
+static bool
+is_named(pid_t pid)
 {
 	must_hold(&proc_tree_lock);
 	list_each (struct proc, p, &proc_list, all_link)
-		if (p->pgrp == pgrp)
+		if (p->pid == pid || p->pgrp == pid || p->session == pid)
 			return true;
 	return false;
 }
@@ -74,10 +90,10 @@ proc_matches(const struct proc *p, pid_t pid)
 }
 
 /*
- * The next pid that names neither a process nor a group. There is one: each
- * process, zombies included, uses two pids at most, its own and its group's,
- * and has at least one kernel stack; there are far fewer stacks (1024,
- * mm/kstack.c) than half of PID_MAX. The caller holds proc_tree_lock.
+ * The next pid that names neither a process nor a group nor a session. There
+ * is one: each process, zombies included, uses three pids at most, and has at
+ * least one kernel stack; there are far fewer stacks (1024, mm/kstack.h) than a
+ * third of PID_MAX. The caller holds proc_tree_lock.
  */
 static pid_t
 next_pid(void)
@@ -86,7 +102,7 @@ next_pid(void)
 
 	do {
 		last_pid = last_pid % PID_MAX + 1;
-	} while (proc_find(last_pid) != NULL || proc_group_exists(last_pid));
+	} while (is_named(last_pid));
 	return last_pid;
 }
 
@@ -108,14 +124,16 @@ proc_enter(struct proc *p, struct proc *parent)
 	}
 	proc_count++;
 	p->pid = next_pid();
+	p->born = rdtime();
 	list_each (struct thread, t, &p->threads, proc_link)
 		t->tid = p->pid;
 	list_append(&proc_list, &p->all_link);
-	p->pgrp = p->pid;
+	p->pgrp = p->session = p->pid;
 	if (parent != NULL) {
 		p->parent = parent;
 		p->ppid = parent->pid;
 		p->pgrp = parent->pgrp;
+		p->session = parent->session;
 		list_append(&parent->children, &p->sibling);
 	}
 	spin_unlock(&proc_tree_lock);
@@ -148,11 +166,12 @@ struct whole_proc {
 UNGUARDED struct proc *
 proc_alloc(void)
 {
-	struct whole_proc *whole = kzalloc(sizeof(*whole));
+	struct whole_proc *whole = kmalloc(sizeof(*whole));
 	struct proc *p = &whole->proc;
 
 	if (whole == NULL)
 		return NULL;
+	memset(p, 0, offsetof(struct proc, action));
 	fdtable_init(&whole->fds);
 	p->fds = &whole->fds;
 	p->lock = (struct spinlock)SPINLOCK5("process");
@@ -166,9 +185,10 @@ proc_alloc(void)
 	p->task.share.had = TIME_NEW;
 	p->task.ready = (struct runq)RUNQ_INIT(p->task.ready);
 	timer_init(&p->alarm, ring_alarm, p);
-	p->child_wait = (struct waitq)WAITQ_INIT(p->child_wait);
-	p->cont_wait = (struct waitq)WAITQ_INIT(p->cont_wait);
-	p->alone_wait = (struct waitq)WAITQ_INIT(p->alone_wait);
+	p->child_wait = (struct waitq)WAITQ_FOR(p->child_wait, WAITS_CHILD, 0);
+	p->cont_wait = (struct waitq)WAITQ_FOR(p->cont_wait, WAITS_STOPPED, 0);
+	p->alone_wait = (struct waitq)WAITQ_FOR(p->alone_wait, WAITS_THREADS,
+						0);
 	return p;
 }
 
@@ -181,15 +201,31 @@ proc_free(struct proc *p)
 {
 	list_each_safe (struct thread, t, &p->threads, proc_link)
 		thread_free(t);
+	if (p->pending.first != NULL) {
+		spin_lock(&p->lock);
+		pending_forget(p, &p->pending, ~0UL);
+		spin_unlock(&p->lock);
+	}
 	proc_profil->off(p);
 	if (p->as != NULL)
-		aspace_free(p->as);
+		aspace_put(p->as);
 	if (p->cwd != NULL)
 		vnode_put(p->cwd);
 	if (p->program != NULL)
 		vnode_put(p->program);
 	kept_put(p->kept);
 	kfree(p); /* with its descriptors */
+}
+
+void
+proc_end_vfork(struct proc *p)
+{
+	must_hold(&proc_tree_lock);
+	if (p->vfork == NULL)
+		return;
+	p->vfork->over = true;
+	wake_all(&p->vfork->wait);
+	p->vfork = NULL;
 }
 
 struct aspace *
@@ -242,7 +278,11 @@ proc_umask(void)
 static void
 proc_sigpipe(void)
 {
-	signal_send(current->proc, SIGPIPE);
+	siginfo_t info = signal_info(SIGPIPE, SI_USER);
+
+	spin_lock(&proc_tree_lock);
+	signal_post(current->proc, current->tid, &info);
+	spin_unlock(&proc_tree_lock);
 }
 
 /* For a panic: says which process was running, and takes no lock. */
@@ -309,6 +349,8 @@ proc_serve(const struct proc_profil *profil)
 	thread_calls = (struct thread_calls){
 	    .load = proc_load,
 	    .interrupted = signal_pending,
+	    .killed = proc_is_killed,
+	    .ticked = cputimer_tick,
 	};
 	vfs_process = (struct vfs_process){
 	    .cwd = proc_cwd,
@@ -325,7 +367,7 @@ proc_serve(const struct proc_profil *profil)
 static void
 init_start(void)
 {
-	int r = vfs_lookup("/", &current->proc->cwd);
+	int r = vfs_lookup(NULL, "/", &current->proc->cwd);
 
 	if (r < 0)
 		panic("process 1 has no root directory: error %d", -r);
@@ -340,6 +382,7 @@ proc_init(void)
 {
 	struct thread *t;
 
+	signal_page_init();
 	init_proc = proc_alloc();
 	if (init_proc == NULL)
 		panic("no memory for process 1");
@@ -348,6 +391,7 @@ proc_init(void)
 		panic("no memory for the first thread");
 	threads_add(init_proc, t);
 	init_proc->umask = INIT_UMASK;
+	memset(init_proc->action, 0, sizeof(init_proc->action));
 	proc_enter(init_proc, NULL);
 	thread_wake(t, false);
 }
@@ -367,61 +411,6 @@ sys_getppid(const unsigned long *)
 }
 
 long
-sys_getpgid(const unsigned long *arg)
-{
-	pid_t pid = arg[0];
-	struct proc *p;
-	long r;
-
-	spin_lock(&proc_tree_lock);
-	p = pid == 0 ? current->proc : proc_find(pid);
-	r = p != NULL ? p->pgrp : -ESRCH;
-	spin_unlock(&proc_tree_lock);
-	return r;
-}
-
-/*
- * A process may move only itself, or a child that hasn't run another program
- * yet, and only into a group that exists or that p is to lead. 0 or an errno.
- */
-static int
-may_set_group(const struct proc *p, pid_t pgrp)
-{
-	must_hold(&proc_tree_lock);
-	if (p == NULL || p->state == PROC_ZOMBIE)
-		return -ESRCH;
-	if (p != current->proc) {
-		if (p->parent != current->proc)
-			return -ESRCH;
-		if (p->execed)
-			return -EACCES;
-	}
-	if (pgrp != p->pid && !proc_group_exists(pgrp))
-		return -EPERM;
-	return 0;
-}
-
-long
-sys_setpgid(const unsigned long *arg)
-{
-	pid_t pid = arg[0], pgrp = arg[1];
-	struct proc *p;
-	int r;
-
-	if (pgrp < 0)
-		return -EINVAL;
-	spin_lock(&proc_tree_lock);
-	p = pid == 0 ? current->proc : proc_find(pid);
-	if (pgrp == 0 && p != NULL)
-		pgrp = p->pid;
-	r = may_set_group(p, pgrp);
-	if (r == 0)
-		p->pgrp = pgrp;
-	spin_unlock(&proc_tree_lock);
-	return r;
-}
-
-long
 sys_umask(const unsigned long *arg)
 {
 	struct proc *p = current->proc;
@@ -434,17 +423,15 @@ sys_umask(const unsigned long *arg)
 	return old;
 }
 
-/* Set the end of the heap and return it; 0 only asks where it is. */
+/* Set the end of the heap, if that is possible, and return where it is. */
 long
 sys_brk(const unsigned long *arg)
 {
 	struct aspace *as = current->proc->as;
-	int r;
 
-	if (arg[0] == 0)
-		return as->brk;
-	r = aspace_set_brk(as, arg[0]);
-	return r < 0 ? r : (long)arg[0];
+	if (arg[0] != 0)
+		aspace_set_brk(as, arg[0]);
+	return as->brk;
 }
 
 long
@@ -452,4 +439,46 @@ sys_sched_yield(const unsigned long *)
 {
 	thread_yield();
 	return 0;
+}
+
+/* Linux's numbers; the kernel's own, as nothing of it leaves this file. */
+#define SET_NAME    15
+#define GET_NAME    16
+#define PERSONALITY 0 /* Linux's: the only one */
+#define NO_RANDOM   0x40000
+#define ASK         0xffffffff
+
+/* prctl(what, char name[16]): of what Linux's can do, a thread's name. The
+ * first one's is the process's. */
+long
+sys_prctl(const unsigned long *arg)
+{
+	struct proc *p = current->proc;
+	char name[NAME_LEN] = "";
+	ssize_t r;
+
+	if ((int)arg[0] == GET_NAME)
+		return copy_out(arg[1], current->name, sizeof(current->name));
+	if ((int)arg[0] != SET_NAME)
+		return -EINVAL;
+	r = copy_in_str(name, arg[1], sizeof(name) - 1);
+	if (r < 0 && r != -ENAMETOOLONG)
+		return r;
+	spin_lock(&p->lock);
+	memcpy(current->name, name, sizeof(name));
+	if (current->tid == p->pid)
+		memcpy(p->name, name, sizeof(name));
+	spin_unlock(&p->lock);
+	return 0;
+}
+
+/* Addresses are never at random: so who asks for that has it. */
+long
+sys_personality(const unsigned long *arg)
+{
+	unsigned int wanted = arg[0];
+
+	if (wanted != ASK && (wanted & ~NO_RANDOM) != PERSONALITY)
+		return -EINVAL;
+	return PERSONALITY;
 }

@@ -10,9 +10,12 @@
  * proc_tree_lock, a process's lock, sched_lock.
  *
  * The files of this folder: proc.c, the table of processes; fork.c, exec.c with
- * elf.c, and exit.c, the life of one; threads.c, several threads in one;
- * signal.c with signal_frame.c; sleep.c; and memory.c, who is killed if there
- * is no memory.
+ * elf.c and auxv.c, exit.c and wait.c, the life of one; group.c and user.c, to
+ * whom it belongs; threads.c, several threads in one; futex.c, where they wait
+ * for one another; of signals: pending.c, those that wait; signal_send.c;
+ * signal.c, what is done about them; signal_frame.c and signal_page.c, how
+ * handlers run and return; signal_call.c, the system calls; sleep.c, cputimer.c
+ * and ptimer.c; and memory.c, who is killed if there is no memory.
  */
 #ifndef KERNEL_PROC_H
 #define KERNEL_PROC_H
@@ -23,9 +26,19 @@
 #include "sched/thread.h"
 #include "sched/timer.h"
 
+#include "cputimer.h"
+
+/* On the stack of a parent's thread that waits until its child has left the
+ * memory that they share; under proc_tree_lock. */
+struct vfork {
+	struct waitq wait;
+	bool over;
+};
+
 struct aspace;
 struct fdtable;
 struct kept;
+struct ptimers;
 struct histogram;
 struct vnode;
 
@@ -56,7 +69,8 @@ extern struct spinlock proc_tree_lock;
 
 struct proc {
 	struct task task; /* what the scheduler and the clock know of it */
-	pid_t pid;        /* constant */
+	pid_t pid;        /* constant, */
+	uint64_t born;    /* as is when it got that, in timer counts */
 
 	/*
 	 * Under proc_tree_lock. A process is a child of its parent until it is
@@ -69,12 +83,15 @@ struct proc {
 	struct list children GUARDED_BY(proc_tree_lock);
 	struct list sibling GUARDED_BY(proc_tree_lock); /* in parent's */
 	pid_t pgrp GUARDED_BY(proc_tree_lock);
+	pid_t session GUARDED_BY(proc_tree_lock);
 	enum proc_state state GUARDED_BY(proc_tree_lock);
 	int status GUARDED_BY(proc_tree_lock); /* the last wait status */
 	/* No wait has taken the status yet. */
 	bool status_new GUARDED_BY(proc_tree_lock);
 	/* Since its fork; setpgid asks. */
 	bool execed GUARDED_BY(proc_tree_lock);
+	/* NULL, or until it execs or ends: its parent's thread waits there. */
+	struct vfork *vfork GUARDED_BY(proc_tree_lock);
 	/* Where it sleeps for its children, and where while it is stopped. */
 	struct waitq child_wait GUARDED_BY(proc_tree_lock);
 	struct waitq cont_wait GUARDED_BY(proc_tree_lock);
@@ -89,21 +106,21 @@ struct proc {
 	struct spinlock lock;
 	struct list threads;     /* of struct thread */
 	struct list gone;        /* ended, perhaps still on their stacks */
-	unsigned int tids;       /* threads added so far; gives them tids */
-	int exit_status;         /* wait status of one that is exiting */
+	int exit_status;         /* wait status of one that is exiting; before,
+				  * the one that its first thread left with */
 	struct thread *alone;    /* it is in exec: all others leave */
 	struct waitq alone_wait; /* and it sleeps here until they have */
-	struct sigaction action[NSIG];
-	uintptr_t sigrestorer;    /* user code that handlers return to */
-	unsigned long sigpending; /* for any thread; read without the lock */
-	struct vnode *cwd;        /* referenced */
+	struct pending pending;  /* for any thread; its set is read without the
+				 * lock */
+	unsigned int nqueued;    /* real-time signals, threads' included */
+	struct vnode *cwd;       /* referenced */
 	mode_t umask;
 	char name[NAME_LEN]; /* the last component of what exec ran */
 	struct vnode
 	    *program; /* that it runs, referenced; NULL: none any more */
 
 	/*
-	 * Guards the list of those who sleep on a futex (threads.c), and is the
+	 * Guards the list of those who sleep on a futex (futex.c), and is the
 	 * lock of nanosleep's waits (sleep.c). The timers' lock comes after it,
 	 * and before `lock`: an alarm sends a signal.
 	 */
@@ -125,10 +142,18 @@ struct proc {
 
 	struct kept *kept; /* pages of its pipes; NULL: none made; atomic */
 
-	/* When memory.c chose it to be killed, in timer counts; 0: never. */
+	/* Since memory.c chose it to be killed: when it was seen runnable
+	 * last, in timer counts. 0: it wasn't chosen. */
 	uint64_t gives_way GUARDED_BY(proc_tree_lock);
 
 	struct timer alarm; /* setitimer's: see sched/timer.c */
+	struct cputimer cputimer[CPUTIMERS]; /* and cputimer.c; under lock */
+	struct ptimers
+	    *ptimers; /* set under lock; NULL: none made (ptimer.c) */
+
+	/* What signals do; under lock. Last, as it is large: proc_alloc leaves
+	 * it to be filled in, and the others are found by short offsets. */
+	struct sigaction action[NSIG];
 };
 
 /*
@@ -161,15 +186,18 @@ void proc_free(struct proc *p);
  * for process 1. 0, or -ERESTART: the parent is about to end or stop.
  */
 int proc_enter(struct proc *p, struct proc *parent);
-/* The next four need proc_tree_lock. proc_leave takes a zombie out. */
+/* The next five need proc_tree_lock. proc_leave takes a zombie out. */
 void proc_leave(struct proc *p);
 struct proc *proc_find(pid_t pid); /* NULL: there is none */
+struct proc *proc_from(pid_t pid); /* the least pid from this one on; or NULL */
 bool proc_group_exists(pid_t pgrp);
 /*
  * Is p one of those that `pid` means as an argument of kill and waitpid? A pid;
  * 0: the caller's group; -1: all; else the group -pid.
  */
 bool proc_matches(const struct proc *p, pid_t pid);
+/* p uses its parent's memory no longer: let that go on. */
+void proc_end_vfork(struct proc *p);
 /* Let the current process go over to as (NULL: none); returns the old one. */
 struct aspace *proc_set_aspace(struct aspace *as);
 

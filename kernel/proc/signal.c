@@ -1,14 +1,10 @@
 /*
- * Signals.
+ * Signals: what a thread does about those that were sent (signal_send.c).
  *
- * Sending: signal_post sets a bit in the process, and tells the threads that
- * don't block the signal: they end an interruptible wait, and look at what is
- * pending on their way to user mode (WORK_SIGNAL). An exception that a thread
- * causes itself sets a bit in the thread instead (signal_fault).
- *
- * Delivery: on that way signal_deliver takes one signal after the other and
+ * On its way to user mode signal_deliver takes one signal after the other and
  * acts, or has a handler act (signal_frame.c). Each thread does this for
- * itself; whichever comes first takes a signal that was sent to the process.
+ * itself; whichever comes first takes a signal that was sent to the process. An
+ * exception that a thread causes itself is its `fault' (signal_fault).
  *
  * System calls: one that a signal has interrupted has returned -ERESTART. The
  * pc is after its ecall then, and a0 still holds its first argument. If no
@@ -20,138 +16,22 @@
  * await_continue when it comes to signal_deliver. SIGCONT and SIGKILL make the
  * state PROC_ALIVE again as they are sent, even if SIGCONT is blocked.
  *
- * Actions and pending bits are under p->lock, states under proc_tree_lock. A
+ * Actions and pending signals are under p->lock, states under proc_tree_lock. A
  * thread changes its mask only itself, under p->lock.
  */
 #include "signal.h"
 
 #include <errno.h>
+#include <string.h>
 
-#include "base/list.h"
 #include "base/riscv.h"
-#include "mm/uaccess.h"
 #include "sched/lock.h"
 #include "sched/thread.h"
 
 #include "exit.h"
+#include "pending.h"
 #include "proc.h"
-#include "sleep.h"
 #include "threads.h"
-
-#define UNMASKABLE (sigmask(SIGKILL) | sigmask(SIGSTOP))
-#define STOPS                                                     \
-	(sigmask(SIGSTOP) | sigmask(SIGTSTP) | sigmask(SIGTTIN) | \
-	 sigmask(SIGTTOU))
-#define IGNORED (sigmask(SIGCHLD) | sigmask(SIGURG) | sigmask(SIGWINCH))
-
-static bool
-valid(int sig)
-{
-	return sig > 0 && sig < NSIG;
-}
-
-/*
- * Would sig have no effect on p? (Not asked of SIGCONT, which always has one.)
- * The machine is switched off when process 1 ends; so that one ignores all
- * signals for which it has no handler, and nobody can have one for SIGKILL and
- * SIGSTOP. Its own faults still end it: see signal_fault.
- */
-static bool
-ignored(const struct proc *p, int sig)
-{
-	_sig_func_ptr handler = p->action[sig].sa_handler;
-
-	must_hold(&p->lock);
-	return handler == SIG_IGN ||
-	       (handler == SIG_DFL &&
-		(p == init_proc || sigmask(sig) & IGNORED));
-}
-
-void
-signal_tell(struct proc *p, int sig)
-{
-	must_hold(&p->lock);
-	list_each (struct thread, t, &p->threads, proc_link) {
-		if (t->sigmask & sigmask(sig))
-			continue;
-		thread_notify(t, WORK_SIGNAL);
-		thread_wake(t, true);
-	}
-}
-
-/* SIGCONT cancels pending stop signals, and these cancel a pending SIGCONT. */
-static void
-make_pending(struct proc *p, int sig)
-{
-	spin_lock(&p->lock);
-	if (sig == SIGCONT)
-		p->sigpending &= ~STOPS;
-	else if (sigmask(sig) & STOPS)
-		p->sigpending &= ~sigmask(SIGCONT);
-	if (sig == SIGCONT || !ignored(p, sig)) {
-		__atomic_or_fetch(&p->sigpending, sigmask(sig),
-				  __ATOMIC_RELAXED);
-		signal_tell(p, sig);
-	}
-	spin_unlock(&p->lock);
-}
-
-bool
-signal_post(struct proc *p, int sig)
-{
-	must_hold(&proc_tree_lock);
-	if (p->state >= PROC_EXITING || sig == 0)
-		return false;
-	make_pending(p, sig);
-	if (p->state == PROC_STOPPED && (sig == SIGCONT || sig == SIGKILL)) {
-		p->state = PROC_ALIVE;
-		wake_all(&p->cont_wait);
-		if (sig == SIGCONT)
-			proc_tell_parent(p, STATUS_CONTINUED);
-	}
-	return true;
-}
-
-void
-signal_send(struct proc *p, int sig)
-{
-	spin_lock(&proc_tree_lock);
-	signal_post(p, sig);
-	spin_unlock(&proc_tree_lock);
-}
-
-bool
-signal_send_group(pid_t pgrp, int sig)
-{
-	bool taken = false;
-
-	spin_lock(&proc_tree_lock);
-	list_each (struct proc, p, &proc_list, all_link)
-		if (p->pgrp == pgrp)
-			taken |= signal_post(p, sig);
-	spin_unlock(&proc_tree_lock);
-	return taken;
-}
-
-void
-signal_fault(int sig)
-{
-	struct proc *p = current->proc;
-
-	spin_lock(&p->lock);
-	if (current->sigmask & sigmask(sig) || ignored(p, sig)) {
-		/*
-		 * Without this the thread would execute the instruction again,
-		 * and cause the exception for ever. The default action ends the
-		 * process.
-		 */
-		p->action[sig].sa_handler = SIG_DFL;
-		current->sigmask &= ~sigmask(sig);
-	}
-	__atomic_or_fetch(&current->sigpending, sigmask(sig), __ATOMIC_RELAXED);
-	spin_unlock(&p->lock);
-	thread_notify(current, WORK_SIGNAL);
-}
 
 /*
  * Ignored signals stay ignored. Process 1 may have signals pending that it had
@@ -169,37 +49,10 @@ signal_exec(struct proc *p)
 		act->sa_mask = 0;
 		act->sa_flags = 0;
 		if (p == init_proc)
-			p->sigpending &= ~sigmask(sig);
+			pending_forget(p, &p->pending, sigmask(sig));
 	}
 	spin_unlock(&p->lock);
-}
-
-void
-signal_set_mask(sigset_t mask)
-{
-	struct proc *p = current->proc;
-
-	/*
-	 * A sender looks at the mask under the same lock. Either it sees the
-	 * new mask and tells this thread, or it came first, and the signal is
-	 * found to be pending below.
-	 */
-	spin_lock(&p->lock);
-	current->sigmask = mask & ~UNMASKABLE;
-	spin_unlock(&p->lock);
-	if (signal_pending())
-		thread_notify(current, WORK_SIGNAL);
-}
-
-/* For si_addr: the instruction that failed, or what it couldn't access. */
-static void *
-fault_address(void)
-{
-	const struct trapframe *tf = &current->tf;
-
-	if (tf->scause == CAUSE_ILLEGAL || tf->scause == CAUSE_BREAKPOINT)
-		return (void *)tf->sepc;
-	return (void *)tf->stval;
+	current->altstack_size = 0;
 }
 
 /* Does sig end or stop the process? Only with the default action. */
@@ -207,15 +60,29 @@ static bool
 halts(const struct sigaction *act, int sig)
 {
 	return act->sa_handler == SIG_DFL && sig != SIGCONT &&
-	       !(sigmask(sig) & IGNORED);
+	       !(sigmask(sig) & SIGNALS_IGNORED);
+}
+
+/* The current thread has had an exception: *info says so. */
+static int
+take_fault(siginfo_t *info)
+{
+	int sig = current->fault;
+
+	memset(info, 0, sizeof(*info));
+	info->si_signo = sig;
+	info->si_code = current->fault_code;
+	info->si_addr = (void *)current->fault_address;
+	current->fault = 0;
+	return sig;
 }
 
 /*
  * Choose one signal that is pending and not blocked. Returns its number, or 0;
  * in *act what to do about it; in *info what a handler is told.
  *
- * - A fault of the thread comes first: si_addr is about the registers as they
- *   are now, and another signal's handler would change them.
+ * - A fault of the thread comes first: its handler is to find the registers as
+ *   they were, and another signal's handler would change them.
  * - A signal with a handler, or without effect, is pending no longer.
  * - One that ends the process stays pending. Another thread that was told of
  *   it as well must not find nothing, return to user mode and call exit before
@@ -227,23 +94,21 @@ static int
 signal_take(struct sigaction *act, siginfo_t *info)
 {
 	struct proc *p = current->proc;
-	unsigned long ready;
+	struct pending *from = &current->pending;
+	bool fault = current->fault != 0;
 	int sig = 0;
 
 	spin_lock(&p->lock);
-	ready = current->sigpending & ~current->sigmask;
-	if (ready == 0)
-		ready = p->sigpending & ~current->sigmask;
-	if (ready != 0) {
-		sig = __builtin_ctzl(ready);
-		*info = (siginfo_t){.si_signo = sig, .si_code = SI_USER};
-		if (current->sigpending & sigmask(sig))
-			info->si_addr = fault_address();
+	if (!(from->set & ~current->sigmask))
+		from = &p->pending;
+	if (fault)
+		sig = take_fault(info);
+	else if (from->set & ~current->sigmask)
+		sig = __builtin_ctzl(from->set & ~current->sigmask) + 1;
+	if (sig != 0) {
 		*act = p->action[sig];
-		if (!halts(act, sig)) {
-			current->sigpending &= ~sigmask(sig);
-			p->sigpending &= ~sigmask(sig);
-		}
+		if (!fault && !halts(act, sig))
+			pending_take(p, from, sig, info);
 		if (act->sa_flags & SA_RESETHAND)
 			p->action[sig].sa_handler = SIG_DFL;
 	}
@@ -255,6 +120,7 @@ bool
 signal_halting(void)
 {
 	struct proc *p = current->proc;
+	sigset_t ready;
 	bool any;
 
 	must_hold(&proc_tree_lock);
@@ -262,9 +128,9 @@ signal_halting(void)
 	if (!signal_pending())
 		return any;
 	spin_lock(&p->lock);
+	ready = (p->pending.set | current->pending.set) & ~current->sigmask;
 	for (int sig = 1; sig < NSIG; sig++)
-		any |= p->sigpending & ~current->sigmask & sigmask(sig) &&
-		       halts(&p->action[sig], sig);
+		any |= ready & sigmask(sig) && halts(&p->action[sig], sig);
 	spin_unlock(&p->lock);
 	return any;
 }
@@ -298,12 +164,12 @@ stop(int sig)
 	struct proc *p = current->proc;
 
 	spin_lock(&proc_tree_lock);
-	if (p->state == PROC_ALIVE && p->sigpending & sigmask(sig) &&
-	    !(p->sigpending & sigmask(SIGKILL))) {
+	if (p->state == PROC_ALIVE && p->pending.set & sigmask(sig) &&
+	    !(p->pending.set & sigmask(SIGKILL))) {
 		p->state = PROC_STOPPED;
 		proc_tell_parent(p, STATUS_STOPPED(sig));
 		spin_lock(&p->lock);
-		p->sigpending &= ~sigmask(sig);
+		pending_forget(p, &p->pending, sigmask(sig));
 		signal_tell(p, SIGKILL);
 		spin_unlock(&p->lock);
 	}
@@ -338,9 +204,11 @@ interrupt_call(const struct sigaction *act)
 }
 
 /*
- * If there is no stack for the frame, the process ends. After sigsuspend, the
- * mask that sigreturn restores is the one before that call; so sigmask_restore
- * is cleared only after the frame has been made.
+ * If there is no stack for the frame, the thread gets SIGSEGV instead, whose
+ * handler may have a stack of its own; if it is that one which has none, the
+ * process ends. After sigsuspend, the mask that sigreturn restores is the one
+ * before that call; so sigmask_restore is cleared only after the frame has been
+ * made.
  */
 static void
 run_handler(int sig, const struct sigaction *act, const siginfo_t *info)
@@ -349,8 +217,12 @@ run_handler(int sig, const struct sigaction *act, const siginfo_t *info)
 	sigset_t mask = t->sigmask | act->sa_mask;
 
 	interrupt_call(act);
-	if (signal_push_frame(info, (uintptr_t)act->sa_handler) < 0)
-		proc_exit(STATUS_KILLED(SIGSEGV));
+	if (signal_push_frame(info, act) < 0) {
+		if (sig == SIGSEGV)
+			proc_exit(STATUS_KILLED(SIGSEGV));
+		signal_fault(SIGSEGV, SI_KERNEL, 0);
+		return;
+	}
 	t->sigmask_restore = false;
 	if (!(act->sa_flags & SA_NODEFER))
 		mask |= sigmask(sig);
@@ -376,128 +248,18 @@ signal_deliver(void)
 		sig = signal_take(&act, &info);
 		if (sig == 0)
 			break;
-		if (halts(&act, sig) && sigmask(sig) & STOPS)
+		if (halts(&act, sig) && sigmask(sig) & SIGNALS_STOP)
 			stop(sig);
 		else if (halts(&act, sig))
 			proc_exit(STATUS_KILLED(sig));
 		else if (act.sa_handler != SIG_DFL && act.sa_handler != SIG_IGN)
 			run_handler(sig, &act, &info);
 	}
-	if (current->sigmask_restore) {
-		/* sigsuspend without a handler: the call is made again. */
-		current->sigmask_restore = false;
-		signal_set_mask(current->sigmask_saved);
-	}
+	/* sigsuspend without a handler: the call is made again. */
+	if (current->sigmask_restore)
+		signal_unswap_mask();
 	if (current->restart) {
 		current->restart = false;
 		current->tf.sepc -= ECALL_SIZE;
 	}
-}
-
-long
-sys_kill(const unsigned long *arg)
-{
-	pid_t pid = arg[0];
-	int sig = arg[1], r = -ESRCH;
-
-	if (sig != 0 && !valid(sig))
-		return -EINVAL;
-	spin_lock(&proc_tree_lock);
-	list_each (struct proc, p, &proc_list, all_link) {
-		/* -1 spares process 1 and the caller. */
-		if (pid == -1 && (p == init_proc || p == current->proc))
-			continue;
-		if (proc_matches(p, pid)) {
-			signal_post(p, sig);
-			r = 0;
-		}
-	}
-	spin_unlock(&proc_tree_lock);
-	return r;
-}
-
-/* Set what p does on sig; if it now ignores that, it is no longer pending. */
-static void
-set_action(struct proc *p, int sig, const struct sigaction *act,
-	   uintptr_t restorer)
-{
-	spin_lock(&p->lock);
-	p->action[sig] = *act;
-	p->sigrestorer = restorer;
-	if (ignored(p, sig))
-		p->sigpending &= ~sigmask(sig);
-	spin_unlock(&p->lock);
-}
-
-long
-sys_sigaction(const unsigned long *arg)
-{
-	struct proc *p = current->proc;
-	int sig = arg[0];
-	struct sigaction act, old;
-
-	if (!valid(sig))
-		return -EINVAL;
-	if (arg[1] != 0) {
-		if (sigmask(sig) & UNMASKABLE)
-			return -EINVAL;
-		if (copy_in(&act, arg[1], sizeof(act)) < 0)
-			return -EFAULT;
-	}
-	spin_lock(&p->lock);
-	old = p->action[sig];
-	spin_unlock(&p->lock);
-	if (arg[2] != 0 && copy_out(arg[2], &old, sizeof(old)) < 0)
-		return -EFAULT;
-	if (arg[1] != 0)
-		set_action(p, sig, &act, arg[3]);
-	return 0;
-}
-
-long
-sys_sigprocmask(const unsigned long *arg)
-{
-	sigset_t old = current->sigmask, set = 0;
-	int how = arg[0];
-
-	if (arg[1] != 0) {
-		if (how != SIG_BLOCK && how != SIG_UNBLOCK &&
-		    how != SIG_SETMASK)
-			return -EINVAL;
-		if (copy_in(&set, arg[1], sizeof(set)) < 0)
-			return -EFAULT;
-	}
-	if (arg[2] != 0 && copy_out(arg[2], &old, sizeof(old)) < 0)
-		return -EFAULT;
-	if (arg[1] == 0)
-		return 0;
-	if (how == SIG_BLOCK)
-		set |= old;
-	else if (how == SIG_UNBLOCK)
-		set = old & ~set;
-	signal_set_mask(set);
-	return 0;
-}
-
-long
-sys_sigpending(const unsigned long *arg)
-{
-	sigset_t set = (current->proc->sigpending | current->sigpending) &
-		       current->sigmask;
-
-	return copy_out(arg[0], &set, sizeof(set));
-}
-
-/* signal_deliver restores the old mask, or sigreturn after a handler. */
-long
-sys_sigsuspend(const unsigned long *arg)
-{
-	sigset_t mask;
-
-	if (copy_in(&mask, arg[0], sizeof(mask)) < 0)
-		return -EFAULT;
-	current->sigmask_saved = current->sigmask;
-	current->sigmask_restore = true;
-	signal_set_mask(mask);
-	return sleep_until(WAIT_FOREVER);
 }

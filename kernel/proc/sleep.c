@@ -29,7 +29,9 @@ int
 sleep_until(uint64_t deadline)
 {
 	struct proc *p = current->proc;
-	struct waitq nothing = WAITQ_INIT(nothing);
+	bool ends = deadline != WAIT_FOREVER;
+	struct waitq nothing = WAITQ_FOR(nothing,
+					 ends ? WAITS_SLEEP : WAITS_SIGNAL, 0);
 	int r = 0;
 
 	spin_lock(&p->sleep_lock);

@@ -11,6 +11,8 @@
 void threads_reap(struct proc *p);
 /* Make t one of p's threads. False: p has THREADS_MAX, ends, or is in exec. */
 bool threads_add(struct proc *p, struct thread *t);
+/* Has any process a thread of this number? */
+bool threads_exist(pid_t tid);
 /*
  * For exec: end all other threads of the current process, and wait until they
  * have left. 0, or -ERESTART: this thread has to leave itself.

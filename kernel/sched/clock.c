@@ -149,9 +149,12 @@ clock_tick(bool user)
 	if (n == 0)
 		return;
 	h->ticks += n;
-	if (task)
+	if (task) {
 		__atomic_add_fetch(user ? &task->utime : &task->stime, n,
 				   __ATOMIC_RELAXED);
+		if (task->timed)
+			thread_calls.ticked(user, n);
+	}
 	if (now >= __atomic_load_n(&timer_soonest, __ATOMIC_RELAXED))
 		timer_tick(now);
 	if (icount_turn(h)) /* the others' threads have had nothing */

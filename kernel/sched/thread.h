@@ -82,9 +82,17 @@ struct task {
 
 	unsigned int nthreads; /* under the process's lock */
 	clock_t utime, stime;  /* counted by the tick, atomics */
+	bool timed;            /* thread_calls.ticked wants to know of it */
 };
 
 struct proc;
+struct queued;
+
+/* Signals that are pending: proc/pending.c. */
+struct pending {
+	unsigned long set;    /* sigmask(sig) for each */
+	struct queued *first; /* what is known of them, in the order sent */
+};
 
 struct thread {
 	/* Known to trap.S, in this order. */
@@ -118,18 +126,29 @@ struct thread {
 	unsigned int profil_made;  /* synthetic, of itself, at profil_pc */
 	unsigned long profil_pc;
 
-	/* Signals: see proc/signal.c. */
-	unsigned long sigmask;       /* blocked; changed by itself only */
-	unsigned long sigpending;    /* for this thread; under proc->lock, but
-				      * read without it */
+	/* Signals: see proc/signal.c. sigmask is changed by itself only. Under
+	 * proc->lock: pending, of which the set is read without it. */
+	unsigned long sigmask;  /* blocked */
+	unsigned long sigwait;  /* not blocked while sigtimedwait waits */
+	struct pending pending; /* for this thread */
+	int fault, fault_code;  /* its own exception's signal, or 0 */
+	uintptr_t fault_address;
 	unsigned long sigmask_saved; /* sigsuspend's, restored after delivery */
 	bool sigmask_restore;
 	bool restart;         /* the call returned -ERESTART: signal_deliver */
 	uint64_t sleep_until; /* nanosleep's, across a restart; 0: none */
+	uintptr_t altstack;   /* for handlers that want it: */
+	size_t altstack_size; /* 0: there is none */
 
 	struct polled polled; /* while it asks files: sched/poll.h */
 
 	bool tf_changing;
+
+	char name[16]; /* as Linux has it; under proc->lock */
+	/* User addresses, or 0: proc/fork.c and futex.c. */
+	uintptr_t set_tid;   /* gets its tid when it starts */
+	uintptr_t clear_tid; /* becomes 0 when it ends, and is woken */
+	uintptr_t robust;    /* its list of robust mutexes */
 
 	struct fpstate fp; /* valid while it isn't running, unless FS is off */
 };
@@ -182,6 +201,8 @@ struct thread_calls {
 	bool (*interrupted)(void);
 	/* Is current about to end? */
 	bool (*killed)(void);
+	/* So many ticks are current's, whose task is `timed'. At level 5. */
+	void (*ticked)(bool user, clock_t n);
 };
 
 extern struct thread_calls thread_calls;

@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stddef.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "fs/fd.h"
@@ -24,17 +26,8 @@
 #include "sched/lock.h"
 #include "sched/thread.h"
 
-static bool
-readable(const struct file *f)
-{
-	return (f->flags & O_ACCMODE) != O_WRONLY;
-}
-
-static bool
-writable(const struct file *f)
-{
-	return (f->flags & O_ACCMODE) != O_RDONLY;
-}
+#include "flock.h"
+#include "transfer.h"
 
 long
 sys_close(const unsigned long *arg)
@@ -42,19 +35,14 @@ sys_close(const unsigned long *arg)
 	return fd_close(current->proc->fds, arg[0], NULL);
 }
 
-/* The operation read, or write, of a vnode. */
-typedef ssize_t (*transfer_op)(struct vnode *, struct file *, struct uio *);
-
 /*
- * Call op at the file's offset, and advance the offset by what was transferred.
- *
  * On a regular file f->lock is held throughout, so two writes through the same
  * open file never overwrite each other. But an operation on a device may block
  * for long, and waiting for a mutex can't be interrupted by a signal. So there
  * no lock is held, and the offset is increased afterwards, atomically.
  */
-static ssize_t
-at_offset(struct file *f, struct uio *u, transfer_op op)
+ssize_t
+file_at_offset(struct file *f, struct uio *u, transfer_op op)
 {
 	struct vnode *v = f->vnode;
 	ssize_t n;
@@ -77,38 +65,19 @@ at_offset(struct file *f, struct uio *u, transfer_op op)
 	return n;
 }
 
-/*
- * The common part of read, write, pread and pwrite. If positioned, the offset
- * is the fourth argument; else it is the file's. It is inlined into each of the
- * four, where write and positioned are constants and cost no test.
- */
+/* The common part of read, write, pread and pwrite, inlined into each. */
 static inline __attribute__((always_inline)) long
 transfer(const unsigned long *arg, bool write, bool positioned)
 {
 	struct uio u = {.base = arg[1], .left = arg[2]};
 	struct file *f = fd_get(current->proc->fds, arg[0]);
-	transfer_op op;
 	long r;
 
 	if (f == NULL)
 		return -EBADF;
-	op = write ? f->vnode->ops->write : f->vnode->ops->read;
 	if (positioned)
 		u.offset = arg[3];
-	else
-		u.append = write && f->flags & O_APPEND;
-	if (!(write ? writable(f) : readable(f)))
-		r = -EBADF;
-	else if (positioned && f->vnode->stream)
-		r = -ESPIPE;
-	else if (!write && f->vnode->type == S_IFDIR)
-		r = -EISDIR;
-	else if (u.offset < 0 || u.left > LONG_MAX)
-		r = -EINVAL;
-	else if (positioned || f->vnode->stream)
-		r = op(f->vnode, f, &u);
-	else
-		r = at_offset(f, &u, op);
+	r = transfer_file(f, &u, write, positioned);
 	file_put(f);
 	return r;
 }
@@ -126,13 +95,13 @@ sys_write(const unsigned long *arg)
 }
 
 long
-sys_pread(const unsigned long *arg)
+sys_pread64(const unsigned long *arg)
 {
 	return transfer(arg, false, true);
 }
 
 long
-sys_pwrite(const unsigned long *arg)
+sys_pwrite64(const unsigned long *arg)
 {
 	return transfer(arg, true, true);
 }
@@ -188,21 +157,37 @@ sys_dup(const unsigned long *arg)
 	return f != NULL ? fd_install(current->proc->fds, f, 0, false) : -EBADF;
 }
 
-/* If both descriptors are the same, nothing changes. Otherwise fd_dup2 takes
- * over the reference to f, and closes what `new' stood for. */
+/* fd_dup takes over the reference to f, and closes what `new' stood for. */
 long
-sys_dup2(const unsigned long *arg)
+sys_dup3(const unsigned long *arg)
 {
-	int old = arg[0], new = arg[1];
-	struct file *f = fd_get(current->proc->fds, old);
+	int old = arg[0], new = arg[1], flags = arg[2];
+	struct file *f;
 
+	if (new == old || flags & ~O_CLOEXEC)
+		return -EINVAL;
+	f = fd_get(current->proc->fds, old);
 	if (f == NULL)
 		return -EBADF;
-	if (new < 0 || new >= FD_MAX || new == old) {
+	if (new < 0 || new >= FD_MAX) {
 		file_put(f);
-		return new == old ? new : -EBADF;
+		return -EBADF;
 	}
-	return fd_dup2(current->proc->fds, f, new);
+	return fd_dup(current->proc->fds, f, new, flags & O_CLOEXEC);
+}
+
+/* close_range(first, last, flags) */
+long
+sys_close_range(const unsigned long *arg)
+{
+	unsigned int first = arg[0], last = arg[1], flags = arg[2];
+
+	if (flags & ~(CLOSE_RANGE_UNSHARE | CLOSE_RANGE_CLOEXEC) ||
+	    first > last)
+		return -EINVAL;
+	fd_close_range(current->proc->fds, first, last,
+		       flags & CLOSE_RANGE_CLOEXEC);
+	return 0;
 }
 
 /* F_SETFL changes these two flags. The others stay as open has set them. */
@@ -220,11 +205,14 @@ sys_fcntl(const unsigned long *arg)
 {
 	int fd = arg[0], cmd = arg[1], value = arg[2], r = 0;
 	struct file *f = fd_get(current->proc->fds, fd);
-	bool *cloexec; /* a byte of its own, so it needs no lock */
 
 	if (f == NULL)
 		return -EBADF;
-	cloexec = &current->proc->fds->cloexec[fd];
+	if (flock_is_command(cmd)) {
+		r = flock_fcntl(f, fd, cmd, arg[2]);
+		file_put(f);
+		return r;
+	}
 	switch (cmd) {
 	case F_DUPFD:
 	case F_DUPFD_CLOEXEC:
@@ -234,16 +222,20 @@ sys_fcntl(const unsigned long *arg)
 		r = -EINVAL;
 		break;
 	case F_GETFD:
-		r = *cloexec ? FD_CLOEXEC : 0;
+		r = fd_cloexec(current->proc->fds, fd) ? FD_CLOEXEC : 0;
 		break;
 	case F_SETFD:
-		*cloexec = value & FD_CLOEXEC;
+		fd_set_cloexec(current->proc->fds, fd, value & FD_CLOEXEC);
 		break;
 	case F_GETFL:
 		r = f->flags;
 		break;
 	case F_SETFL:
 		set_flags(f, value);
+		break;
+	case F_GETPIPE_SZ:
+	case F_SETPIPE_SZ:
+		r = pipe_room(f, cmd == F_SETPIPE_SZ ? (unsigned int)value : 0);
 		break;
 	default:
 		r = -EINVAL;
@@ -252,33 +244,13 @@ sys_fcntl(const unsigned long *arg)
 	return r;
 }
 
-/* What cmd and its argument mean is up to the device. */
-long
-sys_ioctl(const unsigned long *arg)
+/* Round up to what begins an entry in memory. */
+static size_t
+entry_size(const struct dirent *de)
 {
-	struct file *f = fd_get(current->proc->fds, arg[0]);
-	long r = -ENOTTY;
+	size_t n = offsetof(struct dirent, d_name) + strlen(de->d_name) + 1;
 
-	if (f == NULL)
-		return -EBADF;
-	if (f->vnode->ops->ioctl != NULL)
-		r = f->vnode->ops->ioctl(f->vnode, f, arg[1], arg[2]);
-	file_put(f);
-	return r;
-}
-
-long
-sys_fstat(const unsigned long *arg)
-{
-	struct file *f = fd_get(current->proc->fds, arg[0]);
-	struct stat st;
-	int r;
-
-	if (f == NULL)
-		return -EBADF;
-	r = vnode_stat(f->vnode, &st);
-	file_put(f);
-	return r < 0 ? r : copy_out(arg[1], &st, sizeof(st));
+	return (n + 7) & ~(size_t)7;
 }
 
 /*
@@ -294,26 +266,28 @@ read_entries(struct file *f, uintptr_t buf, size_t size)
 	size_t done = 0;
 
 	must_hold(&f->lock);
-	while (size - done >= sizeof(struct dirent)) {
+	for (;;) {
 		struct dirent de = {.d_name = ""}; /* all of it is zero */
 		off_t cookie = f->offset;
 		int r = cookie < DIR_COOKIE
 			    ? vfs_dots(v, &cookie, &de)
 			    : v->ops->readdir(v, f, &cookie, &de);
 
-		if (r > 0)
-			r = copy_out(buf + done, &de, sizeof(de)) < 0 ? -EFAULT
-								      : 1;
+		de.d_off = cookie;
+		de.d_reclen = entry_size(&de);
+		if (r > 0 && de.d_reclen > size - done)
+			r = -EINVAL;
+		if (r > 0 && copy_out(buf + done, &de, de.d_reclen) < 0)
+			r = -EFAULT;
 		if (r <= 0)
 			return done > 0 ? (ssize_t)done : r;
 		f->offset = cookie;
-		done += sizeof(de);
+		done += de.d_reclen;
 	}
-	return done;
 }
 
 long
-sys_getdents(const unsigned long *arg)
+sys_getdents64(const unsigned long *arg)
 {
 	struct file *f = fd_get(current->proc->fds, arg[0]);
 	long r;
@@ -322,8 +296,6 @@ sys_getdents(const unsigned long *arg)
 		return -EBADF;
 	if (f->vnode->type != S_IFDIR) {
 		r = -ENOTDIR;
-	} else if (arg[2] < sizeof(struct dirent)) {
-		r = -EINVAL;
 	} else {
 		mutex_lock(&f->lock);
 		r = read_entries(f, arg[1], arg[2]);
@@ -341,23 +313,8 @@ sys_ftruncate(const unsigned long *arg)
 
 	if (f == NULL)
 		return -EBADF;
-	if (writable(f))
+	if (transfer_writable(f))
 		r = vfs_truncate(f->vnode, arg[1]);
-	file_put(f);
-	return r;
-}
-
-/* A vnode without this operation has nothing to write back: that is success. */
-long
-sys_fsync(const unsigned long *arg)
-{
-	struct file *f = fd_get(current->proc->fds, arg[0]);
-	long r = 0;
-
-	if (f == NULL)
-		return -EBADF;
-	if (f->vnode->ops->fsync != NULL)
-		r = f->vnode->ops->fsync(f->vnode, f);
 	file_put(f);
 	return r;
 }
@@ -365,18 +322,23 @@ sys_fsync(const unsigned long *arg)
 /* If one of the steps fails, closing the descriptors frees the pipe. fd_install
  * has dropped an end for which there was no descriptor. */
 long
-sys_pipe(const unsigned long *arg)
+sys_pipe2(const unsigned long *arg)
 {
+	int flags = arg[1], fd[2], r;
+	bool cloexec = flags & O_CLOEXEC;
 	struct file *end[2];
-	int fd[2];
-	int r = pipe_create(end, kept_get());
 
+	if (flags & ~(O_CLOEXEC | O_NONBLOCK))
+		return -EINVAL;
+	r = pipe_create(end, kept_get());
 	if (r < 0)
 		return r;
-	fd[0] = fd_install(current->proc->fds, end[0], 0, false);
-	fd[1] = fd_install(current->proc->fds, end[1], 0, false);
+	for (int i = 0; i < 2; i++) {
+		set_flags(end[i], flags);
+		fd[i] = fd_install(current->proc->fds, end[i], 0, cloexec);
+	}
 	if (fd[0] < 0 || fd[1] < 0)
-		r = -EMFILE;
+		r = fd[0] < 0 ? fd[0] : fd[1];
 	else
 		r = copy_out(arg[0], fd, sizeof(fd));
 	if (r < 0) { /* what is no descriptor isn't closed */

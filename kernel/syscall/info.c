@@ -2,10 +2,10 @@
  * What the system says about itself: the calls uname, sysinfo and psinfo. free,
  * uname and ps show it. The Makefile takes TALLY_VERSION from the file VERSION.
  */
+#include "info.h"
+
 #include <errno.h>
 #include <string.h>
-#include <sys/sysinfo.h>
-#include <sys/utsname.h>
 
 #include "base/layout.h"
 #include "base/list.h"
@@ -22,18 +22,43 @@
 #include "sched/lock.h"
 #include "sched/thread.h"
 
+/* C libraries refuse to run on a release that lacks calls which they need. */
+#define LINUX_RELEASE "6.1.0"
+
+const struct utsname info_system = {
+    .sysname = "Tally",
+    .nodename = "tally",
+    .release = LINUX_RELEASE,
+    .version = TALLY_VERSION ", SMP, Sv39, profiled",
+    .machine = "riscv64",
+};
+
 long
 sys_uname(const unsigned long *arg)
 {
-	static const struct utsname name = {
-	    .sysname = "Tally",
-	    .nodename = "tally",
-	    .release = TALLY_VERSION,
-	    .version = "SMP, Sv39, profiled",
-	    .machine = "riscv64",
-	};
+	return copy_out(arg[0], &info_system, sizeof(info_system));
+}
 
-	return copy_out(arg[0], &name, sizeof(name));
+/* Linux's. The loads are 0, as nobody averages. */
+long
+sys_linux_sysinfo(const unsigned long *arg)
+{
+	struct {
+		long uptime; /* seconds */
+		unsigned long loads[3];
+		unsigned long total, free, shared, buffers, swap, swap_free;
+		unsigned short processes;
+		unsigned long high, high_free;
+		unsigned int unit; /* bytes that memory is counted in */
+	} info;
+
+	memset(&info, 0, sizeof(info));
+	info.uptime = rdtime() / machine.timebase;
+	info.total = page_count_total();
+	info.free = page_count_free();
+	info.processes = proc_count;
+	info.unit = PAGE_SIZE;
+	return copy_out(arg[0], &info, sizeof(info));
 }
 
 /*
@@ -103,10 +128,10 @@ describe_threads(const struct proc *p, struct psinfo *ps)
 		ps->state = 'Z';
 }
 
-/* The caller must hold proc_tree_lock. size and resident are read without the
+/* size and resident are read without the
  * address space's lock, a mutex, which can't be taken under a spinlock. */
-static void
-describe(struct proc *p, struct psinfo *ps)
+void
+info_describe(struct proc *p, struct psinfo *ps)
 {
 	must_hold(&proc_tree_lock);
 	*ps = (struct psinfo){
@@ -135,7 +160,7 @@ describe_all(struct psinfo *ps, size_t count)
 	spin_lock(&proc_tree_lock);
 	list_each (struct proc, p, &proc_list, all_link) {
 		if (n < count)
-			describe(p, &ps[n]);
+			info_describe(p, &ps[n]);
 		n++;
 	}
 	spin_unlock(&proc_tree_lock);

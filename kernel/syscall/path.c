@@ -1,8 +1,5 @@
-/*
- * System calls that take a path. The path is copied to the kernel stack, which
- * has room for two of the longest (1 KiB each), as rename needs. What it leads
- * to is the business of fs/vfs.c and fs/walk.c.
- */
+/* System calls that take a path. where.h copies it in; what it leads to is the
+ * business of fs/vfs.c and fs/walk.c. link.c has those on links. */
 #include <errno.h>
 #include <fcntl.h>
 #include <time.h>
@@ -18,15 +15,7 @@
 #include "sched/thread.h"
 #include "sched/time.h"
 
-/* Find what the path at address user leads to: *out, with a reference. */
-static int
-lookup_user(uintptr_t user, struct vnode **out)
-{
-	char path[PATH_MAX_LEN];
-	ssize_t r = copy_in_str(path, user, sizeof(path));
-
-	return r < 0 ? r : vfs_lookup(path, out);
-}
+#include "where.h"
 
 /*
  * The descriptor is installed first, while the file isn't open yet. So if there
@@ -38,22 +27,17 @@ lookup_user(uintptr_t user, struct vnode **out)
  * fd_close is told which file is meant, and this function keeps a reference of
  * its own to it.
  */
-long
-sys_open(const unsigned long *arg)
+static long
+open_where(const struct where *w, int flags, mode_t mode)
 {
-	char path[PATH_MAX_LEN];
-	int flags = arg[1], fd, r;
-	struct file *f;
+	struct file *f = file_alloc();
+	int fd, r;
 
-	r = copy_in_str(path, arg[0], sizeof(path));
-	if (r < 0)
-		return r;
-	f = file_alloc();
 	if (f == NULL)
 		return -ENOMEM;
 	file_ref(f);
 	fd = fd_install(current->proc->fds, f, 0, flags & O_CLOEXEC);
-	r = fd < 0 ? fd : vfs_open(f, path, flags, arg[2]);
+	r = fd < 0 ? fd : vfs_open(f, w->at, w->path, flags, mode);
 	if (r < 0 && fd >= 0)
 		fd_close(current->proc->fds, fd, f);
 	file_put(f);
@@ -61,70 +45,77 @@ sys_open(const unsigned long *arg)
 }
 
 long
-sys_stat(const unsigned long *arg)
+sys_openat(const unsigned long *arg)
 {
-	struct vnode *v;
-	struct stat st;
-	int r = lookup_user(arg[0], &v);
+	struct where w;
+	long r = where_get(&w, arg[0], arg[1]);
 
-	if (r < 0)
-		return r;
-	r = vnode_stat(v, &st);
-	vnode_put(v);
-	return r < 0 ? r : copy_out(arg[1], &st, sizeof(st));
-}
-
-/* Call a function of vfs.c with a path from user memory. For rmdir and unlink
- * `mode' is the type of what is to be removed. */
-static long
-call_with_path(int (*call)(const char *, mode_t), uintptr_t user, mode_t mode)
-{
-	char path[PATH_MAX_LEN];
-	ssize_t r = copy_in_str(path, user, sizeof(path));
-
-	return r < 0 ? r : call(path, mode);
+	if (r == 0)
+		r = open_where(&w, arg[2], arg[3]);
+	where_put(&w);
+	return r;
 }
 
 long
-sys_mkdir(const unsigned long *arg)
+sys_mkdirat(const unsigned long *arg)
 {
-	return call_with_path(vfs_mkdir, arg[0], arg[1]);
+	struct where w;
+	int r = where_get(&w, arg[0], arg[1]);
+
+	if (r == 0)
+		r = vfs_mkdir(w.at, w.path, arg[2]);
+	where_put(&w);
+	return r;
 }
 
 long
-sys_rmdir(const unsigned long *arg)
+sys_unlinkat(const unsigned long *arg)
 {
-	return call_with_path(vfs_remove, arg[0], S_IFDIR);
+	int flags = arg[2], r;
+	struct where w;
+
+	if (flags & ~AT_REMOVEDIR)
+		return -EINVAL;
+	r = where_get(&w, arg[0], arg[1]);
+	if (r == 0)
+		r = vfs_remove(w.at, w.path,
+			       flags & AT_REMOVEDIR ? S_IFDIR : S_IFREG);
+	where_put(&w);
+	return r;
 }
 
+/* renameat2(from, old, to, new, flags): all of it but RENAME_WHITEOUT, which is
+ * for file systems in layers. */
 long
-sys_unlink(const unsigned long *arg)
+sys_renameat2(const unsigned long *arg)
 {
-	return call_with_path(vfs_remove, arg[0], S_IFREG);
-}
+	unsigned int flags = arg[4];
+	struct where old, new;
+	int r;
 
-long
-sys_rename(const unsigned long *arg)
-{
-	char old[PATH_MAX_LEN], new[PATH_MAX_LEN];
-	ssize_t r = copy_in_str(old, arg[0], sizeof(old));
-
-	if (r >= 0)
-		r = copy_in_str(new, arg[1], sizeof(new));
-	return r < 0 ? r : vfs_rename(old, new);
+	if (flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE) ||
+	    flags == (RENAME_NOREPLACE | RENAME_EXCHANGE))
+		return -EINVAL;
+	r = where_get(&old, arg[0], arg[1]);
+	if (r == 0) {
+		r = where_get(&new, arg[2], arg[3]);
+		if (r == 0)
+			r = vfs_rename(old.at, old.path, new.at, new.path,
+				       flags);
+		where_put(&new);
+	}
+	where_put(&old);
+	return r;
 }
 
 /* The directory is exchanged under p->lock, since another thread of the process
- * may be about to take a reference to the old one. */
-long
-sys_chdir(const unsigned long *arg)
+ * may be about to take a reference to the old one. That to v becomes p's. */
+static long
+change_directory(struct vnode *v)
 {
 	struct proc *p = current->proc;
-	struct vnode *v, *old;
-	int r = lookup_user(arg[0], &v);
+	struct vnode *old;
 
-	if (r < 0)
-		return r;
 	if (v->type != S_IFDIR) {
 		vnode_put(v);
 		return -ENOTDIR;
@@ -135,6 +126,24 @@ sys_chdir(const unsigned long *arg)
 	spin_unlock(&p->lock);
 	vnode_put(old); /* without the lock: its file system may sleep */
 	return 0;
+}
+
+long
+sys_chdir(const unsigned long *arg)
+{
+	struct vnode *v;
+	int r = where_lookup(AT_FDCWD, arg[0], 0, &v);
+
+	return r < 0 ? r : change_directory(v);
+}
+
+long
+sys_fchdir(const unsigned long *arg)
+{
+	struct vnode *v;
+	int r = where_fd(arg[0], &v);
+
+	return r < 0 ? r : change_directory(v);
 }
 
 /* Returns the length of the path, with the NUL. The path is found anew each
@@ -149,7 +158,7 @@ sys_getcwd(const unsigned long *arg)
 
 	if (arg[1] == 0)
 		return -EINVAL;
-	r = vfs_lookup(".", &dir);
+	r = vfs_lookup(NULL, ".", &dir);
 	if (r < 0)
 		return r;
 	n = vfs_path(dir, path);
@@ -178,16 +187,16 @@ check_access(const struct stat *st, int mode)
 
 /* W_OK also fails for a file that a program is executed from: it couldn't be
  * opened for writing. */
-long
-sys_access(const unsigned long *arg)
+static long
+access_path(const unsigned long *arg, int flags)
 {
-	int mode = arg[1], r;
+	int mode = arg[2], r;
 	struct vnode *v;
 	struct stat st;
 
 	if (mode & ~(R_OK | W_OK | X_OK))
 		return -EINVAL;
-	r = lookup_user(arg[0], &v);
+	r = where_lookup(arg[0], arg[1], flags, &v);
 	if (r < 0)
 		return r;
 	r = vnode_stat(v, &st);
@@ -200,27 +209,113 @@ sys_access(const unsigned long *arg)
 	return r;
 }
 
-/* Change the attributes of what a path leads to. */
-static long
-change(uintptr_t user, const struct attr *a)
+long
+sys_faccessat(const unsigned long *arg)
+{
+	return access_path(arg, 0);
+}
+
+/* faccessat2(dir, path, mode, flags): with AT_EACCESS nothing changes, as there
+ * is one user. */
+long
+sys_faccessat2(const unsigned long *arg)
+{
+	int flags = arg[3];
+
+	if (flags & ~(AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
+		return -EINVAL;
+	return access_path(arg, flags);
+}
+
+/* A file is cut, or made longer by zeroes. */
+long
+sys_truncate(const unsigned long *arg)
 {
 	struct vnode *v;
-	int r = lookup_user(user, &v);
+	int r;
 
+	if ((long)arg[1] < 0)
+		return -EINVAL;
+	r = where_lookup(AT_FDCWD, arg[0], 0, &v);
 	if (r < 0)
 		return r;
-	r = v->ops->setattr != NULL ? v->ops->setattr(v, a) : -EROFS;
+	if (v->type == S_IFDIR)
+		r = -EISDIR;
+	else
+		r = v->type == S_IFREG ? vfs_truncate(v, arg[1]) : -EINVAL;
 	vnode_put(v);
 	return r;
 }
 
-long
-sys_chmod(const unsigned long *arg)
+/* Change the attributes of v, and drop the reference to it. */
+static long
+change(struct vnode *v, const struct attr *a)
 {
-	const struct attr a = {
-	    .mode = arg[1] & 07777, .atime = OMIT, .mtime = OMIT};
+	int r = v->ops->setattr != NULL ? v->ops->setattr(v, a) : -EROFS;
 
-	return change(arg[0], &a);
+	vnode_put(v);
+	return r;
+}
+
+/* Whatever is found, r is 0 and v a reference to it; or r says why not. */
+static long
+change_mode(int r, struct vnode *v, mode_t mode)
+{
+	struct attr a = ATTR_NONE;
+
+	a.mode = mode & 07777;
+	return r < 0 ? r : change(v, &a);
+}
+
+long
+sys_fchmodat(const unsigned long *arg)
+{
+	struct vnode *v = NULL;
+	int r = where_lookup(arg[0], arg[1], 0, &v);
+
+	return change_mode(r, v, arg[2]);
+}
+
+long
+sys_fchmod(const unsigned long *arg)
+{
+	struct vnode *v = NULL;
+	int r = where_fd(arg[0], &v);
+
+	return change_mode(r, v, arg[1]);
+}
+
+/* The same with the owner. Any number is one; -1 leaves it as it is. */
+static long
+change_owner(int r, struct vnode *v, int uid, int gid)
+{
+	struct attr a = ATTR_NONE;
+
+	a.uid = uid;
+	a.gid = gid;
+	return r < 0 ? r : change(v, &a);
+}
+
+/* fchownat(dir, path, uid, gid, flags) */
+long
+sys_fchownat(const unsigned long *arg)
+{
+	int flags = arg[4], r;
+	struct vnode *v = NULL;
+
+	if (flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
+		return -EINVAL;
+	r = where_lookup(arg[0], arg[1], flags, &v);
+	return change_owner(r, v, arg[2], arg[3]);
+}
+
+long
+sys_fchown(const unsigned long *arg)
+{
+	struct vnode *v = NULL;
+	int r = where_fd(arg[0], &v);
+
+	return change_owner(r, v, arg[1], arg[2]);
 }
 
 /* Returns ns since 1970, OMIT, or -EINVAL. (Times before 1970 are refused, so
@@ -238,18 +333,27 @@ time_in_ns(const struct timespec *t)
 	return t->tv_sec * NS_PER_SEC + t->tv_nsec;
 }
 
-/* utimens(path, times): access and modification time. Without times, now. */
+/* utimensat(dir, path, times, flags): access and modification time; without
+ * times, now. Without a path it is about the descriptor's own file. */
 long
-sys_utimens(const unsigned long *arg)
+sys_utimensat(const unsigned long *arg)
 {
 	struct timespec t[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_NOW}};
-	struct attr a = {.mode = OMIT};
+	struct attr a = ATTR_NONE;
+	int flags = arg[3], r;
+	struct vnode *v;
 
-	if (arg[1] != 0 && copy_in(t, arg[1], sizeof(t)) < 0)
+	if (flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
+		return -EINVAL;
+	if (arg[2] != 0 && copy_in(t, arg[2], sizeof(t)) < 0)
 		return -EFAULT;
 	a.atime = time_in_ns(&t[0]);
 	a.mtime = time_in_ns(&t[1]);
 	if (a.atime == -EINVAL || a.mtime == -EINVAL)
 		return -EINVAL;
-	return change(arg[0], &a);
+	if (arg[1] == 0 && (int)arg[0] != AT_FDCWD)
+		r = where_file(arg[0], &v);
+	else
+		r = where_lookup(arg[0], arg[1], flags, &v);
+	return r < 0 ? r : change(v, &a);
 }

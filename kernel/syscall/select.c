@@ -1,5 +1,5 @@
 /*
- * select and poll: waiting for any of several files.
+ * pselect6 and ppoll: waiting for any of several files.
  *
  * A thread asks each of its files what is ready (file_poll). A file that is
  * asked marks as polled those of its wait queues that are woken up when the
@@ -23,22 +23,49 @@
 #include "base/riscv.h"
 #include "fs/fd.h"
 #include "fs/file.h"
+#include "mm/kmalloc.h"
 #include "mm/uaccess.h"
 #include "proc/proc.h"
+#include "proc/signal.h"
+#include "proc/sleep.h"
 #include "sched/lock.h"
 #include "sched/poll.h"
 #include "sched/thread.h"
 #include "sched/time.h"
 
-#define US_PER_S 1000000
+#include "select.h"
+
+#define FEW 64 /* files in a question on the kernel stack */
 
 /* What a call asks, and the answer (fd[].revents). */
 struct question {
 	unsigned int n;
-	struct pollfd fd[FD_MAX];
-	struct file *file[FD_MAX]; /* referenced; NULL: none */
-	unsigned int always;       /* events told even if not asked for */
+	struct pollfd *fd;
+	struct file **file;  /* referenced; NULL: none */
+	unsigned int always; /* events told even if not asked for */
+	struct pollfd few_fd[FEW];
+	struct file *few_file[FEW];
 };
+
+/* Make room for n files: 0 or -ENOMEM. */
+static int
+question_begin(struct question *q, unsigned int n)
+{
+	q->fd = q->few_fd;
+	q->file = q->few_file;
+	if (n <= FEW)
+		return 0;
+	q->file = kmalloc(n * (sizeof(*q->file) + sizeof(*q->fd)));
+	q->fd = (struct pollfd *)(q->file + n);
+	return q->file != NULL ? 0 : -ENOMEM;
+}
+
+static void
+question_end(struct question *q)
+{
+	if (q->file != q->few_file)
+		kfree(q->file);
+}
 
 /*
  * Ask all files. Returns how many have an answer other than 0. As in POSIX, a
@@ -102,36 +129,80 @@ ask(struct question *q, unsigned long deadline)
 	return r;
 }
 
-/* Compute the deadline that is sec seconds and us microseconds from now; 0 if
- * that is no time at all. Returns 0, or -EINVAL for a bad time. */
+/* Compute the deadline from the time limit, a struct timespec at address user:
+ * 0 if that is no time at all; without one there is no deadline. */
 static int
-deadline_after(time_t sec, long us, unsigned long *deadline)
+copy_in_deadline(uintptr_t user, unsigned long *deadline)
 {
-	int r = time_counts(sec, us, US_PER_S, deadline);
+	int r;
 
+	*deadline = WAIT_FOREVER;
+	if (user == 0)
+		return 0;
+	r = sleep_copy_in(user, deadline);
 	if (r == 0 && *deadline != 0)
 		*deadline += rdtime();
 	return r;
 }
 
+int
+select_mask_begin(uintptr_t user, size_t size)
+{
+	sigset_t mask;
+	int r;
+
+	if (user == 0)
+		return 0;
+	r = signal_copy_in_set(&mask, user, size);
+	if (r == 0)
+		signal_swap_mask(mask);
+	return r;
+}
+
+int
+select_mask_end(uintptr_t user, int r)
+{
+	if (user != 0 && r != -EINTR)
+		signal_unswap_mask();
+	return r;
+}
+
+/* Ask about what the caller has in its array of pollfds, and answer there. */
+static int
+poll_user(struct question *q, const unsigned long *arg, unsigned long deadline)
+{
+	size_t size = arg[1] * sizeof(q->fd[0]);
+	int r;
+
+	if (copy_in(q->fd, arg[0], size) < 0)
+		return -EFAULT;
+	q->n = arg[1];
+	q->always = POLLERR | POLLHUP;
+	r = select_mask_begin(arg[3], arg[4]);
+	if (r < 0)
+		return r;
+	r = select_mask_end(arg[3], ask(q, deadline));
+	return r >= 0 && copy_out(arg[0], q->fd, size) < 0 ? -EFAULT : r;
+}
+
+/* ppoll(fds, n, timespec, mask, its size) */
 long
-sys_poll(const unsigned long *arg)
+sys_ppoll(const unsigned long *arg)
 {
 	struct question q;
-	unsigned long deadline = WAIT_FOREVER;
-	size_t size = arg[1] * sizeof(q.fd[0]);
-	int ms = arg[2], r;
+	unsigned long deadline;
+	int r;
 
 	if (arg[1] > FD_MAX)
 		return -EINVAL;
-	if (ms >= 0)
-		deadline_after(ms / 1000, ms % 1000 * 1000, &deadline);
-	if (copy_in(q.fd, arg[0], size) < 0)
-		return -EFAULT;
-	q.n = arg[1];
-	q.always = POLLERR | POLLHUP;
-	r = ask(&q, deadline);
-	return r >= 0 && copy_out(arg[0], q.fd, size) < 0 ? -EFAULT : r;
+	r = copy_in_deadline(arg[2], &deadline);
+	if (r == 0)
+		r = question_begin(&q, arg[1]);
+	if (r < 0)
+		return r;
+	r = poll_user(&q, arg, deadline);
+	question_end(&q);
+	return r;
 }
 
 /* select's three sets, as poll's events: what fills each in the answer. */
@@ -143,25 +214,51 @@ static const unsigned int set_events[SETS] = {
     POLLPRI,
 };
 
-_Static_assert(sizeof(fd_set) == sizeof(uint64_t) && FD_SETSIZE == FD_MAX,
-	       "a set of descriptors is one word");
+/* A set of descriptors: of the user's, which may have more bits, as many words
+ * as the first n descriptors need. */
+#define SET_WORDS (FD_MAX / 64)
+
+struct sets {
+	int n;
+	uint64_t word[SETS][SET_WORDS];
+};
+
+static bool
+has(const struct sets *s, int i, int fd)
+{
+	return s->word[i][fd / 64] >> fd % 64 & 1;
+}
+
+/* Copy the sets in or out; one whose address is 0 is empty. */
+static int
+copy_sets(struct sets *s, const unsigned long *user, bool in)
+{
+	size_t size = (s->n + 63) / 64 * sizeof(uint64_t);
+
+	for (int i = 0; i < SETS; i++) {
+		int r = 0;
+
+		if (user[i] != 0)
+			r = in ? copy_in(s->word[i], user[i], size)
+			       : copy_out(user[i], s->word[i], size);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
 
 /* Make the question: each of the first n descriptors that is in any of the
  * sets. set_events has errors and hangups, so nothing is asked `always'. */
 static void
-ask_sets(struct question *q, const uint64_t set[SETS], int n)
+ask_sets(struct question *q, const struct sets *s)
 {
-	uint64_t any = 0;
-
 	q->n = 0;
 	q->always = 0;
-	for (int i = 0; i < SETS; i++)
-		any |= set[i];
-	for (int fd = 0; fd < n && any >> fd; fd++) {
+	for (int fd = 0; fd < s->n; fd++) {
 		struct pollfd p = {.fd = fd};
 
 		for (int i = 0; i < SETS; i++)
-			if (set[i] >> fd & 1)
+			if (has(s, i, fd))
 				p.events |= set_events[i];
 		if (p.events != 0)
 			q->fd[q->n++] = p;
@@ -171,69 +268,70 @@ ask_sets(struct question *q, const uint64_t set[SETS], int n)
 /*
  * Replace the sets by the answer. A descriptor stays in a set if it was there
  * and any of the set's events has come. Returns how many bits are set in all
- * three; -EBADF if a descriptor isn't open, and then the sets are unchanged.
+ * three; -EBADF if a descriptor isn't open.
  */
 static int
-answer_sets(const struct question *q, uint64_t set[SETS])
+answer_sets(const struct question *q, struct sets *s)
 {
-	uint64_t ready[SETS] = {0};
+	struct sets asked = *s;
 	int count = 0;
 
+	memset(s->word, 0, sizeof(s->word));
 	for (unsigned int k = 0; k < q->n; k++) {
 		const struct pollfd *p = &q->fd[k];
 
 		if (p->revents & POLLNVAL)
 			return -EBADF;
 		for (int i = 0; i < SETS; i++)
-			if (set[i] >> p->fd & 1 && p->revents & set_events[i]) {
-				ready[i] |= (uint64_t)1 << p->fd;
+			if (has(&asked, i, p->fd) &&
+			    p->revents & set_events[i]) {
+				s->word[i][p->fd / 64] |= 1UL << p->fd % 64;
 				count++;
 			}
 	}
-	memcpy(set, ready, sizeof(ready));
 	return count;
 }
 
-/* Compute the deadline from select's struct timeval at address user, which is 0
- * if there is no time limit. */
+/* Ask about the sets at the addresses in user, and answer there, unless there
+ * is an error. */
 static int
-copy_in_deadline(uintptr_t user, unsigned long *deadline)
+select_user(struct question *q, const unsigned long *user, struct sets *s,
+	    unsigned long deadline, const unsigned long mask[2])
 {
-	struct timeval tv;
+	int r = copy_sets(s, user, true);
 
-	*deadline = WAIT_FOREVER;
-	if (user == 0)
-		return 0;
-	if (copy_in(&tv, user, sizeof(tv)) < 0)
-		return -EFAULT;
-	return deadline_after(tv.tv_sec, tv.tv_usec, deadline);
+	if (r == 0)
+		r = select_mask_begin(mask[0], mask[1]);
+	if (r < 0)
+		return r;
+	ask_sets(q, s);
+	r = select_mask_end(mask[0], ask(q, deadline));
+	if (r >= 0)
+		r = answer_sets(q, s);
+	return r >= 0 && copy_sets(s, user, false) < 0 ? -EFAULT : r;
 }
 
+/* pselect6(n, read, write, except, timespec, {mask, its size} *): of n, only as
+ * many count as there may be. */
 long
-sys_select(const unsigned long *arg)
+sys_pselect6(const unsigned long *arg)
 {
 	int n = arg[0], r;
-	const unsigned long *user = &arg[1]; /* the sets' addresses, or 0 */
+	unsigned long mask[2] = {0};
+	struct sets s = {.n = n < FD_MAX ? n : FD_MAX};
 	struct question q;
-	uint64_t set[SETS] = {0};
 	unsigned long deadline;
 
-	if (n < 0 || n > FD_SETSIZE)
+	if (n < 0)
 		return -EINVAL;
-	for (int i = 0; i < SETS; i++)
-		if (user[i] && copy_in(&set[i], user[i], sizeof(set[i])) < 0)
-			return -EFAULT;
+	if (arg[5] != 0 && copy_in(mask, arg[5], sizeof(mask)) < 0)
+		return -EFAULT;
 	r = copy_in_deadline(arg[4], &deadline);
+	if (r == 0)
+		r = question_begin(&q, s.n);
 	if (r < 0)
 		return r;
-	ask_sets(&q, set, n);
-	r = ask(&q, deadline);
-	if (r >= 0)
-		r = answer_sets(&q, set);
-	if (r < 0)
-		return r;
-	for (int i = 0; i < SETS; i++)
-		if (user[i] && copy_out(user[i], &set[i], sizeof(set[i])) < 0)
-			return -EFAULT;
+	r = select_user(&q, &arg[1], &s, deadline, mask);
+	question_end(&q);
 	return r;
 }

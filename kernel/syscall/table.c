@@ -1,6 +1,7 @@
 /*
- * The table of system calls, made from <sys/syscalls.h>, and the function that
- * calls them. base/syscall.h describes their arguments and results.
+ * The tables of system calls, made from <sys/syscalls.h>, and the function that
+ * calls them. base/syscall.h describes their arguments and results. Tally's own
+ * calls have a table apart, lest one have a gap of hundreds.
  */
 #include "table.h"
 
@@ -13,13 +14,35 @@
 #include "sched/lock.h"
 #include "sched/thread.h"
 
+typedef long (*system_call)(const unsigned long *arg);
+
 #define SYSCALL(number, name) [number] = sys_##name,
-static long (*const table[])(const unsigned long *arg) = {
+#define TALLY_CALL(number, name)
+static const system_call linux_table[] = {
 #include <sys/syscalls.h>
 };
 #undef SYSCALL
+#undef TALLY_CALL
 
-#define TABLE_SIZE ARRAY_SIZE(table)
+#define FIRST_OWN 1000
+
+#define SYSCALL(number, name)
+#define TALLY_CALL(number, name) [number - FIRST_OWN] = sys_##name,
+static const system_call own_table[] = {
+#include <sys/syscalls.h>
+};
+#undef SYSCALL
+#undef TALLY_CALL
+
+/* A call that isn't one of Linux's in the table. */
+static SLOW_PATH long
+other_call(unsigned long number)
+{
+	number -= FIRST_OWN;
+	if (number >= ARRAY_SIZE(own_table))
+		return missing_call(number + FIRST_OWN);
+	return own_table[number](&current->tf.a0);
+}
 
 /*
  * sepc is advanced past the ecall before the call: fork copies the trap frame
@@ -34,11 +57,13 @@ void
 syscall(void)
 {
 	unsigned long number = current->tf.a7;
-	long result = -ENOSYS;
+	long result;
 
 	current->tf.sepc += ECALL_SIZE;
-	if (number < TABLE_SIZE && table[number])
-		result = table[number](&current->tf.a0);
+	if (number < ARRAY_SIZE(linux_table) && linux_table[number])
+		result = linux_table[number](&current->tf.a0);
+	else
+		result = other_call(number);
 	check_return();
 	if (result == -ERESTART) {
 		current->restart = true;

@@ -52,11 +52,11 @@ sleep_interrupted(uint64_t deadline, uintptr_t user_left)
 
 /* If sleep_until isn't 0, this call is one that is made again: it keeps its
  * deadline. */
-long
-sys_nanosleep(const unsigned long *arg)
+static long
+sleep_for(uintptr_t user, uintptr_t user_left)
 {
 	uint64_t deadline = current->sleep_until, counts;
-	int r = sleep_copy_in(arg[0], &counts);
+	int r = sleep_copy_in(user, &counts);
 
 	current->sleep_until = 0;
 	if (r < 0)
@@ -64,7 +64,36 @@ sys_nanosleep(const unsigned long *arg)
 	if (deadline == 0)
 		deadline = rdtime() + counts;
 	r = sleep_until(deadline);
-	return r == -ETIMEDOUT ? 0 : sleep_interrupted(deadline, arg[1]);
+	return r == -ETIMEDOUT ? 0 : sleep_interrupted(deadline, user_left);
+}
+
+/* nanosleep(time, left) */
+long
+sys_nanosleep(const unsigned long *arg)
+{
+	return sleep_for(arg[0], arg[1]);
+}
+
+/* clock_nanosleep(clock, flags, time, left): with TIMER_ABSTIME until the clock
+ * shows the time. Not by clocks of CPU time, as Linux can: EINVAL. */
+long
+sys_clock_nanosleep(const unsigned long *arg)
+{
+	int clock = arg[0], r;
+	uint64_t deadline;
+
+	if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC &&
+	    clock != CLOCK_BOOTTIME)
+		return -EINVAL;
+	if (!(arg[1] & TIMER_ABSTIME))
+		return sleep_for(arg[2], arg[3]);
+	r = sleep_copy_in(arg[2], &deadline);
+	if (r < 0)
+		return r;
+	if (clock == CLOCK_REALTIME)
+		deadline = time_since_1970(deadline);
+	r = sleep_until(deadline);
+	return r == -ETIMEDOUT ? 0 : sleep_interrupted(deadline, 0);
 }
 
 /* Read a clock, in ns. Returns 0, or -EINVAL if there is no such clock. The
@@ -76,9 +105,13 @@ clock_read(int clock, uint64_t *ns)
 
 	switch (clock) {
 	case CLOCK_REALTIME:
+	case CLOCK_REALTIME_COARSE:
 		*ns = time_realtime_ns();
 		return 0;
 	case CLOCK_MONOTONIC:
+	case CLOCK_MONOTONIC_RAW:
+	case CLOCK_MONOTONIC_COARSE:
+	case CLOCK_BOOTTIME: /* the machine never sleeps */
 		*ns = time_of_counts(rdtime());
 		return 0;
 	case CLOCK_PROCESS_CPUTIME_ID:
@@ -157,17 +190,55 @@ alarm_copy_out(const struct proc *p, uintptr_t user)
 	return copy_out(user, &it, sizeof(it));
 }
 
-/* The old value is copied out before the new one is set: if that fails, nothing
- * has changed. */
+/* setitimer's numbers for the timers that count processor time; -1: another. */
+static int
+cputimer_of(int which)
+{
+	if (which == ITIMER_VIRTUAL)
+		return CPUTIMER_VIRTUAL;
+	return which == ITIMER_PROF ? CPUTIMER_PROF : -1;
+}
+
+/* To ticks, and back; rounded up, as a time that is set isn't 0. */
+static clock_t
+counts_to_ticks(uint64_t counts)
+{
+	uint64_t tick = machine.timebase / HZ;
+
+	return counts / tick + (counts % tick != 0);
+}
+
+static struct timeval
+ticks_to_timeval(clock_t ticks)
+{
+	return (struct timeval){
+	    .tv_sec = ticks / HZ,
+	    .tv_usec = ticks % HZ * (US_PER_SEC / HZ),
+	};
+}
+
+static int
+cputimer_copy_out(struct cputimer t, uintptr_t user)
+{
+	struct itimerval it = {
+	    .it_interval = ticks_to_timeval(t.interval),
+	    .it_value = ticks_to_timeval(t.left),
+	};
+
+	return copy_out(user, &it, sizeof(it));
+}
+
+/* setitimer(which, new, old). The old value is copied out before the new one is
+ * set: if that fails, nothing has changed. */
 long
 sys_setitimer(const unsigned long *arg)
 {
 	struct proc *p = current->proc;
+	int r, kind = cputimer_of(arg[0]);
 	uint64_t delay, interval;
 	struct itimerval it;
-	int r;
 
-	if (arg[0] != ITIMER_REAL)
+	if (arg[0] != ITIMER_REAL && kind < 0)
 		return -EINVAL;
 	if (copy_in(&it, arg[1], sizeof(it)) < 0)
 		return -EFAULT;
@@ -177,17 +248,30 @@ sys_setitimer(const unsigned long *arg)
 		r = time_counts(it.it_interval.tv_sec, it.it_interval.tv_usec,
 				US_PER_SEC, &interval);
 	if (r == 0 && arg[2] != 0)
-		r = alarm_copy_out(p, arg[2]);
-	if (r == 0)
+		r = kind < 0 ? alarm_copy_out(p, arg[2])
+			     : cputimer_copy_out(cputimer_get(kind), arg[2]);
+	if (r < 0)
+		return r;
+	if (kind < 0)
 		timer_set(&p->alarm,
 			  delay != 0 ? rdtime() + delay : WAIT_FOREVER,
 			  interval);
-	return r;
+	else
+		cputimer_set(kind, (struct cputimer){
+				       .left = counts_to_ticks(delay),
+				       .interval = counts_to_ticks(interval),
+				   });
+	return 0;
 }
 
+/* getitimer(which, value) */
 long
 sys_getitimer(const unsigned long *arg)
 {
+	int kind = cputimer_of(arg[0]);
+
+	if (kind >= 0)
+		return cputimer_copy_out(cputimer_get(kind), arg[1]);
 	if (arg[0] != ITIMER_REAL)
 		return -EINVAL;
 	return alarm_copy_out(current->proc, arg[1]);

@@ -84,30 +84,40 @@ trap_init_hart(void)
 /* The exceptions, by scause. */
 static const struct cause {
 	const char *name; /* in a panic's message */
-	int signal;       /* what user mode gets for it */
+	int signal, code; /* what user mode gets for it, and its si_code */
 	int access;       /* what a page fault wanted: PROT_*; 0: it is none */
 } causes[] = {
-    [CAUSE_FETCH_MISALIGNED] = {"misaligned fetch", SIGBUS},
-    [CAUSE_FETCH_ACCESS] = {"fetch access fault", SIGSEGV},
-    [CAUSE_ILLEGAL] = {"illegal instruction", SIGILL},
-    [CAUSE_BREAKPOINT] = {"breakpoint", SIGTRAP},
-    [CAUSE_LOAD_MISALIGNED] = {"misaligned load", SIGBUS},
-    [CAUSE_LOAD_ACCESS] = {"load access fault", SIGSEGV},
-    [CAUSE_STORE_MISALIGNED] = {"misaligned store", SIGBUS},
-    [CAUSE_STORE_ACCESS] = {"store access fault", SIGSEGV},
-    [CAUSE_FETCH_PAGE] = {"fetch page fault", SIGSEGV, PROT_X},
-    [CAUSE_LOAD_PAGE] = {"load page fault", SIGSEGV, PROT_R},
-    [CAUSE_STORE_PAGE] = {"store page fault", SIGSEGV, PROT_W},
+    [CAUSE_FETCH_MISALIGNED] = {"misaligned fetch", SIGBUS, BUS_ADRALN, 0},
+    [CAUSE_FETCH_ACCESS] = {"fetch access fault", SIGSEGV, SEGV_ACCERR, 0},
+    [CAUSE_ILLEGAL] = {"illegal instruction", SIGILL, ILL_ILLOPC, 0},
+    [CAUSE_BREAKPOINT] = {"breakpoint", SIGTRAP, TRAP_BRKPT, 0},
+    [CAUSE_LOAD_MISALIGNED] = {"misaligned load", SIGBUS, BUS_ADRALN, 0},
+    [CAUSE_LOAD_ACCESS] = {"load access fault", SIGSEGV, SEGV_ACCERR, 0},
+    [CAUSE_STORE_MISALIGNED] = {"misaligned store", SIGBUS, BUS_ADRALN, 0},
+    [CAUSE_STORE_ACCESS] = {"store access fault", SIGSEGV, SEGV_ACCERR, 0},
+    [CAUSE_FETCH_PAGE] = {"fetch page fault", SIGSEGV, SEGV_MAPERR, PROT_X},
+    [CAUSE_LOAD_PAGE] = {"load page fault", SIGSEGV, SEGV_MAPERR, PROT_R},
+    [CAUSE_STORE_PAGE] = {"store page fault", SIGSEGV, SEGV_MAPERR, PROT_W},
 };
 
 static const struct cause *
 cause_of(unsigned long scause)
 {
-	static const struct cause unexpected = {"unexpected trap", SIGSEGV, 0};
+	static const struct cause unexpected = {"unexpected trap", SIGSEGV,
+						SI_KERNEL, 0};
 
 	if (scause < ARRAY_SIZE(causes) && causes[scause].name)
 		return &causes[scause];
 	return &unexpected;
+}
+
+/* For si_addr: the instruction that failed, or what it couldn't access. */
+static uintptr_t
+fault_address(const struct trapframe *tf)
+{
+	if (tf->scause == CAUSE_ILLEGAL || tf->scause == CAUSE_BREAKPOINT)
+		return tf->sepc;
+	return tf->stval;
 }
 
 /*
@@ -121,12 +131,15 @@ trap_user(void)
 {
 	struct trapframe *tf = &current->tf;
 	const struct cause *cause;
+	int signal, code;
 
 	if (tf->scause == CAUSE_ECALL) {
 		syscall();
 		return;
 	}
 	cause = cause_of(tf->scause);
+	signal = cause->signal;
+	code = cause->code;
 	if (tf->sstatus & SSTATUS_SPP)
 		panic_trap(cause->name, tf->sepc, tf->scause, tf->stval, 0, 0);
 	if (cause->access) {
@@ -134,10 +147,16 @@ trap_user(void)
 
 		if (r == 0 || (r == -ENOMEM && proc_is_killed()))
 			return;
+		if (r == -EACCES)
+			code = SEGV_ACCERR;
+		if (r == -EIO) {
+			signal = SIGBUS;
+			code = BUS_ADRERR;
+		}
 	}
 	if (tf->scause == CAUSE_ILLEGAL && fp_first_use())
 		return;
-	signal_fault(cause->signal);
+	signal_fault(signal, code, fault_address(tf));
 }
 
 /* Where to go on if the access to user memory at pc fails; 0: nowhere. */

@@ -36,6 +36,7 @@
 #include "proc/proc.h"
 #include "proc/signal.h"
 #include "sched/lock.h"
+#include "sched/poll.h"
 
 #include "line.h"
 
@@ -53,8 +54,10 @@ enum { CONSOLE, HOSTOUT, HOSTERR };
 static struct spinlock console_lock = SPINLOCK5("console");
 static struct winsize window GUARDED_BY(console_lock);
 /* Those who wait for input, and for room. */
-static struct waitq readers GUARDED_BY(console_lock) = WAITQ_INIT(readers);
-static struct waitq writers GUARDED_BY(console_lock) = WAITQ_INIT(writers);
+static struct waitq readers GUARDED_BY(console_lock) =
+    WAITQ_FOR(readers, WAITS_CONSOLE_READ, 0);
+static struct waitq writers GUARDED_BY(console_lock) =
+    WAITQ_FOR(writers, WAITS_CONSOLE_WRITE, 0);
 
 /*
  * Store in out what is sent for n bytes, at most CHUNK, and return its size.
@@ -252,6 +255,7 @@ wait_input(const struct file *f, size_t want)
 static ssize_t
 console_read(struct vnode *, struct file *f, struct uio *u)
 {
+	const struct uio start = *u;
 	char buf[READ];
 	size_t n, from, taken, most = u->left < READ ? u->left : READ;
 	tcflag_t canonical;
@@ -268,7 +272,8 @@ console_read(struct vnode *, struct file *f, struct uio *u)
 		canonical = line_flag(ICANON);
 		n = line_copy(buf, most, &taken);
 		spin_unlock(&console_lock);
-		error = copy_out(u->base, buf, n);
+		*u = start;
+		error = uio_to(u, buf, n) == (ssize_t)n ? 0 : -EFAULT;
 		spin_lock(&console_lock);
 	} while (error == 0 &&
 		 (line.read != from || line_flag(ICANON) != canonical ||
@@ -383,6 +388,43 @@ get_count(uintptr_t arg)
 }
 
 static int
+drain(void)
+{
+	int error;
+
+	spin_lock(&console_lock);
+	error = console_drain();
+	spin_unlock(&console_lock);
+	return error;
+}
+
+/* which: 0 what was typed, 1 output, which is never thrown away, 2 both. */
+static int
+flush(uintptr_t which)
+{
+	if (which > 2)
+		return -EINVAL;
+	spin_lock(&console_lock);
+	if (which != 1) {
+		line_flush();
+		console_make_room();
+	}
+	spin_unlock(&console_lock);
+	return 0;
+}
+
+static int
+get_session(uintptr_t arg)
+{
+	pid_t session;
+
+	spin_lock(&proc_tree_lock);
+	session = current->proc->session;
+	spin_unlock(&proc_tree_lock);
+	return copy_out(arg, &session, sizeof(session));
+}
+
+static int
 console_ioctl(struct vnode *v, struct file *, unsigned int cmd, uintptr_t arg)
 {
 	if (device_id(v) != CONSOLE)
@@ -394,6 +436,16 @@ console_ioctl(struct vnode *v, struct file *, unsigned int cmd, uintptr_t arg)
 	case TCSETSW:
 	case TCSETSF:
 		return set_termios(cmd, arg);
+	case TCSBRK:
+		return drain();
+	case TCXONC:
+		return arg <= 3 ? 0 : -EINVAL;
+	case TCFLSH:
+		return flush(arg);
+	case TIOCSCTTY:
+		return 0;
+	case TIOCGSID:
+		return get_session(arg);
 	case TIOCGPGRP:
 		return get(arg, &line.pgrp, sizeof(line.pgrp));
 	case TIOCSPGRP:
@@ -409,19 +461,18 @@ console_ioctl(struct vnode *v, struct file *, unsigned int cmd, uintptr_t arg)
 	}
 }
 
-/* What is ready now: a write if there is room for a whole chunk. `polled' has
- * the queue's next wake-up wake those who poll as well. */
+/* What is ready now: a write if there is room for a whole chunk. */
 static unsigned int
 console_poll(struct vnode *v, struct file *)
 {
 	unsigned int ready = 0;
 
 	spin_lock(&console_lock);
-	writers.polled = true;
+	poll_out(&writers);
 	if (uart_room() >= ENCODED)
 		ready |= POLLOUT;
 	if (device_id(v) == CONSOLE) {
-		readers.polled = true;
+		poll_in(&readers);
 		line_cook();
 		if (line_waiting())
 			ready |= POLLIN;

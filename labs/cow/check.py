@@ -13,7 +13,6 @@ COW, DATA = 0, 14  # slots: the device, a pipe's end; its other end is next
 TURNS = 2  # the first slot of the processes' pipes
 PROCESSES = 6
 MAP, REFS, FRAME, FAIL, LEAVE, FREE, PRESENT, FAIL_FORK = range(1, 9)
-EXECVE = 3  # the system call
 SIGKILL, SIGSEGV = 9, 11
 #: A leaf table ends here. So does any block of pages.
 EDGE = 0x4020_0000
@@ -705,7 +704,7 @@ def lost(t: Test, _: None) -> None:
                 continue
             if end == "exec":
                 c.do(f"write {COW} {b'/bin/true'.hex()}00", "-EBADF")
-                c.do(f"call {EXECVE} buffer 0 0", NEVER)
+                c.do("call execve buffer 0 0", NEVER)
             p.wait(c)
         t.do(f"ioctl {COW} {FREE} 0", what)
         play.end()

@@ -636,7 +636,7 @@ CODE = (
     0x00000513,  # li a0, 0
     0x00010593,  # mv a1, sp
     0x00100613,  # li a2, 1
-    0x02A00893,  # li a7, 42: read
+    0x03F00893,  # li a7, 63: read
     0x00000073,  # ecall
     0x02A05863,  # blez a0, to the end
     0x000122B7,  # lui t0, 0x12
@@ -647,11 +647,11 @@ CODE = (
     0x00100513,  # li a0, 1
     0x00010593,  # mv a1, sp
     0x00100613,  # li a2, 1
-    0x02B00893,  # li a7, 43: write
+    0x04000893,  # li a7, 64: write
     0x00000073,  # ecall
     0xFC1FF06F,  # j to the read
     0x00000513,  # li a0, 0
-    0x00100893,  # li a7, 1: exit
+    0x05E00893,  # li a7, 94: exit
     0x00000073,  # ecall
 )
 TEXT, DATA = 0x11000, 0x12000  # addresses; in the file these are pages 1 and 2

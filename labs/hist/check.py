@@ -383,7 +383,7 @@ def at_once(t: Test, model: Model) -> None:
         model.part(t, model.width, model.index("kernel", pc) * model.width)
 
 
-@test("stopped is stopped", race=3)
+@test("stopped is stopped", race=6)
 def stopped(t: Test, model: Model) -> None:
     pc = model.pcs(t, 1)[0]
     i = model.index("kernel", pc)

@@ -238,7 +238,7 @@ def wait(t: Test, children: int) -> None:
         t.do(f"wait {slot}", 0)
 
 
-@test("one has it at a time", points=2, race=4)
+@test("one has it at a time", points=2, race=8)
 def alone(t: Test, model: Model) -> None:
     """Those that mostly find it taken, then those that mostly find it free."""
     for children, rounds, times in ((5, 20, 200), (4, 1 | 50 << 6, 1500)):

@@ -9,7 +9,7 @@ from script import Test, data, test
 
 PAGE = 4096
 MAPLAB, CLOCK = 0, 1  # slots of files
-MAP, BRK = 1, 9  # an ioctl, and a system call
+MAP = 1  # an ioctl
 AREA = 0x4000_0000  # may be written; the first page has the struct
 PAGES = 1500
 READ_ONLY = 0x5000_0000
@@ -270,16 +270,16 @@ def grandchild(t: Test, model: Model) -> None:
 @test("a buffer that has vanished", points=3)
 def vanished(t: Test, model: Model) -> None:
     """The break is lowered; nobody dies of it."""
-    t.do(f"call {BRK} {HEAP_END:#x} 0 0", HEAP_END)
+    t.do(f"call brk {HEAP_END:#x} 0 0", HEAP_END)
     buffer = HEAP_END - 4 * PAGE
     model.on(t, buffer, 100, 0x10000, 4)
     some(t, model, 4)
     model.look(t, buffer, 101)
-    t.do(f"call {BRK} {HEAP:#x} 0 0", HEAP)
+    t.do(f"call brk {HEAP:#x} 0 0", HEAP)
     model.memory = {a: v for a, v in model.memory.items() if not HEAP <= a < HEAP_END}
     for _ in range(3):
         model.sample(t, 0x10000, 5, there=False)
-    t.do(f"call {BRK} {HEAP_END:#x} 0 0", HEAP_END)
+    t.do(f"call brk {HEAP_END:#x} 0 0", HEAP_END)
     model.sample(t, 0x10010, 4)
     model.look(t, buffer, 101)
     model.off(t)

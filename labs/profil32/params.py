@@ -14,7 +14,7 @@ def draw(r: random.Random) -> dict[str, Any]:
     order = list(FIELDS)
     r.shuffle(order)
     return {
-        "NUMBER": r.randrange(100, 200),
+        "NUMBER": r.randrange(1100, 1200),
         "ORDER": order,
         "SIZE_BYTES": r.randrange(2),
         "OUTSIDE": r.choice(OUTSIDE),

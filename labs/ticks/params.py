@@ -12,7 +12,7 @@ def draw(r: random.Random) -> dict[str, Any]:
     order = list(MODES)
     r.shuffle(order)
     return {
-        "NUMBER": r.randrange(100, 200),
+        "NUMBER": r.randrange(1100, 1200),
         "ORDER": order,
         "TYPE": r.choice(("uint8_t", "uint16_t", "uint32_t")),
         "HART_FIRST": r.randrange(2),

@@ -118,7 +118,7 @@ def landmarks(kernel: Code) -> Iterator[tuple[str, int]]:
         if name in symbol:
             yield "not_timer", symbol[name]
     for address, code in kernel.instructions(kernel.start, kernel.end):
-        where = kernel.function(address)
+        where = kernel.function(address).partition(".")[0]
         if where == "context_switch" and code & 0xFFFFF == LOAD_RA_FROM_A1:
             yield "switch", address
         if code == WFI and where != "clock_nap":
@@ -179,18 +179,18 @@ def call_landmarks(kernel: Code) -> Iterator[tuple[str, int, int]]:
             yield ("user_return" if user else "kernel_return"), address, 0
         if jump(address, code) == symbol["tf_change_end"]:
             yield {
-                "signal_push_frame": "handler", "sys_sigreturn": "sigreturn"
+                "signal_push_frame": "handler", "sys_rt_sigreturn": "sigreturn"
             }.get(kernel.function(address), "exec"), address, 0
         stored = store(code)
         if stored is None:
             continue
         source, offset, base = stored
-        where = kernel.function(address)
+        where = kernel.function(address).partition(".")[0]
         if where == "context_switch" and (source, base) == (T0, A1):
             yield "next_thread", address, offset
         elif where == "context_switch" and (source, base) == (RA, A0):
             yield "this_thread", address, offset
         elif where == "thread_create" and offset == RA_IN_CONTEXT:
             yield "created", address, offset
-        elif where in ("sys_fork", "fork_thread") and (source, offset) == (0, A0_IN_FRAME):
+        elif where == "make_child" and (source, offset) == (0, A0_IN_FRAME):
             yield "child", address, offset

@@ -54,10 +54,6 @@ class Place(NamedTuple):
         return self.jumps or self.last <= pc <= self.last + LONGEST
 
 
-class Handler:
-    """The return from a signal's handler."""
-
-
 class True_(NamedTuple):
     """The calls in progress, the innermost first; Places come first in each
     part, and after what they interrupted."""
@@ -80,8 +76,6 @@ def record_of(words: list[str]) -> Record:
 
 
 def word_of(word: str) -> object:
-    if word == "!":
-        return Handler()
     if word[0] == "@":
         return Place(int(word[1:].rstrip("*"), 16), word[-1] == "*")
     return int(word, 16)
@@ -104,8 +98,6 @@ def goes_on(pc: int, place: Place, program: Program) -> bool:
 def same(said: int, true: object, program: Program) -> bool:
     if isinstance(true, Place):
         return said % 2 == 1 and goes_on(said - 1, true, program)
-    if isinstance(true, Handler):
-        return program.function(said - 1) == "__restore"
     return said == true
 
 
@@ -205,8 +197,6 @@ def show(r: Record, t: True_, parts: tuple[str, str], kernel: Program, user: Pro
     def name(a: object) -> str:
         if isinstance(a, Place):
             a, mark = a.last, "*" if a.jumps else "@"
-        elif isinstance(a, Handler):
-            return "!"
         else:
             mark = ""
         return f"{mark}{(kernel if a > KERNEL_HALF else user).function(a - (not mark))}:{a & 0xFFFFFFFF:x}"

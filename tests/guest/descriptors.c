@@ -1,11 +1,14 @@
 /* Descriptors: which are valid, what they share, how many there may be. */
 #include <dirent.h>
 #include <limits.h>
+#include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/select.h>
+#include <sys/wait.h>
 
 #include "helpers.h"
 
-#define DESCRIPTORS 64
+#define DESCRIPTORS 1024
 
 static char buf[PAGE];
 
@@ -55,7 +58,7 @@ check_bad(int fd, const char *what)
 	CHECK_ERRNO(fcntl(fd, F_DUPFD, 0), EBADF, "F_DUPFD of %s", what);
 	CHECK_ERRNO(ioctl(fd, FIONREAD, buf), EBADF, "ioctl of %s", what);
 	CHECK_ERRNO(fstat(fd, &st), EBADF, "fstat of %s", what);
-	CHECK_ERRNO(getdents(fd, &de, sizeof(de)), EBADF, "getdents of %s",
+	CHECK_ERRNO(getdents64(fd, &de, sizeof(de)), EBADF, "getdents64 of %s",
 		    what);
 	CHECK_ERRNO(ftruncate(fd, 0), EBADF, "ftruncate of %s", what);
 }
@@ -67,15 +70,16 @@ test_bad(void)
 
 	check_bad(-1, "-1");
 	fcntl(0, F_SETFD, FD_CLOEXEC); /* which is noted behind the last one */
-	check_bad(DESCRIPTORS, "64");
+	check_bad(64, "one that there is no room for yet");
+	check_bad(DESCRIPTORS, "1024");
 	fcntl(0, F_SETFD, 0);
 	check_bad(DESCRIPTORS - 1, "a closed one");
 	check_bad(INT_MAX, "the highest int");
 	check_bad(INT_MIN, "the lowest int");
 	CHECK_ERRNO(dup2(0, -1), EBADF, "dup2 to -1");
-	CHECK_ERRNO(dup2(0, DESCRIPTORS), EBADF, "dup2 to 64");
+	CHECK_ERRNO(dup2(0, DESCRIPTORS), EBADF, "dup2 to 1024");
 	CHECK_ERRNO(fcntl(0, F_DUPFD, -1), EINVAL, "F_DUPFD from -1 on");
-	CHECK_ERRNO(fcntl(0, F_DUPFD, DESCRIPTORS), EINVAL, "from 64 on");
+	CHECK_ERRNO(fcntl(0, F_DUPFD, DESCRIPTORS), EINVAL, "from 1024 on");
 	CHECK_ERRNO(fcntl(0, 9999, 0), EINVAL, "fcntl of no kind");
 	CHECK(count_open() == before, "none of that opened or closed any");
 }
@@ -279,7 +283,7 @@ test_all_taken(void)
 	while (open("f", O_RDONLY) >= 0)
 		n++;
 	CHECK(errno == EMFILE && before + n == DESCRIPTORS,
-	      "there are 64, then open is EMFILE");
+	      "there are 1024, then open is EMFILE");
 	CHECK_ERRNO(dup(0), EMFILE, "dup");
 	CHECK_ERRNO(fcntl(0, F_DUPFD, 0), EMFILE, "F_DUPFD");
 	CHECK_ERRNO(pipe(fds), EMFILE, "pipe");
@@ -301,6 +305,53 @@ test_all_taken(void)
 	unlink("f");
 }
 
+/* A table that has grown is like any other. */
+static void
+test_many(void)
+{
+	int before = count_open(), fd = open("f", O_RDWR | O_CREAT, 0666);
+	int pipes[2], high[2], status;
+	struct pollfd p[200];
+	struct timeval none = {0};
+	fd_set set;
+
+	write(fd, "text", 4);
+	pipe(pipes);
+	high[0] = fcntl(pipes[0], F_DUPFD, 700);
+	high[1] = fcntl(pipes[1], F_DUPFD_CLOEXEC, 64);
+	CHECK(high[0] == 700 && high[1] == 64, "numbers above 63");
+	CHECK(dup2(fd, 1000) == 1000 && pread(1000, buf, 4, 0) == 4, "dup2");
+	FD_ZERO(&set);
+	FD_SET(700, &set);
+	CHECK(select(701, &set, NULL, NULL, &none) == 0 && !FD_ISSET(700, &set),
+	      "select: nothing to read there");
+	write(high[1], "x", 1);
+	FD_SET(700, &set);
+	CHECK(select(1024, &set, NULL, NULL, &none) == 1 && FD_ISSET(700, &set),
+	      "and now there is");
+	for (int i = 0; i < 200; i++)
+		p[i] = (struct pollfd){.fd = 600 + i, .events = POLLIN};
+	CHECK(poll(p, 200, 0) == 200 && p[100].revents == POLLIN &&
+		  p[99].revents == POLLNVAL,
+	      "poll of 200");
+	if (fork() == 0)
+		_exit(!is_open(64) || !is_open(700) || !is_open(1000) ||
+		      is_open(699) || count_open() != before + 6);
+	wait(&status);
+	CHECK(status == 0, "a child has them all");
+	CHECK(close_range(600, 800, CLOSE_RANGE_CLOEXEC) == 0 &&
+		  fcntl(700, F_GETFD) == FD_CLOEXEC &&
+		  fcntl(1000, F_GETFD) == 0,
+	      "close_range marks");
+	CHECK(close_range(64, ~0U, 0) == 0 && count_open() == before + 3,
+	      "close_range closes");
+	CHECK_ERRNO(close_range(2, 1, 0), EINVAL, "from the end");
+	CHECK_ERRNO(close_range(900, 901, 8), EINVAL, "a flag there isn't");
+	close_range(fd, pipes[1], 0);
+	CHECK(count_open() == before, "all closed again");
+	unlink("f");
+}
+
 static void
 test_ioctl(void)
 {
@@ -308,7 +359,7 @@ test_ioctl(void)
 	int f = open("f", O_RDWR | O_CREAT, 0666);
 
 	pipe(fds);
-	CHECK_ERRNO(ioctl(f, FIONREAD, buf), ENOTTY, "ioctl of a file");
+	CHECK_ERRNO(ioctl(f, TIOCGWINSZ, buf), ENOTTY, "ioctl of a file");
 	CHECK_ERRNO(ioctl(dir, TCGETS, buf), ENOTTY, "of a directory");
 	CHECK_ERRNO(ioctl(fds[0], TCGETS, buf), ENOTTY, "of a pipe");
 	CHECK_ERRNO(ioctl(null, TIOCGWINSZ, buf), ENOTTY, "of /dev/null");
@@ -337,6 +388,7 @@ main(int argc, char **argv)
 	test_flags();
 	test_exec();
 	test_all_taken();
+	test_many();
 	test_ioctl();
 	scratch_leave("descriptors.d");
 	return check_done();

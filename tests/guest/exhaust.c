@@ -19,7 +19,7 @@
 static struct gate done, end;
 
 /* Tell that all has been taken, and keep it. */
-static int
+static _Noreturn int
 keep(void)
 {
 	gate_open(done);
@@ -54,7 +54,7 @@ take_pages(void)
 }
 
 static void
-thread_stay(void)
+thread_stay(void *)
 {
 	for (;;)
 		pause();
@@ -66,7 +66,7 @@ take_threads(void)
 	static long stack[64];
 
 	take_heap();
-	while (call(SYS_thread_create, (long)thread_stay, (long)&stack[64]) > 0)
+	while (thread_make(thread_stay, &stack[64]) > 0)
 		;
 	return keep();
 }

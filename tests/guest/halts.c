@@ -104,7 +104,7 @@ beat(void *arg)
 	return arg;
 }
 
-static int
+static _Noreturn int
 make_threads(void)
 {
 	pthread_attr_t detached;

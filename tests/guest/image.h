@@ -34,11 +34,11 @@
 		.p_memsz = sizeof(struct image),                            \
 	}
 
-#define IMAGE_CODE                                             \
-	{                                                      \
-		0x00100893,               /* li a7, 1: exit */ \
-		    ANSWER << 20 | 0x513, /* li a0, ANSWER */  \
-		    0x00000073,           /* ecall */          \
+#define IMAGE_CODE                                              \
+	{                                                       \
+		0x05e00893,               /* li a7, 94: exit */ \
+		    ANSWER << 20 | 0x513, /* li a0, ANSWER */   \
+		    0x00000073,           /* ecall */           \
 	}
 
 /* The first size bytes of an image as a file. */

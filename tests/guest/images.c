@@ -74,7 +74,6 @@ static const struct damage {
     {"big-endian", FIELD(header.e_ident[EI_DATA]), 2},
     {"of no version", FIELD(header.e_ident[EI_VERSION]), 0},
     {"to be linked", FIELD(header.e_type), ET_REL},
-    {"a shared object", FIELD(header.e_type), ET_DYN},
     {"for another machine", FIELD(header.e_machine), 62},
     {"no segments", FIELD(header.e_phnum), 0},
     {"too many segments", FIELD(header.e_phnum), 0xffff},
@@ -86,7 +85,7 @@ static const struct damage {
     {"entry in the kernel", FIELD(header.e_entry), 0xffffffff80200000},
     {"entry in the data", FIELD(header.e_entry), DATA},
     {"entry past the text", FIELD(header.e_entry), TEXT + sizeof(good)},
-    {"wants an interpreter", FIELD(data.p_type), PT_INTERP},
+    {"an interpreter with a long path", FIELD(data.p_type), PT_INTERP},
     {"text not to be executed", FIELD(text.p_flags), PF_R},
     {"text to be written", FIELD(text.p_flags), PF_R | PF_W | PF_X},
     {"text past the file's end", FIELD(text.p_offset), PAGE},
@@ -164,6 +163,67 @@ test_wrong_bytes(void)
 	CHECK(refused > headers / 2 && run > headers / 2, "both are common");
 	image_write("image", &good, sizeof(good));
 	CHECK(image_gives(ANSWER), "and none of it matters to the next");
+	unlink("image");
+}
+
+/* --- Interpreters: dynamic linkers --- */
+
+/* A program that names one, which is at its place at the end. */
+struct linked {
+	struct image image;
+	char interpreter[12];
+};
+
+/* The errno of a program with this interpreter, or 0. */
+static int
+linked_error(const char interpreter[12])
+{
+	struct linked linked = {.image = good};
+	pid_t pid;
+
+	memcpy(linked.interpreter, interpreter, sizeof(linked.interpreter));
+	linked.image.data.p_type = PT_INTERP;
+	linked.image.data.p_offset = offsetof(struct linked, interpreter);
+	linked.image.data.p_filesz = sizeof(linked.interpreter);
+	image_write("image", &linked, sizeof(linked));
+	pid = fork();
+	if (pid == 0) {
+		execl("./image", "image", NULL);
+		_exit(errno);
+	}
+	return child_wait(pid);
+}
+
+/* Where a program and its interpreter lie is none of their business. */
+static void
+test_interpreters(void)
+{
+	struct image image = good;
+
+	image.header.e_type = ET_DYN;
+	image.header.e_entry -= TEXT;
+	image.text.p_vaddr -= TEXT;
+	image.data.p_vaddr -= TEXT;
+	image_write("image", &image, sizeof(image));
+	CHECK(image_gives(ANSWER), "a program that may lie anywhere");
+	image.code[1] += 1 << 20;
+	image_write("interpreter", &image, sizeof(image));
+	CHECK(linked_error("interpreter") == ANSWER + 1,
+	      "a program's interpreter runs");
+	CHECK(linked_error("not/here/ei") == ENOENT, "there is none");
+	CHECK(linked_error("\0\0\0\0\0\0\0\0\0\0\0") == ENOENT,
+	      "nor one without a name");
+	CHECK(linked_error("interpreter/") == ENOEXEC, "its path has no end");
+	image.text.p_flags |= PF_W;
+	image_write("interpreter", &image, sizeof(image));
+	CHECK(linked_error("interpreter") == ENOEXEC, "a bad interpreter");
+	image.text.p_flags &= ~PF_W;
+	image.text.p_vaddr = -(uintptr_t)TEXT;
+	image_write("interpreter", &image, sizeof(image));
+	CHECK(linked_error("interpreter") == ENOEXEC, "its entry is nowhere");
+	chmod("interpreter", 0);
+	CHECK(linked_error("interpreter") == EACCES, "one not to be run");
+	unlink("interpreter");
 	unlink("image");
 }
 
@@ -314,7 +374,7 @@ test_hole(void)
 		    DATA | 0x537,           /* lui a0, DATA */
 		    0x00052503,             /* lw a0, (a0) */
 		    ANSWER << 20 | 0x50513, /* addi a0, a0, ANSWER */
-		    0x00100893,             /* li a7, 1: exit */
+		    0x05e00893,             /* li a7, 94: exit */
 		    0x00000073,             /* ecall */
 		},
 	};
@@ -343,7 +403,7 @@ test_own_data(void)
 		    0x0005a503,   /* lw a0, (a1) */
 		    0x00150613,   /* addi a2, a0, 1 */
 		    0x00c5a023,   /* sw a2, (a1) */
-		    0x00100893,   /* li a7, 1: exit */
+		    0x05e00893,   /* li a7, 94: exit */
 		    0x00000073,   /* ecall */
 		},
 	};
@@ -359,21 +419,23 @@ test_own_data(void)
 }
 
 /* Does brk(end), in a program whose heap begins a page below the stack's
- * lowest, give what ends in that byte? It's the program's exit status. */
+ * lowest, give a page whose number ends in that byte? It's the program's exit
+ * status. */
 static bool
 brk_gives(uintptr_t end, int byte)
 {
 	struct {
 		struct image image;
-		uint32_t code[5];
+		uint32_t code[6];
 	} grower = {
 	    .image = good,
 	    .code =
 		{
 		    end | 0x537, /* lui a0, end */
-		    0x00900893,  /* li a7, 9: brk */
+		    0x0d600893,  /* li a7, 214: brk */
 		    0x00000073,  /* ecall */
-		    0x00100893,  /* li a7, 1: exit */
+		    0x00c55513,  /* srli a0, a0, 12 */
+		    0x05e00893,  /* li a7, 94: exit */
 		    0x00000073,  /* ecall */
 		},
 	};
@@ -390,8 +452,7 @@ static void
 test_heap_below_stack(void)
 {
 	CHECK(brk_gives(STACK_LOW, 0), "the heap may reach the stack");
-	CHECK(brk_gives(STACK_LOW + PAGE, -ENOMEM & 0xff),
-	      "ENOMEM: but not grow into it");
+	CHECK(brk_gives(STACK_LOW + PAGE, 0xff), "but not grow into it");
 	unlink("image");
 }
 
@@ -406,6 +467,7 @@ main(int argc, char **argv)
 	test_images();
 	test_cut_images();
 	test_wrong_bytes();
+	test_interpreters();
 	test_hole();
 	test_own_data();
 	test_heap_below_stack();

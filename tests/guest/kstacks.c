@@ -21,6 +21,7 @@
 #define SPARE (2 * SLEEPERS * 4 + 128) /* that the hog gives back */
 
 int futex_wait(const void *word, int value, const struct timespec *until);
+int futex_wake(const void *word, int count);
 
 static volatile enum { LOOK, LOOKED, WAKE, WOKEN } step;
 static int first, second, nobody; /* words to sleep on */
@@ -66,12 +67,12 @@ look_and_wake(void *arg)
 {
 	while (step != LOOK)
 		;
-	call(SYS_futex_wake, (long)&nobody, 1);
+	futex_wake(&nobody, 1);
 	step = LOOKED;
 	while (step != WAKE)
 		;
 	second = 1;
-	woken = call(SYS_futex_wake, (long)&second, INT_MAX);
+	woken = futex_wake(&second, INT_MAX);
 	step = WOKEN;
 	return arg;
 }
@@ -102,7 +103,7 @@ nothing(void *arg)
 	return arg;
 }
 
-/* Each thread_create frees the stacks of threads that have ended. */
+/* Each clone frees the stacks of threads that have ended. */
 static void
 free_stacks(void)
 {
@@ -125,7 +126,7 @@ test(void)
 	step = LOOK;
 	CHECK(AWAIT(step == LOOKED), "a waker has looked at all");
 	first = 1;
-	call(SYS_futex_wake, (long)&first, INT_MAX);
+	futex_wake(&first, INT_MAX);
 	join(t);
 	free_stacks();
 	gate_open(go);

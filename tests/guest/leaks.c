@@ -66,7 +66,7 @@ static void
 get_entries(void *p)
 {
 	lseek(directory, 0, SEEK_SET);
-	getdents(directory, p, ROOM);
+	getdents64(directory, p, ROOM);
 }
 
 static void
@@ -155,8 +155,9 @@ static void *frame_to;
 static void
 copy_frame(int sig, siginfo_t *info, void *context)
 {
-	(void)sig, (void)context;
-	memcpy(frame_to, info, 512);
+	(void)sig;
+	memcpy(frame_to, info, sizeof(*info));
+	memcpy((char *)frame_to + sizeof(*info), context, 176);
 }
 
 static void
@@ -177,7 +178,7 @@ static const struct {
 	void (*get)(void *result);
 } results[] = {
     {"stat", get_stat},
-    {"getdents", get_entries},
+    {"getdents64", get_entries},
     {"sysinfo and uname", get_system},
     {"psinfo", get_processes},
     {"times and timers", get_times},
@@ -242,15 +243,20 @@ test_results(void)
 static void
 test_names(void)
 {
-	static struct dirent entries[200];
+	static _Alignas(struct dirent) char entries[8192];
 	int fd = open("/bin", O_RDONLY), rests = 0;
-	ssize_t n = getdents(fd, entries, sizeof(entries));
+	ssize_t n = getdents64(fd, entries, sizeof(entries));
 	struct psinfo self;
 
 	close(fd);
-	for (size_t i = 0; i < n / sizeof(entries[0]); i++)
-		for (size_t at = strlen(entries[i].d_name); at < 256; at++)
-			rests += entries[i].d_name[at] != '\0';
+	for (ssize_t at = 0; at < n;) {
+		const struct dirent *de = (struct dirent *)(entries + at);
+		const char *rest = de->d_name + strlen(de->d_name);
+
+		at += de->d_reclen;
+		while (rest < entries + at)
+			rests += *rest++ != '\0';
+	}
 	CHECK(n > 0 && rests == 0, "names of directories end in zeroes (%d)",
 	      rests);
 	self = info_of(getpid());

@@ -5,6 +5,7 @@
  */
 #include <poll.h>
 #include <pthread.h>
+#include <ucontext.h>
 
 #include "catch.h"
 #include "strokes.h"
@@ -86,21 +87,18 @@ test_pending(void)
  * A breakpoint's handler finds it where it is, though a signal has come before
  * it ran: else it would find it in that signal's handler.
  */
-struct frame { /* up to the second argument */
-	unsigned long registers[31], sepc, sstatus, scause, stval;
-};
-
 extern char breakpoint[];
 static volatile bool elsewhere;
 
 static void
 pass_breakpoint(int sig, siginfo_t *info, void *context)
 {
-	struct frame *f = (struct frame *)info - 1;
+	ucontext_t *c = context;
+	unsigned long *pc = &c->uc_mcontext.__gregs[REG_PC];
 
-	(void)sig, (void)context;
-	if (f->sepc == (uintptr_t)breakpoint)
-		f->sepc += 4;
+	(void)sig, (void)info;
+	if (*pc == (uintptr_t)breakpoint)
+		*pc += 4;
 	else
 		elsewhere = true;
 }

@@ -8,7 +8,7 @@
 #include "image.h"
 
 #define CONSTANT 0x20000
-#define DATA     0x30000
+#define WRITABLE 0x30000
 #define REFUSED  100 /* exit status: it didn't run; and the errno */
 
 struct image {
@@ -41,7 +41,7 @@ static const struct image good = {
     .data = {.p_type = PT_LOAD,
 	     .p_flags = PF_R | PF_W,
 	     .p_offset = 2 * PAGE,
-	     .p_vaddr = DATA,
+	     .p_vaddr = WRITABLE,
 	     .p_filesz = PAGE + 100,
 	     .p_memsz = 4 * PAGE},
     .code = IMAGE_CODE,

@@ -188,6 +188,21 @@ enum {
 };
 #undef SYSCALL
 
+#include <sched.h>
+
+#define THREAD_FLAGS \
+	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD)
+
+/* A thread with nothing of the library's: its tid, or the negative errno. */
+long __clone_thread(unsigned long flags, void *sp, int *parent_tid, void *tp,
+		    int *child_tid, void (*start)(void *), void *arg);
+
+static inline long
+thread_make(void (*start)(void *), void *sp)
+{
+	return __clone_thread(THREAD_FLAGS, sp, NULL, NULL, NULL, start, NULL);
+}
+
 /* A system call by its number: its result, or the negative errno. */
 static inline long
 call(long number, long arg0, long arg1)

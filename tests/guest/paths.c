@@ -286,7 +286,7 @@ times_become(struct timespec a, struct timespec m, long want_a, long want_m)
 
 	return utimens("f", t) == 0 && stat("f", &st) == 0 &&
 	       st.st_atime == want_a && st.st_mtime == want_m &&
-	       st.st_mtim.tv_nsec == (m.tv_nsec >= 0 ? m.tv_nsec : 5);
+	       st.st_mtim.tv_nsec == (m.tv_nsec == UTIME_OMIT ? 5 : m.tv_nsec);
 }
 
 static void
@@ -297,7 +297,7 @@ test_times(void)
 	const struct timespec omit = {.tv_nsec = UTIME_OMIT};
 	struct timespec t[2] = {a, {.tv_nsec = NS_PER_S}}, now;
 	struct stat st;
-	int fd;
+	int fd = -1;
 
 	file_make("f", "text");
 	CHECK(times_become(a, m, 1000, 2000), "utimens sets both times");

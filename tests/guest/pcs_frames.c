@@ -206,7 +206,8 @@ check_nothing(void)
 	check_only_ra(0xdeadbeefdeadbeef, STACK_BROKEN, "garbage");
 	check_only_ra(0xdeadbeefdeadbee0, STACK_BROKEN, "garbage, aligned");
 	check_only_ra(0xfffffffec0010000, STACK_BROKEN, "a kernel's stack");
-	check_only_ra(USER_END + 16, STACK_BROKEN, "above the stack");
+	check_only_ra(USER_END + 16, STACK_ABSENT, "above the stack");
+	check_only_ra((1UL << 38) + 16, STACK_BROKEN, "above all of a user's");
 	check_only_ra(fp_of(0) + 8, STACK_BROKEN, "not aligned");
 	check_only_ra(fp_of(0) + 1, STACK_BROKEN, "odd");
 	check_only_ra(absent + 32, STACK_ABSENT,
@@ -286,8 +287,9 @@ burn(int depth)
 	if (depth > 0)
 		return burn(depth - 1) + 1;
 	zero = open("/dev/zero", O_RDONLY);
-	for (;; sum++)
-		sum += read(zero, c, sizeof(c));
+	while (read(zero, c, sizeof(c)) > 0)
+		sum++;
+	return sum;
 }
 
 static struct sums {

@@ -20,7 +20,7 @@ static int lists[2][6] = {
     {5, NO_PID, NO_PID, NO_PID, 0, 0},
 };
 
-static int
+static _Noreturn int
 spin(void)
 {
 	for (;;)

@@ -295,7 +295,7 @@ check_list(void)
 }
 
 /* In a child: wait for a tick, again and again: work for its handler. */
-static int
+static _Noreturn int
 doze(void)
 {
 	for (;;)

@@ -13,7 +13,7 @@ promised(size_t *size)
 	char *start = memory_end();
 
 	*size = 1 << 30;
-	while (__brk(start + *size) == (void *)-1)
+	while (__brk(start + *size) != start + *size)
 		*size = *size / 8 * 7 / PAGE * PAGE;
 	return start;
 }
@@ -35,7 +35,7 @@ profil_without_memory(void)
 	size_t size;
 	char *buffer = promised(&size);
 
-	if (__brk(buffer + size + size / 2) == (void *)-1)
+	if (__brk(buffer + size + size / 2) != buffer + size + size / 2)
 		return 1;
 	memset(buffer + size, 1, size / 2);
 	errno = 0;

@@ -216,7 +216,7 @@ ticks_here(void)
 static void
 check_place(void)
 {
-	clock_t used = ticks_used();
+	int used = ticks_used();
 
 	memset(buf, 0, sizeof(buf));
 	profil(buf, AREA, (unsigned long)spin, 0x10000);

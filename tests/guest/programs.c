@@ -11,7 +11,7 @@
 
 #define SELF    "/bin/programs"
 #define ARG_MAX (128 * 1024) /* bytes: strings, pointers to them, NULLs */
-#define FIXED   (5 * 8)      /* of them for argc, NULLs, auxiliary vector */
+#define FIXED   (39 * 8)     /* of them for argc, NULLs, auxiliary vector */
 #define FAILED  99           /* exit status: not even started */
 
 /* The exit status of SELF, run in a child after prepare() with argv and an
@@ -102,7 +102,8 @@ longest(const char *mode, const char *more)
 	size_t strings = strlen(plain_argv[0]) + 1 + strlen(mode) + 1 +
 			 strlen(more) + 1;
 
-	return ARG_MAX - FIXED - 4 * sizeof(char *) - strings - 1;
+	return ARG_MAX - FIXED - sizeof(SELF) - 4 * sizeof(char *) - strings -
+	       1;
 }
 
 static void

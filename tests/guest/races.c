@@ -44,7 +44,7 @@ kill_itself(void)
 }
 
 static void
-spin(void)
+spin(void *)
 {
 	for (;;)
 		;
@@ -56,8 +56,8 @@ start_threads(void)
 	static long stack[16]; /* of all: they keep nothing there */
 
 	for (int i = 0; i < 40; i++)
-		call(SYS_thread_create, (long)spin, (long)&stack[16]);
-	spin();
+		thread_make(spin, &stack[16]);
+	spin(NULL);
 }
 
 static const struct rival {
@@ -125,7 +125,7 @@ static void *
 return_from_nothing(void *before)
 {
 	spin_till(when - stroke - (uint64_t)before);
-	asm volatile("li sp, 16\n\tli a7, %0\n\tecall" ::"i"(SYS_sigreturn));
+	asm volatile("li sp, 16\n\tli a7, %0\n\tecall" ::"i"(SYS_rt_sigreturn));
 	return NULL;
 }
 
@@ -190,7 +190,7 @@ leave(void *before)
 	spin_till(turn_end - SLICE_TICKS * TICK);
 	sched_yield(); /* so a turn begins */
 	spin_till(turn_end - (uint64_t)before);
-	call(SYS_thread_exit, 0, 0);
+	call(SYS_exit, 0, 0);
 	return NULL;
 }
 
@@ -213,7 +213,7 @@ use_pages(void)
 
 	for (int i = 0; i < 64; i++)
 		pages[i * PAGE] = 0xff;
-	return EXIT_CODE;
+	return pages[0] == 0xff ? EXIT_CODE : OVERDUE;
 }
 
 /* One leaves, and this yields, so long before the strokes. Till then it only

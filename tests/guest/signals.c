@@ -5,6 +5,8 @@
  */
 #include "catch.h"
 
+#include <ucontext.h>
+
 static struct gate gate;
 
 static siginfo_t last_info;
@@ -78,7 +80,7 @@ test_siginfo(void)
 	};
 
 	sigaction(SIGUSR2, &act, NULL);
-	raise(SIGUSR2);
+	kill(getpid(), SIGUSR2);
 	CHECK(last_info.si_signo == SIGUSR2 && last_info.si_code == SI_USER,
 	      "SA_SIGINFO: the handler is told which signal, and whence");
 	signal(SIGUSR2, SIG_DFL);
@@ -177,7 +179,17 @@ test_pending(void)
 	signal(SIGUSR1, SIG_IGN);
 	CHECK(get_pending() == 0, "to ignore a signal forgets a pending one");
 	raise(SIGUSR1);
-	CHECK(get_pending() == 0, "nor does one wait that is ignored");
+	CHECK(get_pending() == sigmask(SIGUSR1),
+	      "one that is blocked waits, as it may be caught by then");
+	set_mask(0);
+	CHECK(get_pending() == 0, "and else does nothing");
+	catch_signal(SIGUSR1, 0, 0);
+	set_mask(sigmask(SIGUSR1));
+	hits = 0;
+	kill(getpid(), SIGUSR1);
+	kill(getpid(), SIGUSR2);
+	CHECK(hits == 1 && get_pending() == sigmask(SIGUSR1),
+	      "one that isn't blocked passes one that is");
 	set_mask(0);
 	CHECK_FAULTS_OUT("sigpending", sigpending(bad));
 }
@@ -355,63 +367,64 @@ test_stop(void)
 
 /* --- sigreturn --- */
 
-/* A handler's frame, up to its second argument. */
-struct frame {
-	unsigned long registers[31], sepc, sstatus, scause, stval;
-};
+static ucontext_t kept;
 
-static unsigned long saved;  /* sstatus, as a handler finds it.. */
-static unsigned long forged; /* ..and the bits that it changes there */
-
+/* All ones, but for the pc, sp, gp, tp, ra and a7, by which this goes on: the
+ * status of the machine is none of what a frame has. */
 static void
 forge(int sig, siginfo_t *info, void *context)
 {
-	struct frame *f = (struct frame *)info - 1;
+	ucontext_t *c = context;
+	unsigned char *byte = context;
 
-	(void)sig, (void)context;
-	saved = f->sstatus;
-	f->sstatus ^= forged;
+	(void)sig, (void)info;
+	kept = *c;
+	memset(byte + sizeof(*c), -1, 8); /* Tally's own: in use or not */
+	c->uc_flags = -1UL;
+	c->uc_link = (void *)-1;
+	memset(&c->uc_mcontext.__fpregs, -1, sizeof(c->uc_mcontext.__fpregs));
+	for (int i = 5; i < 32; i++)
+		if (i != REG_S0 && (i < REG_A0 || i > 17) && i != 9 &&
+		    i < REG_S2)
+			c->uc_mcontext.__gregs[i] = -1UL;
 }
-
-/* sstatus, in a frame of now. */
-static unsigned long
-sstatus_now(void)
-{
-	forged = 0;
-	raise(SIGUSR1);
-	return saved;
-}
-
-/* All that one may wish: to be the supervisor after this trap, its interrupts,
- * its access to user memory, what others have left in registers. */
-static const struct {
-	const char *name;
-	unsigned long bits;
-} wishes[] = {
-    {"SPP", 1UL << 8},  {"SIE", 1UL << 1},  {"SPIE", 1UL << 5},
-    {"UBE", 1UL << 6},  {"SUM", 1UL << 18}, {"MXR", 1UL << 19},
-    {"VS", 3UL << 9},   {"XS", 3UL << 15},  {"FS", 3UL << 13},
-    {"UXL", 3UL << 32}, {"SD", 1UL << 63},  {"all", ~0UL},
-};
 
 static void
-test_forged_status(void)
+test_forged(void)
 {
 	struct sigaction act = {.sa_sigaction = forge, .sa_flags = SA_SIGINFO};
-	unsigned long before;
+	unsigned long status;
 
 	sigaction(SIGUSR1, &act, NULL);
-	before = sstatus_now();
-	CHECK((before & (1UL << 8 | 1UL << 18 | 1UL << 19)) == 0 &&
-		  (before & 1UL << 5) != 0,
-	      "sigreturn: a frame has the status of user mode (%lx)", before);
-	for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
-		forged = wishes[i].bits;
-		raise(SIGUSR1);
-		CHECK(sstatus_now() == before,
-		      "sigreturn: a forged %s is not taken (%lx)",
-		      wishes[i].name, saved);
-	}
+	raise(SIGUSR1);
+	CHECK(kept.uc_sigmask == 0 && kept.uc_flags == 0 && !kept.uc_link,
+	      "a frame tells the mask, no flags");
+	asm volatile("frcsr %0" : "=r"(status));
+	CHECK(status == 0xff, "sigreturn: takes fcsr, as far as there is one");
+	CHECK(getpid() > 0 && kill(getpid(), 0) == 0,
+	      "sigreturn: and what else is forged is not taken");
+}
+
+/* A program that returns to the kernel's memory gets no further. */
+static void
+return_to_kernel(int sig, siginfo_t *info, void *context)
+{
+	(void)sig, (void)info;
+	((ucontext_t *)context)->uc_mcontext.__gregs[REG_PC] =
+	    0xffffffff80200000;
+}
+
+static int
+go_to_kernel(void)
+{
+	struct sigaction act = {
+	    .sa_sigaction = return_to_kernel,
+	    .sa_flags = SA_SIGINFO,
+	};
+
+	sigaction(SIGUSR1, &act, NULL);
+	raise(SIGUSR1);
+	return 0;
 }
 
 /* If sigreturn came back, it would exit. */
@@ -419,8 +432,8 @@ static int
 return_from_nowhere(void)
 {
 	asm volatile("li sp, 16\n\tli a7, %0\n\tecall\n\t"
-		     "li a0, 0\n\tli a7, %1\n\tecall" ::"i"(SYS_sigreturn),
-		     "i"(SYS_exit));
+		     "li a0, 0\n\tli a7, %1\n\tecall" ::"i"(SYS_rt_sigreturn),
+		     "i"(SYS_exit_group));
 	return 1;
 }
 
@@ -429,6 +442,8 @@ test_no_frame(void)
 {
 	CHECK(killed(child_start(return_from_nowhere), SIGSEGV),
 	      "sigreturn: without a frame it's SIGSEGV");
+	CHECK(killed(child_start(go_to_kernel), SIGSEGV),
+	      "sigreturn: nor does it return to the kernel");
 }
 
 int
@@ -446,7 +461,7 @@ main(void)
 	test_kill_for_sure();
 	test_blocked_default();
 	test_stop();
-	test_forged_status();
+	test_forged();
 	test_no_frame();
 	return check_done();
 }

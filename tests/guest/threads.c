@@ -29,6 +29,7 @@ static struct {
 
 /* The system call, which <pthread.h> hides. */
 int futex_wait(const void *word, int value, const struct timespec *until);
+int futex_wake(const void *word, int count);
 
 static int
 sleep_on(long word, int value, const struct timespec *until)
@@ -274,16 +275,15 @@ test_futex(void)
 	      "futex_wait: the value has changed: EAGAIN");
 	CHECK(sleep_on((long)&word + 1, 1, NULL) == EINVAL,
 	      "futex_wait: unaligned: EINVAL");
-	CHECK(call(SYS_futex_wake, (long)&word + 1, 1) == -EINVAL,
-	      "futex_wake: unaligned: EINVAL");
+	CHECK_ERRNO(futex_wake((char *)&word + 1, 1), EINVAL,
+		    "futex_wake: unaligned: EINVAL");
 	CHECK(sleep_on(0x70000000, 1, NULL) == EFAULT,
 	      "futex_wait: nothing is there: EFAULT");
 	CHECK(sleep_on((long)&word, 1, &past) == ETIMEDOUT,
 	      "futex_wait: until the past: ETIMEDOUT");
 	CHECK(sleep_on((long)&word, 1, &wrong) == EINVAL,
 	      "futex_wait: no time: EINVAL");
-	CHECK(call(SYS_futex_wake, (long)&word, 1) == 0,
-	      "futex_wake: nobody sleeps");
+	CHECK(futex_wake(&word, 1) == 0, "futex_wake: nobody sleeps");
 }
 
 static int doze;
@@ -306,13 +306,44 @@ test_wakes(void)
 		pthread_create(&t[i], NULL, sleep_once, NULL);
 	nanosleep(&nap, NULL); /* most probably all sleep by then */
 	while (sum < 3) {
-		long n = call(SYS_futex_wake, (long)&doze, 1);
+		long n = futex_wake(&doze, 1);
 
 		most = n > most ? n : most;
 		sum += n;
 		sched_yield();
 	}
 	CHECK(most == 1, "futex_wake: one at a time");
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], NULL);
+}
+
+#define REQUEUE 3
+#define COMPARE 4 /* and requeue */
+
+/* The system call: wake up so many, and move so many others. */
+int __futex(const void *word, int op, int wake, long move, const void *other,
+	    int wanted);
+
+/* Those who sleep can be moved to another word, on which one of them is woken
+ * then; who sleeps on the first is found there no longer. */
+static void
+test_moves(void)
+{
+	static int other;
+	pthread_t t[3];
+	long moved = 0;
+
+	for (int i = 0; i < 3; i++)
+		pthread_create(&t[i], NULL, sleep_once, NULL);
+	CHECK_ERRNO(__futex(&doze, COMPARE, 0, 3, &other, 1), EAGAIN,
+		    "futex: none is moved if the value is another one");
+	while (moved < 3)
+		moved += __futex(&doze, COMPARE, 0, 1, &other, 0);
+	CHECK(futex_wake(&doze, 3) == 0, "futex: all have been moved");
+	CHECK(__futex(&other, REQUEUE, 1, 2, &doze, 0) == 1,
+	      "futex: one is woken, two are moved back");
+	CHECK(futex_wake(&other, 3) == 0 && futex_wake(&doze, 3) == 2,
+	      "futex: there they are");
 	for (int i = 0; i < 3; i++)
 		pthread_join(t[i], NULL);
 }
@@ -430,6 +461,110 @@ test_ends(void)
 	CHECK(exited(with_threads(end_forked), 6), "fork copies one");
 }
 
+static void
+end_thread(int status)
+{
+	call(SYS_exit, status, 0);
+}
+
+static void *
+end_with_four(void *arg)
+{
+	end_thread(4);
+	return arg;
+}
+
+/* The process's status is its first thread's, whichever ends last. */
+static int
+end_each(void)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, end_with_four, NULL);
+	pthread_join(t, NULL);
+	end_thread(5);
+	return 1;
+}
+
+static void *
+end_last(void *arg)
+{
+	AWAIT(info_of(getpid()).threads == 1);
+	end_thread(4);
+	return arg;
+}
+
+static int
+end_first(void)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, end_last, NULL);
+	end_thread(6);
+	return 1;
+}
+
+static void *
+exec_tid(void *arg)
+{
+	char *argv[] = {"threads", "-t", NULL};
+
+	execv("/bin/threads", argv);
+	return arg;
+}
+
+static int
+end_exec_by_another(void)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, exec_tid, NULL);
+	pthread_join(t, NULL);
+	return 1;
+}
+
+static void
+test_thread_ends(void)
+{
+	CHECK(exited(child_start(end_each), 5), "the first thread ends last");
+	CHECK(exited(child_start(end_first), 6), "or first");
+	CHECK(exited(child_start(end_exec_by_another), 0),
+	      "who execs is the first from then on");
+}
+
+/* --- Thread-local storage, and numbers --- */
+
+static __thread char aligned[3] __attribute__((aligned(256))) = "ab";
+static __thread long zeroes __attribute__((aligned(64)));
+static pid_t tids[MANY];
+
+static void *
+look_at_own(void *arg)
+{
+	bool good = (uintptr_t)aligned % 256 == 0 &&
+		    (uintptr_t)&zeroes % 64 == 0 && zeroes == 0 &&
+		    strcmp(aligned, "ab") == 0;
+
+	tids[(uintptr_t)arg] = call(SYS_gettid, 0, 0);
+	aligned[0] = 'x';
+	zeroes = 1;
+	return good ? arg : (void *)-1;
+}
+
+static void
+test_storage(void)
+{
+	int same = 0;
+
+	CHECK(run_threads(MANY, look_at_own),
+	      "thread-local data is aligned, and as at first");
+	for (int i = 0; i < MANY; i++)
+		for (int j = 0; j < i; j++)
+			same += tids[i] == tids[j];
+	CHECK(same == 0 && tids[0] > 32767, "each thread has its own tid");
+	CHECK(call(SYS_gettid, 0, 0) == getpid(), "the first one's is the pid");
+}
+
 static struct timespec period = {60, 0};
 static struct gate gate;
 
@@ -493,9 +628,19 @@ test_many(void)
 	      "their memory is given back");
 }
 
-int
-main(void)
+/* end_exec_by_another's program. */
+static int
+is_first(void)
 {
+	return call(SYS_gettid, 0, 0) == getpid() ? 0 : 1;
+}
+
+int
+main(int argc, char **argv)
+{
+	(void)argv;
+	if (argc > 1)
+		return is_first();
 	alarm(100);
 	scratch_enter("threads");
 	test_sharing();
@@ -506,7 +651,10 @@ main(void)
 	test_mutexes();
 	test_futex();
 	test_wakes();
+	test_moves();
 	test_ends();
+	test_thread_ends();
+	test_storage();
 	test_spoiled_sleep();
 	test_many();
 	scratch_leave("threads");

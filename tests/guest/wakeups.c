@@ -20,7 +20,7 @@
 
 static int harts;
 
-static int
+static _Noreturn int
 compute(void)
 {
 	for (;;)
@@ -28,7 +28,7 @@ compute(void)
 }
 
 /* Compute for most of a tick, sleep until the next one: again and again. */
-static int
+static _Noreturn int
 nibble(void)
 {
 	struct timespec nap = {.tv_nsec = 1000};

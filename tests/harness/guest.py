@@ -154,10 +154,16 @@ class Images:
         return self._extras[folder]
 
     def initrd(self, command: Optional[str], extra: Optional[Path] = None) -> bytes:
-        archives = [self.programs, self.extra(extra) if extra else b""]
-        parts = [a for a in archives if a]
-        joined = b"".join(map(image.members, parts))
-        return image.initrd(command, joined)
+        """Of our own programs those that the command names: with all of them the
+        smallest machine has no room for a device tree."""
+
+        def is_named(path: str) -> bool:
+            name = re.escape(Path(path).name)
+            return command is None or bool(re.search(rf"\b{name}\b", command))
+
+        ours = image.members(self.programs, is_named) if self.programs else b""
+        others = image.members(self.extra(extra)) if extra else b""
+        return image.initrd(command, ours + others)
 
 
 class Guest:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Collection
+from typing import Collection, Mapping
 
 FOLDERS = ("boot", "kernel", "debug", "lib")  # in the build: the kernel's objects
 
@@ -22,7 +22,7 @@ _INDIRECT = "__indirect_call"
 
 #: Where the functions come from that a pointer of another kind may point to.
 _SOURCES = {
-    "call": r"call_with_path\((\w+), ",
+    "ended": r"(?:wait_common\(q, lk, |\.killed = )(\w+)",
     "on_readable": r"uart_init\((\w+), ",
     "on_writable": r"uart_init\(\w+, (\w+)\)",
     "panic_process": r"panic_process = (\w+);",
@@ -32,7 +32,8 @@ _SOURCES = {
     "request_done": r"virtio_open\(\w+, (\w+)\)",
     "ring": r"timer_init\([^;]*?, (\w+), ",
     "spins": r"\] = (ktest_spin_\w+),",
-    "table": r"\b(sys_\w+)\b",
+    "linux_table": r"\b(sys_\w+)\b",
+    "own_table": r"\b(sys_\w+)\b",
 }
 
 
@@ -77,24 +78,24 @@ class CallGraph:
         return functions
 
     def deepest(
-        self, start: str, cut: Collection[str], twice: Collection[str]
+        self, start: str, cut: Collection[str], often: Mapping[str, int]
     ) -> list[str]:
         """The chain of calls from `start` that takes most of a stack.
 
         Those in `cut` are left out. Who comes back to itself is an error, but
-        for those in `twice`, which may do so once.
+        for those in `often`, which may be under way so many times.
         """
         known: dict[tuple[str, tuple[str, ...]], tuple[int, list[str]]] = {}
         path: list[str] = []
 
         def visit(function: str) -> tuple[int, list[str]]:
             name = plain(function)
-            again = tuple(sorted(plain(f) for f in path if plain(f) in twice))
-            if name in cut or again.count(name) == 2:
+            again = tuple(sorted(plain(f) for f in path if plain(f) in often))
+            if name in cut or again.count(name) == often.get(name):
                 return 0, []
             if function in path:
                 circle = path[path.index(function) :]
-                assert any(plain(f) in twice for f in circle), (
+                assert any(plain(f) in often for f in circle), (
                     f"recursion: {' > '.join([*circle, function])}"
                 )
             key = function, again

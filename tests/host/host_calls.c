@@ -52,6 +52,50 @@ check_errors(void)
 }
 
 static void
+check_links(void)
+{
+	char buf[300], name[300];
+	struct stat st;
+
+	file_make("file", "text");
+	mkdir("dir", 0777);
+	CHECK(symlink("../file", "dir/link") == 0, "a symbolic link");
+	CHECK(file_holds("dir/link", "text"), "it is followed");
+	CHECK(readlink("dir/link", buf, sizeof(buf)) == 7 &&
+		  memcmp(buf, "../file", 7) == 0,
+	      "it can be read");
+	CHECK(readlink("dir/link", buf, 3) == 3, "or a part of it");
+	CHECK_ERRNO(readlink("file", buf, 3), EINVAL, "a file is none");
+	CHECK(lstat("dir/link", &st) == 0 && S_ISLNK(st.st_mode) &&
+		  st.st_size == 7,
+	      "what it is itself");
+	CHECK(stat("dir/link", &st) == 0 && S_ISREG(st.st_mode),
+	      "what it leads to");
+	CHECK_ERRNO(symlink("x", "file"), EEXIST, "a name that is taken");
+	memset(name, 'n', sizeof(name));
+	name[255] = '\0';
+	CHECK(symlink(name, "long") == 0 && lstat("long", &st) == 0 &&
+		  st.st_size == 255,
+	      "to a long name");
+	CHECK(link("file", "hard") == 0 && file_holds("hard", "text"),
+	      "another name");
+	CHECK(stat("file", &st) == 0 && st.st_nlink == 2, "there are two");
+	CHECK_ERRNO(link("file", "dir"), EEXIST, "a name for a folder's");
+	CHECK_ERRNO(link("dir", "x"), EPERM, "a folder has one");
+	CHECK_ERRNO(link("/tmp", "x"), EPERM, "wherever it is");
+	file_make("/tmp/file", "");
+	CHECK_ERRNO(link("/tmp/file", "x"), EXDEV, "another file system's");
+	CHECK_ERRNO(link("file", "/tmp/x"), EXDEV, "or the other way");
+	CHECK_ERRNO(
+	    renameat2(AT_FDCWD, "file", AT_FDCWD, "x", RENAME_NOREPLACE),
+	    EINVAL, "no flags of renameat2 here");
+	CHECK(unlink("dir/link") == 0 && unlink("file") == 0 &&
+		  unlink("hard") == 0 && unlink("long") == 0 &&
+		  rmdir("dir") == 0 && unlink("/tmp/file") == 0,
+	      "all can be removed");
+}
+
+static void
 check_contents(void)
 {
 	char *a = malloc(LARGE), *b = malloc(LARGE);
@@ -256,7 +300,7 @@ check_depth(void)
 struct image {
 	Elf64_Ehdr header;
 	Elf64_Phdr text, data;
-	uint32_t code[9];
+	uint32_t code[10];
 	char name[8];
 };
 
@@ -274,14 +318,15 @@ static const struct image cut_short = {
 	},
     .code =
 	{
-	    TEXT | 0x537,                                 /* lui a0, TEXT */
-	    offsetof(struct image, name) << 20 | 0x50513, /* addi a0, a0, .. */
-	    (O_WRONLY | O_TRUNC) << 20 | 0x593, /* li a1, O_WRONLY | O_TRUNC */
-	    SYS_open << 20 | 0x893,             /* li a7, SYS_open */
+	    0xf9c00513,                                   /* li a0, AT_FDCWD */
+	    TEXT | 0x5b7,                                 /* lui a1, TEXT */
+	    offsetof(struct image, name) << 20 | 0x58593, /* addi a1, a1, .. */
+	    (O_WRONLY | O_TRUNC) << 20 | 0x613, /* li a2, O_WRONLY | O_TRUNC */
+	    SYS_openat << 20 | 0x893,           /* li a7, SYS_openat */
 	    0x00000073,                         /* ecall */
 	    DATA | 0x5b7,                       /* lui a1, DATA */
 	    0x0005a503,                         /* lw a0, (a1) */
-	    SYS_exit << 20 | 0x893,             /* li a7, SYS_exit */
+	    SYS_exit_group << 20 | 0x893,       /* li a7, SYS_exit_group */
 	    0x00000073,                         /* ecall */
 	},
     .name = "program",
@@ -301,7 +346,7 @@ cut_short_faults(void)
 		execl("./program", "program", NULL);
 		_exit(1);
 	}
-	return killed(pid, SIGSEGV);
+	return killed(pid, SIGBUS);
 }
 
 /* The kernel has a page to read to, before it knows that nothing comes. */
@@ -329,6 +374,7 @@ main(void)
 	check_errors();
 	check_names();
 	check_set_id_bits();
+	check_links();
 	check_depth();
 	check_contents();
 	check_open_files();

@@ -81,6 +81,15 @@ page_free(void *p)
 	kfree(p);
 }
 
+void
+uio_skip(struct uio *u, size_t n)
+{
+	EXPECT(n <= u->left);
+	u->base += n;
+	u->left -= n;
+	u->offset += n;
+}
+
 ssize_t
 uio_to(struct uio *u, const void *from, size_t n)
 {
@@ -107,13 +116,6 @@ void
 vnode_init(struct vnode *v, const struct vnode_ops *ops, mode_t type)
 {
 	*v = (struct vnode){.ops = ops, .refs = 1, .type = type};
-}
-
-void
-vnode_put(struct vnode *v)
-{
-	if (--v->refs == 0)
-		v->ops->free(v);
 }
 
 ssize_t
@@ -226,6 +228,8 @@ put_entries(uint8_t *at, size_t size)
 	return at;
 }
 
+static const uint8_t qid_types[] = {QTDIR, QTDIR, 0, QTSYMLINK};
+
 /* What a reply to a request has after its header. */
 static uint8_t *
 put_body(uint8_t *at, const uint8_t *asked, unsigned int type, size_t room)
@@ -248,8 +252,13 @@ put_body(uint8_t *at, const uint8_t *asked, unsigned int type, size_t room)
 	case P9_WALK:
 		at = put(at, p9_number(asked + 15, 'w'), 'w');
 		return p9_number(asked + 15, 'w')
-			   ? put_qid(at, random_below(2) ? QTDIR : 0)
+			   ? put_qid(at, qid_types[random_below(4)])
 			   : at;
+	case P9_READLINK:
+		room = random_below(3000);
+		at = put(at, random_below(3) ? room : random_64(), 'w');
+		memset(at, 'l', room);
+		return at + room;
 	case P9_GETATTR:
 		at = put(at, 0x7ff, 'q');
 		at = put_qid(at, 0);
@@ -410,7 +419,7 @@ use_open(struct vnode *v, struct file *f)
 	u.append = random_below(2);
 	check(hostfile_write(v, f, &u), size);
 	hostfile_fsync(v, f);
-	if (hostfile_getpage(v, random_below(100000), &page) == 0) {
+	if (hostfile_getpage(v, random_below(100000), false, &page) == 0) {
 		EXPECT(memchr(page, CANARY, PAGE_SIZE) == NULL);
 		page_free(page);
 	}
@@ -423,16 +432,24 @@ use_name(void)
 {
 	struct vnode *v, *up;
 	struct stat st;
+	char target[2000];
+	ssize_t n;
 	char name[NAME_MAX_LEN + 1];
-	const struct attr attr = {0644, 1, 2};
+	const struct attr attr = {0644, 0, 0, 1, 2};
 
 	hostfs_create(&root.vnode, "new", S_IFREG | 0644, NULL);
 	hostfs_create(&root.vnode, "dir", S_IFDIR | 0755, NULL);
 	hostfs_remove(&root.vnode, "old", S_IFREG);
-	hostfs_rename(&root.vnode, "old", &root.vnode, "new");
+	hostfs_rename(&root.vnode, "old", &root.vnode, "new", 0);
+	hostfs_symlink(&root.vnode, "link", "target");
 	if (hostfs_lookup(&root.vnode, "name", &v) < 0)
 		return;
-	EXPECT(v->type == S_IFDIR || v->type == S_IFREG);
+	hostfs_link(&root.vnode, "hard", v);
+	EXPECT(v->type == S_IFDIR || v->type == S_IFREG || v->type == S_IFLNK);
+	memset(target, CANARY, sizeof(target));
+	n = hostfs_readlink(v, target, 1000);
+	EXPECT(n <= 1000 && target[1000] == (char)CANARY);
+	EXPECT(n <= 0 || memchr(target, CANARY, n) == NULL);
 	memset(&st, 0, sizeof(st));
 	EXPECT(hostfs_stat(v, &st) <= 0);
 	hostfs_setattr(v, &attr);
@@ -456,6 +473,10 @@ main(int argc, char **argv)
 {
 	long rounds = strtol(argv[1], NULL, 0);
 
+	EXPECT(errno_of(ENOENT) == -ENOENT &&
+	       errno_of(ENOTEMPTY) == -ENOTEMPTY);
+	EXPECT(errno_of(0) == -EIO && errno_of(ECONNRESET) == -EIO &&
+	       errno_of(5000) == -EIO && errno_of(1UL << 32 | ENOENT) == -EIO);
 	current = &thread;
 	random_state = strtoull(argv[2], NULL, 0) * 0x9e3779b97f4a7c15 + 1;
 	for (round_number = 0; round_number < rounds; round_number++) {

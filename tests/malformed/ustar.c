@@ -19,16 +19,56 @@ check_path(const char *path)
 }
 
 int
-vfs_mkdir(const char *path, mode_t mode)
+vfs_mkdir(struct vnode *at, const char *path, mode_t mode)
 {
+	EXPECT(at == NULL);
 	EXPECT(mode <= 07777);
 	return check_path(path);
 }
 
 int
-vfs_remove(const char *path, mode_t type)
+vfs_remove(struct vnode *at, const char *path, mode_t type)
 {
+	EXPECT(at == NULL);
 	EXPECT(type == S_IFREG);
+	return check_path(path);
+}
+
+int
+vfs_symlink(const char *target, struct vnode *at, const char *path)
+{
+	EXPECT(at == NULL &&
+	       strlen(target) <= sizeof(((struct header *)0)->linkname));
+	return check_path(path);
+}
+
+/* What a hard link leads to: any one will do, and it must be put back. */
+static struct vnode target;
+
+static void
+target_free(struct vnode *v)
+{
+	EXPECT(v == &target && v->refs == 0);
+}
+
+static const struct vnode_ops target_ops = {.free = target_free};
+static struct vnode target = {.ops = &target_ops};
+
+int
+vfs_lookup_link(struct vnode *at, const char *path, struct vnode **out)
+{
+	EXPECT(at == NULL && strlen(path) < PATH_MAX_LEN);
+	if (random_below(4) == 0)
+		return -ENOENT;
+	target.refs++;
+	*out = &target;
+	return 0;
+}
+
+int
+vfs_link(struct vnode *v, struct vnode *at, const char *path)
+{
+	EXPECT(v == &target && v->refs == 1 && at == NULL);
 	return check_path(path);
 }
 
@@ -53,11 +93,13 @@ file_alloc(void)
 }
 
 int
-vfs_open(struct file *f, const char *path, int flags, mode_t mode)
+vfs_open(struct file *f, struct vnode *at, const char *path, int flags,
+	 mode_t mode)
 {
 	static const struct vnode_ops ops = {.write = write_all};
 	static struct vnode v = {.ops = &ops};
 
+	EXPECT(at == NULL);
 	EXPECT(flags == (O_WRONLY | O_CREAT | O_EXCL) && mode <= 07777);
 	f->vnode = &v;
 	return check_path(path);
@@ -97,6 +139,9 @@ make_archive(char *at)
 		snprintf(h->name, sizeof(h->name), "folder%d/file%d", i / 4, i);
 		memcpy(h->magic, "ustar", 6);
 		h->type = i % 3 == 0 ? TYPE_DIR : TYPE_FILE;
+		if (i % 6 == 1)
+			h->type = i < 6 ? TYPE_LINK : TYPE_SYMLINK;
+		memset(h->linkname, 'l', random_below(sizeof(h->linkname) + 1));
 		set_octal(h->mode, sizeof(h->mode), 0755);
 		set_octal(h->size, sizeof(h->size), size);
 		at += BLOCK;
@@ -113,7 +158,7 @@ damage(char *start, size_t size)
 {
 	struct header *h = (struct header *)start + random_below(size / BLOCK);
 
-	switch (random_below(5)) {
+	switch (random_below(6)) {
 	case 0:
 		set_octal(h->size, sizeof(h->size), random_number());
 		break;
@@ -130,6 +175,9 @@ damage(char *start, size_t size)
 		break;
 	case 4:
 		h->type = random_64();
+		break;
+	case 5:
+		h->type = random_below(2) ? TYPE_LINK : TYPE_SYMLINK;
 		break;
 	}
 }

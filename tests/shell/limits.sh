@@ -1,7 +1,7 @@
 # ulimit says what there is; times what was used; test compares files' ages.
 ulimit -a
 ulimit -n; ulimit -s; ulimit; ulimit -Hn; ulimit -t
-ulimit -n 64; echo $?
+ulimit -n 1024; echo $?
 ulimit -t unlimited; echo $?
 ulimit -n 32; echo $?
 ulimit -x; echo $?

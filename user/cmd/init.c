@@ -100,11 +100,11 @@ greet(void)
 
 	uname(&u);
 	sysinfo(&info, sizeof(info));
-	printf("\n%s %s: %lu hart%s, %lu MiB of memory free.\n"
+	printf("\n%s %.*s: %lu hart%s, %lu MiB of memory free.\n"
 	       "Type help for help. To leave: poweroff, or Ctrl-A X, which "
 	       "ends QEMU at once.\n\n",
-	       u.sysname, u.release, (unsigned long)info.harts,
-	       info.harts == 1 ? "" : "s",
+	       u.sysname, (int)strcspn(u.version, ","), u.version,
+	       (unsigned long)info.harts, info.harts == 1 ? "" : "s",
 	       (unsigned long)(info.pages_free * info.page_size >> 20));
 	fflush(stdout);
 }

@@ -1,4 +1,4 @@
-/* Reading directories, by way of getdents. */
+/* Reading directories, by way of getdents64. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -6,12 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ENTRIES 16 /* asked for at a time */
+#define BUFFER  4096 /* bytes of entries asked for at a time */
+#define ENTRIES 16   /* room for so many pointers, at first */
 
 struct dir {
 	int fd;
-	size_t next, count; /* of entry: given next; read */
-	struct dirent entry[ENTRIES];
+	size_t next, size; /* of the buffer: given next; filled */
+	_Alignas(struct dirent) char buffer[BUFFER];
 };
 
 DIR *
@@ -21,7 +22,7 @@ fdopendir(int fd)
 	if (dir == NULL)
 		return NULL;
 	dir->fd = fd;
-	dir->next = dir->count = 0;
+	dir->next = dir->size = 0;
 	return dir;
 }
 
@@ -42,21 +43,23 @@ opendir(const char *path)
 struct dirent *
 readdir(DIR *dir)
 {
-	if (dir->next == dir->count) {
-		ssize_t n = getdents(dir->fd, dir->entry, sizeof(dir->entry));
+	if (dir->next == dir->size) {
+		ssize_t n = getdents64(dir->fd, dir->buffer, BUFFER);
 		if (n <= 0)
 			return NULL;
 		dir->next = 0;
-		dir->count = n / sizeof(dir->entry[0]);
+		dir->size = n;
 	}
-	return &dir->entry[dir->next++];
+	struct dirent *d = (struct dirent *)(dir->buffer + dir->next);
+	dir->next += d->d_reclen;
+	return d;
 }
 
 void
 rewinddir(DIR *dir)
 {
 	lseek(dir->fd, 0, SEEK_SET);
-	dir->next = dir->count = 0;
+	dir->next = dir->size = 0;
 }
 
 int
@@ -100,10 +103,10 @@ collect(DIR *dir, struct dirent ***list, int (*want)(const struct dirent *))
 				break;
 			*list = more;
 		}
-		(*list)[n] = malloc(sizeof(*d));
+		(*list)[n] = malloc(d->d_reclen);
 		if ((*list)[n] == NULL)
 			break;
-		*(*list)[n++] = *d;
+		memcpy((*list)[n++], d, d->d_reclen);
 	}
 	if (errno == 0)
 		return n;

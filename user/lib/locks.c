@@ -5,9 +5,30 @@
  */
 #include "locks.h"
 
+#include "call.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <sys/lock.h>
+
+#define WAIT_BITSET 9 /* futex's operations */
+#define WAKE        1
+#define PRIVATE     128
+
+/* Sleep while the word has this value, until somebody wakes this thread up. */
+int
+futex_wait(const int *word, int value, const struct timespec *until)
+{
+	return system_call(SYS_futex, (long)word, WAIT_BITSET | PRIVATE, value,
+			   (long)until, 0, ~0u);
+}
+
+int
+futex_wake(const int *word, int count)
+{
+	return system_call(SYS_futex, (long)word, WAKE | PRIVATE, count, 0, 0,
+			   0);
+}
 
 bool __threaded;
 struct __lock __lock___libc_recursive_mutex;

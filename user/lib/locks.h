@@ -28,8 +28,8 @@ int word_lock(int *word, const struct timespec *until);
 bool word_try(int *word);
 void word_unlock(int *word);
 
-/* System calls. until is a time of CLOCK_MONOTONIC; NULL: for ever. */
+/* The system call futex. until is a time of CLOCK_MONOTONIC; NULL: for ever. */
 int futex_wait(const int *word, int value, const struct timespec *until);
-int futex_wake(int *word, int count);
+int futex_wake(const int *word, int count);
 
 #endif

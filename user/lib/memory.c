@@ -10,7 +10,7 @@
 #define STEP  0x10000 /* bytes; a power of two */
 #define SLACK 32      /* past the end, as in user.ld */
 
-char *__brk(char *end); /* the system call; (char *)-1 */
+char *__brk(char *end); /* the system call: the break as it is then */
 
 static char *heap_end;   /* what the program has asked for */
 static char *kernel_end; /* what the kernel has granted */
@@ -25,12 +25,13 @@ sbrk(ptrdiff_t increment)
 	char *new = old + increment;
 	if (new + SLACK > kernel_end || increment < 0) {
 		uintptr_t want = ((uintptr_t) new + SLACK + STEP - 1) & -STEP;
-		char *got = __brk((char *)want);
-		if (got == (char *)-1 && increment > 0)
-			got = __brk(new + SLACK); /* less may still fit */
-		if (got == (char *)-1)
-			return got;
-		kernel_end = got;
+		kernel_end = __brk((char *)want);
+		if (kernel_end < new + SLACK) /* less may still fit */
+			kernel_end = __brk(new + SLACK);
+		if (kernel_end < new + SLACK) {
+			errno = ENOMEM;
+			return (void *)-1;
+		}
 	}
 	heap_end = new;
 	return old;

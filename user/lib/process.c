@@ -11,13 +11,15 @@
 #define SHELL     "/bin/sh"
 #define NOT_FOUND 127 /* exit status: the shell couldn't be run */
 
-pid_t __fork(void);         /* the system call */
+/* The system call. */
+pid_t __clone(unsigned long flags, void *stack, int *parent_tid, void *tls,
+	      int *child_tid);
 void (*__fork_child)(void); /* what a child does first: set by monitor */
 
 pid_t
 fork(void)
 {
-	pid_t pid = __fork();
+	pid_t pid = __clone(SIGCHLD, NULL, NULL, NULL, NULL);
 
 	if (pid == 0 && __fork_child != NULL)
 		__fork_child();

@@ -8,14 +8,21 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "locks.h"
 
 #define STACK_SIZE 0x10000 /* bytes, by default */
-#define ALIGN      16UL
+#define ALIGN      16UL    /* of a struct, a stack, and storage at least */
+
+#define FLAGS                                                               \
+	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | \
+	 CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
 
 struct __pthread {
 	struct __pthread *next; /* of the detached */
@@ -24,16 +31,18 @@ struct __pthread {
 	void *arg, *value;
 	const void *specific[PTHREAD_KEYS_MAX];
 	int detached;
-	int gone; /* 1: it no longer uses the block */
+	int tid; /* 0: it no longer uses the block */
 } __attribute__((aligned(16)));
 
 /* user.ld */
 extern char __tls_main[], __tdata_start[], __tdata_size[], __tls_size[];
+extern char __tls_align[];
 
-/* System calls. */
-int thread_create(void (*entry)(struct __pthread *), void *sp, void *tp,
-		  struct __pthread *arg);
-void thread_exit(int *gone) __attribute__((noreturn));
+/* System calls; stubs.S has the first. */
+long __clone_thread(unsigned long flags, void *sp, int *parent_tid, void *tp,
+		    int *child_tid, void (*start)(struct __pthread *),
+		    struct __pthread *arg);
+void __exit_thread(int status) __attribute__((noreturn));
 
 static struct __pthread first_thread;
 static struct __lock lock; /* guards what follows */
@@ -82,7 +91,7 @@ pthread_exit(void *value)
 	/* The last one ends the process as exit would. */
 	if (__atomic_sub_fetch(&running, 1, __ATOMIC_ACQ_REL) == 0)
 		exit(0);
-	thread_exit(&t->gone);
+	__exit_thread(0);
 }
 
 static void
@@ -98,7 +107,7 @@ reap(void)
 	struct __pthread **link = &detached, *t;
 
 	while ((t = *link) != NULL) {
-		if (__atomic_load_n(&t->gone, __ATOMIC_ACQUIRE)) {
+		if (__atomic_load_n(&t->tid, __ATOMIC_ACQUIRE) == 0) {
 			*link = t->next;
 			free(t->block);
 		} else {
@@ -114,17 +123,19 @@ reap(void)
 static struct __pthread *
 make_block(size_t stack)
 {
-	size_t tls = (uintptr_t)__tls_size, size;
+	size_t tls = (uintptr_t)__tls_size, align = (uintptr_t)__tls_align;
 	struct __pthread *t;
-	char *block, *at;
+	char *block;
 
-	stack = (stack + ALIGN - 1) & -ALIGN;
-	size = stack + sizeof(*t) + tls + ALIGN;
-	block = malloc(size);
+	if (align < ALIGN)
+		align = ALIGN;
+	block = malloc(stack + sizeof(*t) + align + tls);
 	if (block == NULL)
 		return NULL;
-	at = (char *)(((uintptr_t)block + stack + ALIGN - 1) & -ALIGN);
-	t = (struct __pthread *)at;
+	t = (struct __pthread *)(((uintptr_t)block + stack + sizeof(*t) +
+				  align - 1) &
+				 -align) -
+	    1;
 	memset(t, 0, sizeof(*t) + tls);
 	memcpy(t + 1, __tdata_start, (uintptr_t)__tdata_size);
 	t->block = block;
@@ -148,7 +159,8 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 	reap();
 	*thread = t;
 	__atomic_add_fetch(&running, 1, __ATOMIC_RELAXED);
-	if (thread_create(begin, t, t + 1, t) < 0) {
+	t->tid = 1; /* until clone stores it */
+	if (__clone_thread(FLAGS, t, &t->tid, t + 1, &t->tid, begin, t) < 0) {
 		__atomic_sub_fetch(&running, 1, __ATOMIC_RELAXED);
 		lock_give(&lock);
 		free(t->block);
@@ -166,14 +178,14 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 int
 pthread_join(pthread_t t, void **value)
 {
-	int e = errno;
+	int e = errno, tid;
 
 	if (t == pthread_self())
 		return EDEADLK;
 	if (t->detached)
 		return EINVAL;
-	while (!__atomic_load_n(&t->gone, __ATOMIC_ACQUIRE))
-		futex_wait(&t->gone, 0, NULL);
+	while ((tid = __atomic_load_n(&t->tid, __ATOMIC_ACQUIRE)) != 0)
+		futex_wait(&t->tid, tid, NULL);
 	errno = e;
 	if (value != NULL)
 		*value = t->value;
@@ -196,6 +208,24 @@ pthread_detach(pthread_t t)
 	}
 	lock_give(&lock);
 	return result;
+}
+
+/* --- Signals --- */
+
+int
+pthread_kill(pthread_t thread, int sig)
+{
+	int tid = thread == &first_thread
+		      ? getpid()
+		      : __atomic_load_n(&thread->tid, __ATOMIC_RELAXED);
+	int before = errno, error = 0;
+
+	if (tid == 0)
+		return ESRCH; /* it has ended */
+	if (tgkill(getpid(), tid, sig) < 0)
+		error = errno;
+	errno = before;
+	return error;
 }
 
 /* --- Attributes --- */

@@ -10,15 +10,89 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The system call: a handler returns to restorer, which calls sigreturn. */
-int __sigaction(int sig, const struct sigaction *act, struct sigaction *old,
-		void (*restorer)(void));
-void __restore_here(void); /* stubs.S */
+/* The system calls, which are told a set's size. */
+int rt_sigaction(int sig, const struct sigaction *act, struct sigaction *old,
+		 size_t size);
+int rt_sigprocmask(int how, const sigset_t *set, sigset_t *old, size_t size);
+int rt_sigpending(sigset_t *set, size_t size);
+int rt_sigsuspend(const sigset_t *mask, size_t size);
+int rt_sigtimedwait(const sigset_t *set, siginfo_t *info,
+		    const struct timespec *timeout, size_t size);
+int rt_sigqueueinfo(pid_t pid, int sig, const siginfo_t *info);
 
 int
 sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 {
-	return __sigaction(sig, act, old, __restore_here);
+	return rt_sigaction(sig, act, old, sizeof(sigset_t));
+}
+
+int
+sigprocmask(int how, const sigset_t *set, sigset_t *old)
+{
+	return rt_sigprocmask(how, set, old, sizeof(*set));
+}
+
+int
+pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
+{
+	int before = errno, error = 0;
+
+	if (sigprocmask(how, set, old) < 0)
+		error = errno;
+	errno = before;
+	return error;
+}
+
+int
+sigpending(sigset_t *set)
+{
+	return rt_sigpending(set, sizeof(*set));
+}
+
+int
+sigsuspend(const sigset_t *mask)
+{
+	return rt_sigsuspend(mask, sizeof(*mask));
+}
+
+int
+sigtimedwait(const sigset_t *set, siginfo_t *info,
+	     const struct timespec *timeout)
+{
+	return rt_sigtimedwait(set, info, timeout, sizeof(*set));
+}
+
+int
+sigwaitinfo(const sigset_t *set, siginfo_t *info)
+{
+	return sigtimedwait(set, info, NULL);
+}
+
+/* Returns an error's number, which is never EINTR. */
+int
+sigwait(const sigset_t *set, int *sig)
+{
+	int before = errno, got, error = 0;
+
+	do
+		got = sigwaitinfo(set, NULL);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		error = errno;
+	else
+		*sig = got;
+	errno = before;
+	return error;
+}
+
+int
+sigqueue(pid_t pid, int sig, const union sigval value)
+{
+	siginfo_t info = {.si_signo = sig, .si_code = SI_QUEUE};
+
+	info.si_pid = getpid();
+	info.si_value = value;
+	return rt_sigqueueinfo(pid, sig, &info);
 }
 
 _sig_func_ptr
@@ -35,7 +109,7 @@ signal(int sig, _sig_func_ptr handler)
 int
 raise(int sig)
 {
-	return kill(getpid(), sig);
+	return tgkill(getpid(), gettid(), sig);
 }
 
 int
@@ -119,7 +193,7 @@ sigismember(const sigset_t *set, int sig)
 	return (*set & sigmask(sig)) != 0;
 }
 
-static const char *const names[NSIG] = {
+static const char *const names[SIGRTMIN] = {
     [SIGHUP] = "Hangup",
     [SIGINT] = "Interrupt",
     [SIGQUIT] = "Quit",
@@ -157,9 +231,13 @@ strsignal(int sig)
 {
 	static char unknown[sizeof("Unknown signal -2147483648")];
 
-	if (sig > 0 && sig < NSIG && names[sig] != NULL)
+	if (sig > 0 && sig < SIGRTMIN && names[sig] != NULL)
 		return (char *)names[sig];
-	snprintf(unknown, sizeof(unknown), "Unknown signal %d", sig);
+	if (sig >= SIGRTMIN && sig <= SIGRTMAX)
+		snprintf(unknown, sizeof(unknown), "Real-time signal %d",
+			 sig - SIGRTMIN);
+	else
+		snprintf(unknown, sizeof(unknown), "Unknown signal %d", sig);
 	return unknown;
 }
 

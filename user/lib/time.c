@@ -4,7 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/resource.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/times.h>
@@ -39,17 +39,6 @@ gettimeofday(struct timeval *restrict tv, void *restrict zone)
 	return 0;
 }
 
-/* Ticks of the scheduler's as processor time. */
-static struct timeval
-ticks_to_timeval(clock_t ticks)
-{
-	long hz = sysconf(_SC_CLK_TCK);
-	return (struct timeval){
-	    .tv_sec = ticks / hz,
-	    .tv_usec = ticks % hz * (US_PER_S / hz),
-	};
-}
-
 clock_t
 clock(void)
 {
@@ -60,22 +49,33 @@ clock(void)
 	       (CLOCKS_PER_SEC / sysconf(_SC_CLK_TCK));
 }
 
-int
-getrusage(int who, struct rusage *usage)
-{
-	struct tms t;
+int __clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
+		      struct timespec *left);
 
-	if (who != RUSAGE_SELF && who != RUSAGE_CHILDREN) {
-		errno = EINVAL;
-		return -1;
-	}
-	times(&t);
-	int self = who == RUSAGE_SELF;
-	*usage = (struct rusage){
-	    .ru_utime = ticks_to_timeval(self ? t.tms_utime : t.tms_cutime),
-	    .ru_stime = ticks_to_timeval(self ? t.tms_stime : t.tms_cstime),
-	};
-	return 0;
+int
+clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
+		struct timespec *left)
+{
+	int before = errno, error = 0;
+
+	if (__clock_nanosleep(clock, flags, time, left) < 0)
+		error = errno;
+	errno = before;
+	return error;
+}
+
+/* The kernel's timer_t is an int. */
+int __timer_create(clockid_t clock, struct sigevent *event, int *id);
+
+int
+timer_create(clockid_t clock, struct sigevent *restrict event,
+	     timer_t *restrict timer)
+{
+	int id, r = __timer_create(clock, event, &id);
+
+	if (r == 0)
+		*timer = id;
+	return r;
 }
 
 /* Gives the seconds left if a signal came. */
@@ -125,18 +125,6 @@ ualarm(useconds_t us, useconds_t interval)
 	    (struct timeval){us / US_PER_S, us % US_PER_S},
 	    (struct timeval){interval / US_PER_S, interval % US_PER_S});
 	return left.tv_sec * US_PER_S + left.tv_usec;
-}
-
-/* Names start at the working directory, or at /; nowhere else. */
-int
-utimensat(int dir, const char *path, const struct timespec times[2], int flags)
-{
-	(void)flags; /* about symbolic links, of which there are none */
-	if (dir != AT_FDCWD && path[0] != '/') {
-		errno = ENOTSUP;
-		return -1;
-	}
-	return utimens(path, times);
 }
 
 int

@@ -1,6 +1,6 @@
 /*
  * The rest of <unistd.h>. Tally has one user, who may do everything: all ids
- * are 0, and owners can't be set.
+ * are 0.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 #define PAGE_SIZE    4096
 #define HZ           100
-#define DESCRIPTORS  64          /* that a process may have open */
+#define DESCRIPTORS  1024        /* that a process may have open */
 #define ARGUMENTS    (128 << 10) /* bytes that exec takes */
 #define POSIX_ISSUED 200809L
 
@@ -33,61 +33,18 @@ getcwd(char *buf, size_t size)
 	return __getcwd(own, sizeof(own)) < 0 ? NULL : strdup(own);
 }
 
-int
-truncate(const char *path, off_t size)
-{
-	int fd = open(path, O_WRONLY);
-	if (fd < 0)
-		return -1;
-	int result = ftruncate(fd, size);
-	int e = errno;
-	close(fd);
-	errno = e;
-	return result;
-}
-
 /* The C library's doesn't remove directories. */
 int
 remove(const char *path)
 {
 	int result = unlink(path);
-	return result < 0 && errno == EPERM ? rmdir(path) : result;
-}
-
-/* Nothing is kept back but by a file's host, and for that there is fsync. */
-void
-sync(void)
-{
+	return result < 0 && errno == EISDIR ? rmdir(path) : result;
 }
 
 pid_t
 getpgrp(void)
 {
 	return getpgid(0);
-}
-
-uid_t
-getuid(void)
-{
-	return 0;
-}
-
-uid_t
-geteuid(void)
-{
-	return 0;
-}
-
-gid_t
-getgid(void)
-{
-	return 0;
-}
-
-gid_t
-getegid(void)
-{
-	return 0;
 }
 
 int

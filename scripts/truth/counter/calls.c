@@ -118,7 +118,8 @@ calls_arrive(struct hart *h, const struct step *s)
 	return again;
 }
 
-/* A return from a signal's handler leads to __restore, which nobody called. */
+/* A return from a signal's handler leads to a page of the kernel's, from which
+ * nobody called. */
 static void
 return_user(struct thread *t)
 {

@@ -40,8 +40,8 @@ write_calls(const struct calls *c, size_t from, size_t to)
 		uint64_t address = c->entry[to].address;
 
 		if (address == HANDLER)
-			fputs(" !", out);
-		else if (address & INTERRUPTED)
+			continue; /* no call */
+		if (address & INTERRUPTED)
 			write_place(
 			    (const struct step *)(address & ~INTERRUPTED));
 		else

@@ -63,7 +63,7 @@ round_of_growth(void)
 	char *end = memory_end();
 	long *page = (long *)(((unsigned long)end + PAGE - 1) & -PAGE);
 
-	must(__brk((char *)page + n * PAGE) != (char *)-1);
+	must(__brk((char *)page + n * PAGE) == (char *)page + n * PAGE);
 	must(holds(page, n, 0, false));
 	fill(page, n, key);
 	dawdle();
@@ -85,7 +85,7 @@ round_of_hog(void)
 	if (pid == 0) {
 		char *heap = memory_end();
 
-		must(__brk(heap + n * PAGE) != (char *)-1);
+		must(__brk(heap + n * PAGE) == heap + n * PAGE);
 		for (long i = 0; i < n; i++) {
 			heap[i * PAGE] = 1;
 			if (i > n - 50)

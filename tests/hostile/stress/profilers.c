@@ -145,7 +145,7 @@ round_of_pcs(void)
 static unsigned long
 check_kprof(void)
 {
-	static unsigned char words[1 << 18];
+	static unsigned char words[1 << 20];
 	int fd = open(KPDATA, O_RDONLY);
 	ssize_t n = read(fd, words, sizeof(words));
 	unsigned long sum = 0;

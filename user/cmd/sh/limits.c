@@ -21,7 +21,7 @@ static const struct limit {
     {'n', "open files", 0},
     {'s', "stack (KiB)", 8 << 10},
     {'t', "processor time (seconds)", NONE},
-    {'v', "address space (KiB)", (2UL << 20) - 64},
+    {'v', "address space (KiB)", (256UL << 20) - 64},
 };
 
 #define LIMITS (sizeof(limits) / sizeof(limits[0]))

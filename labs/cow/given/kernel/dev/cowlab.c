@@ -7,6 +7,7 @@
 
 #include "base/layout.h"
 #include "base/riscv.h"
+#include "base/syscall.h"
 #include "fs/device.h"
 #include "fs/file.h"
 #include "fs/uio.h"
@@ -21,8 +22,6 @@
 
 #include "cowlab.h"
 
-#define SYS_FORK 2 /* sys/syscalls.h */
-
 /* The pages that COW_LEAVE has taken; each begins with the next one's address.
  * Only the tests use this, one at a time. */
 static void *taken;
@@ -35,7 +34,7 @@ static bool
 cowlab_fails(void)
 {
 	const struct trapframe *tf = &current->tf;
-	bool fork = tf->scause == CAUSE_ECALL && tf->a7 == SYS_FORK;
+	bool fork = tf->scause == CAUSE_ECALL && tf->a7 == SYS_clone;
 	bool fails = failures & 1;
 
 	if (current->proc != failing || fork != in_fork)
@@ -49,7 +48,11 @@ map(struct aspace *as, uintptr_t arg)
 {
 	size_t pages = (arg & (PAGE_SIZE - 1)) >> 1;
 	struct region r = {.start = page_round_down(arg), .prot = PROT_R};
+	static bool odd;
 
+	/* Neighbours that differ stay regions of their own. */
+	odd = !odd;
+	r.never = odd ? PROT_X : 0;
 	r.end = r.start + pages * PAGE_SIZE;
 	if (arg & COW_MAP_WRITE)
 		r.prot |= PROT_W;
@@ -76,9 +79,7 @@ present(struct aspace *as, bool all)
 {
 	int n = 0;
 
-	for (unsigned int i = 0; i < as->nregions; i++) {
-		const struct region *r = &as->region[i];
-
+	list_each (struct region, r, &as->regions, link) {
 		if (!all && !(r->prot & PROT_W))
 			continue;
 		for (uintptr_t va = r->low; va < r->high; va += PAGE_SIZE)

@@ -44,8 +44,9 @@ cow_fork(struct aspace *child, struct aspace *as)
 {
 	int error = 0;
 
-	for (unsigned int i = 0; i < as->nregions && error == 0; i++)
-		error = fork_region(child, as, &as->region[i]);
+	list_each (struct region, r, &as->regions, link)
+		if (error == 0)
+			error = fork_region(child, as, r);
 	return error;
 }
 

@@ -102,8 +102,9 @@ cow_fork(struct aspace *child, struct aspace *as)
 	struct aspace *counter = LAB_COUNTER(child, as);
 	int error = 0;
 
-	for (unsigned int i = 0; i < as->nregions && error == 0; i++)
-		error = fork_region(child, as, &as->region[i], done);
+	list_each (struct region, r, &as->regions, link)
+		if (error == 0)
+			error = fork_region(child, as, r, done);
 	aspace_flush(as);
 	if (error != 0)
 		return error;

@@ -1,0 +1,113 @@
+"""Programs made for Linux, as they are: each of tests/linux is compiled for
+riscv64 Linux, statically with its C library, and for this machine. The first
+runs in the guest, the second here, and both must do the same: output, errors
+and status. So they print nothing that depends on the machine.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.guest import MACHINES, Guest, Images, Result
+
+FOLDER = Path(__file__).parent / "linux"
+PROGRAMS = sorted(file.stem for file in FOLDER.glob("*.c"))
+CROSS = "riscv64-linux-gnu-gcc"
+FLAGS = "-std=gnu11 -O1 -g -Wall -Wextra -D_GNU_SOURCE -pthread".split()
+
+# Programs of which threads or processes do something at once run on all of
+# these; the others on four harts.
+EVERYWHERE = ("1", "4", "free")
+TABLE: dict[str, tuple[str, ...]] = {
+    "files_locks": EVERYWHERE,
+    "signals": EVERYWHERE,
+    "timers": EVERYWHERE,
+    "pthreads": EVERYWHERE,
+    "spawn": EVERYWHERE,
+    "vfork": EVERYWHERE,
+}
+CASES = [(p, machine) for p in PROGRAMS for machine in TABLE.get(p, ("4",))]
+
+
+def compile_all(compiler: str, folder: Path, *flags: str) -> Path:
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler}")
+    for program in PROGRAMS:
+        source = FOLDER / f"{program}.c"
+        command = [compiler, *FLAGS, *flags, "-o", str(folder / program), str(source)]
+        said = subprocess.run(command, capture_output=True, text=True)
+        assert (said.stderr, said.returncode) == ("", 0)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs for this machine."""
+    return compile_all("gcc", tmp_path_factory.mktemp("ours"))
+
+
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs for riscv64 Linux."""
+    return compile_all(CROSS, tmp_path_factory.mktemp("theirs"), "-static", "-s")
+
+
+@pytest.fixture(scope="module")
+def results(images: Images, theirs: Path) -> dict[tuple[str, str], Result]:
+    """What each program does in the guest: one boot for each machine."""
+    found = {}
+    for machine in sorted({machine for _, machine in CASES}):
+        programs = [p for p, on in CASES if on == machine]
+        commands = [f"cd /tmp && exec /extra/{p}" for p in programs]
+        guest = Guest(images, MACHINES[machine])
+        for program, result in zip(programs, guest.batch(commands, extra=theirs)):
+            found[program, machine] = result
+    return found
+
+
+@pytest.mark.parametrize("program, name", CASES)
+def test_does_what_linux_does(
+    results: dict[tuple[str, str], Result],
+    ours: Path,
+    tmp_path: Path,
+    program: str,
+    name: str,
+) -> None:
+    here = subprocess.run(
+        [str(ours / program)],
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    there = results[program, name]
+    # A shell adds 128 to the signal that ended a program.
+    status = here.returncode if here.returncode >= 0 else 128 - here.returncode
+    assert (there.out, there.err, there.status) == (here.stdout, here.stderr, status)
+
+
+def test_the_table_names_programs() -> None:
+    assert set(TABLE) <= set(PROGRAMS)
+
+
+@pytest.mark.skipif(not shutil.which("go"), reason="no Go")
+def test_go(images: Images, tmp_path: Path) -> None:
+    """Its runtime makes all system calls itself."""
+    settings = {"GO111MODULE": "off", "CGO_ENABLED": "0",
+                "GOCACHE": str(tmp_path / "cache")}
+    for folder, target in (("here", {}), ("there", {"GOARCH": "riscv64"})):
+        command = ["go", "build", "-o", tmp_path / folder / "goroutines",
+                   FOLDER / "goroutines.go"]
+        subprocess.run(command, env={**os.environ, **settings, **target}, check=True)
+    here = subprocess.run(
+        [tmp_path / "here" / "goroutines"], capture_output=True, text=True
+    )
+    there = Guest(images, MACHINES["4"])("/extra/goroutines", extra=tmp_path / "there")
+    assert (there.out, there.err, there.status) == (
+        here.stdout, here.stderr, here.returncode)
