@@ -106,6 +106,18 @@ SYSCALL(153, times)            /* struct tms *; gives ticks since boot */
 
 /* Memory */
 SYSCALL(214, brk)                /* address; gives the break as it is then */
+SYSCALL(215, munmap)             /* address, size */
+SYSCALL(216, mremap)             /* old, old size, size, flags, new */
+SYSCALL(222, mmap)               /* address, size, prot, flags, fd, offset */
+SYSCALL(226, mprotect)           /* address, size, prot */
+SYSCALL(227, msync)              /* address, size, flags */
+SYSCALL(228, mlock)              /* address, size */
+SYSCALL(229, munlock)            /* address, size */
+SYSCALL(230, mlockall)           /* flags */
+SYSCALL(231, munlockall)         /* */
+SYSCALL(233, madvise)            /* address, size, advice */
+SYSCALL(259, riscv_flush_icache) /* start, end, flags */
+SYSCALL(284, mlock2)             /* address, size, flags */
 
 /* Signals. A set's size is 8 bytes */
 SYSCALL(129, kill)              /* pid, sig */

@@ -5,15 +5,17 @@
  * ends in the signal that says so, with the address where that has one.
  */
 #include <setjmp.h>
+#include <sys/mman.h>
 
 #include "catch.h"
 
-#define USER_TOP 0x80000000UL
-#define STACKS   0xfffffffec0000000UL /* the window of kernel stacks */
-#define SLOT     0x8000               /* a stack and its guard */
-#define DIRECT   0xffffffff00000000UL /* 4 GiB: devices, RAM, the kernel */
-#define MIB      (1UL << 20)
-#define GIB      (1UL << 30)
+#define STACK_TOP 0x80000000UL         /* of the first stack */
+#define USER_TOP  0x4000000000UL       /* the end of Sv39's lower half */
+#define STACKS    0xfffffffec0000000UL /* the window of kernel stacks */
+#define SLOT      0x8000               /* a stack and its guard */
+#define DIRECT    0xffffffff00000000UL /* 4 GiB: devices, RAM, the kernel */
+#define MIB       (1UL << 20)
+#define GIB       (1UL << 30)
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -123,7 +125,7 @@ static const struct {
     {"the first pages", 0, 0x10000, 0x800},
     {"what follows the heap", 0x2000000, 0x70000000, 16 * MIB},
     {"the UART, by its physical address", 0x10000000, 0x10000008, 8},
-    {"RAM, by its physical address", USER_TOP, 4 * GIB, 16 * MIB},
+    {"RAM, by its physical address", STACK_TOP, 4 * GIB, 16 * MIB},
     {"the rest of the lower half", 4 * GIB, 256 * GIB, GIB},
     {"what is no address", 256 * GIB, -256 * GIB, 1UL << 55},
     {"the upper half", -256 * GIB, STACKS, GIB},
@@ -137,17 +139,18 @@ static const struct {
     {"the PLIC", DIRECT + 0xc000000, DIRECT + 0xc600000, 0xffff8},
     {"the UART", DIRECT + 0x10000000, DIRECT + 0x10000100, 8},
     {"virtio", DIRECT + 0x10001000, DIRECT + 0x10009000, 0x800},
-    {"the firmware", DIRECT + USER_TOP, DIRECT + USER_TOP + 0x80000, 0x1000},
+    {"the firmware", DIRECT + STACK_TOP, DIRECT + STACK_TOP + 0x80000, 0x1000},
     {"the kernel", -0x80000000 + 2 * MIB, -0x80000000 + 4 * MIB, 0x4000},
     {"the direct map", DIRECT, 0xfffffffffffffff8, 16 * MIB},
     {"the last word", 0xfffffffffffffff8, 0xfffffffffffffffe, 8},
 };
 
-/* An access that begins in the stack's last page, and isn't aligned. */
+/* An access that begins in the last page below top, which is zero, and isn't
+ * aligned. Nothing follows that page. */
 static void
-test_edge(void)
+test_edge(char *top)
 {
-	char *edge = (char *)USER_TOP - 4;
+	char *edge = top - 4;
 	char four[4];
 
 	CHECK(ATTEMPT(do_read((uintptr_t)edge)) != 0,
@@ -163,6 +166,10 @@ test_edge(void)
 		    "nor around the end of all addresses");
 	CHECK_ERRNO(read(input, edge, -1UL >> 1), EFAULT, "whatever the size");
 	CHECK(read(input, edge, -1UL) == -1, "even the largest");
+	memcpy(edge, "/dev", 4);
+	CHECK_ERRNO(open(edge, O_RDONLY), EFAULT, "nor a path's end");
+	memcpy(edge, "/.", 3);
+	CHECK(close(open(edge, O_RDONLY)) == 0, "one that ends here can");
 }
 
 /* --- Control registers --- */
@@ -206,9 +213,10 @@ may_write(unsigned int csr)
 static void
 test_registers(const char *name, char *code, bool (*may)(unsigned int))
 {
-	unsigned int wrong = 0, last = 0;
+	/* They outlive a return to ATTEMPT by longjmp. */
+	volatile unsigned int wrong = 0, last = 0, csr;
 
-	for (unsigned int csr = 0; csr < CSRS; csr++) {
+	for (csr = 0; csr < CSRS; csr++) {
 		long (*run)(long) = (long (*)(long))(code + 8 * csr);
 		int sig = ATTEMPT(run(0));
 
@@ -279,6 +287,7 @@ main(void)
 	    .sa_sigaction = caught,
 	    .sa_flags = SA_SIGINFO | SA_NODEFER,
 	};
+	char *last;
 
 	scratch_enter("isolation.d");
 	sigaction(SIGSEGV, &act, NULL);
@@ -290,7 +299,11 @@ main(void)
 	for (size_t i = 0; i < COUNT(ranges); i++)
 		test_range(ranges[i].name, ranges[i].start, ranges[i].end,
 			   ranges[i].step);
-	test_edge();
+	test_edge((char *)STACK_TOP);
+	last = mmap((void *)(USER_TOP - PAGE), PAGE, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	CHECK(last != MAP_FAILED, "the last page can be mapped");
+	test_edge(last + PAGE);
 	test_registers("read", csr_readers, may_read);
 	test_registers("written", csr_writers, may_write);
 	for (size_t i = 0; i < COUNT(instructions); i++)
