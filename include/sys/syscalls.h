@@ -43,8 +43,13 @@ SYSCALL(61, getdents64) /* fd, struct dirent *, bytes; gives bytes */
 SYSCALL(62, lseek)      /* fd, offset, whence */
 SYSCALL(63, read)       /* fd, buf, size */
 SYSCALL(64, write)      /* fd, buf, size */
+SYSCALL(65, readv)      /* fd, const struct iovec *, n */
+SYSCALL(66, writev)     /* fd, const struct iovec *, n */
 SYSCALL(67, pread64)    /* fd, buf, size, offset */
 SYSCALL(68, pwrite64)   /* fd, buf, size, offset */
+SYSCALL(69, preadv)     /* fd, const struct iovec *, n, offset */
+SYSCALL(70, pwritev)    /* fd, const struct iovec *, n, offset */
+SYSCALL(71, sendfile)   /* out, in, off_t *, size */
 SYSCALL(72, pselect6)   /* n, fd_set *r, *w, *x, timespec *, {mask, size} * */
 SYSCALL(73, ppoll)      /* struct pollfd *, n, timespec *, mask, size */
 SYSCALL(78, readlinkat) /* dir, path, buf, size; gives bytes */
@@ -58,6 +63,9 @@ SYSCALL(213, readahead) /* fd, offset, size */
 SYSCALL(223, fadvise64) /* fd, offset, size, advice */
 SYSCALL(267, syncfs)    /* fd */
 SYSCALL(276, renameat2) /* dir, old, dir, new, flags */
+SYSCALL(285, copy_file_range) /* in, off_t *, out, off_t *, size, 0 */
+SYSCALL(286, preadv2)         /* fd, const struct iovec *, n, offset, -, 0 */
+SYSCALL(287, pwritev2)        /* fd, const struct iovec *, n, offset, -, 0 */
 SYSCALL(291, statx)           /* dir, path, flags, mask, struct statx * */
 SYSCALL(436, close_range)     /* first, last, flags */
 SYSCALL(439, faccessat2)      /* dir, path, mode, flags */
@@ -86,9 +94,39 @@ SYSCALL(260, wait4)           /* pid, int *status, options, struct rusage * */
 
 /* Who a process is, and what it may: all may the same */
 SYSCALL(92, personality)    /* 0, or 0xffffffff to ask */
+SYSCALL(143, setregid)      /* gid, effective; -1: as it is */
+SYSCALL(144, setgid)        /* gid */
+SYSCALL(145, setreuid)      /* uid, effective; -1: as it is */
+SYSCALL(146, setuid)        /* uid */
+SYSCALL(147, setresuid)     /* uid, effective, saved; -1: as it is */
+SYSCALL(148, getresuid)     /* uid_t *, effective, saved */
+SYSCALL(149, setresgid)     /* gid, effective, saved; -1: as it is */
+SYSCALL(150, getresgid)     /* gid_t *, effective, saved */
+SYSCALL(158, getgroups)     /* count, gid_t *; gives how many */
+SYSCALL(159, setgroups)     /* 0, - */
+SYSCALL(163, getrlimit)     /* which, {now, most} * */
+SYSCALL(164, setrlimit)     /* which, const {now, most} * */
 SYSCALL(165, getrusage)     /* who, struct rusage * */
 SYSCALL(167, prctl)         /* PR_SET_NAME or PR_GET_NAME, char [16] */
+SYSCALL(174, getuid)        /* */
+SYSCALL(175, geteuid)       /* */
+SYSCALL(176, getgid)        /* */
+SYSCALL(177, getegid)       /* */
 SYSCALL(179, linux_sysinfo) /* Linux's struct sysinfo * */
+SYSCALL(261, prlimit64)     /* pid, which, const {now, most} *, {..} *old */
+
+/* Scheduling: equal shares, on all harts */
+SYSCALL(118, sched_setparam)         /* tid, const struct sched_param * */
+SYSCALL(119, sched_setscheduler)     /* tid, 0, const struct sched_param * */
+SYSCALL(120, sched_getscheduler)     /* tid */
+SYSCALL(121, sched_getparam)         /* tid, struct sched_param * */
+SYSCALL(122, sched_setaffinity)      /* tid, bytes, const long * */
+SYSCALL(123, sched_getaffinity)      /* tid, bytes, long *; gives bytes */
+SYSCALL(125, sched_get_priority_max) /* policy */
+SYSCALL(126, sched_get_priority_min) /* policy */
+SYSCALL(140, setpriority)            /* kind, who, 0 */
+SYSCALL(141, getpriority)            /* kind, who; gives 20 */
+SYSCALL(168, getcpu)                 /* unsigned *hart, unsigned *node */
 
 /* Time */
 SYSCALL(101, nanosleep)        /* const struct timespec *, remaining */

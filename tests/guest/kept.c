@@ -6,6 +6,9 @@
 #include <dirent.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/file.h>
+#include <sys/sendfile.h>
+#include <sys/uio.h>
 #include <utime.h>
 
 #include "observe.h"
@@ -109,14 +112,14 @@ take_all_descriptors(void)
 static void
 replace_descriptors(void)
 {
-	int fds[2], others[2];
+	int fds[2], others[2], *volatile nowhere = (int *)8;
 
 	pipe(fds);
 	pipe(others);
 	write(fds[1], "text", 4);
 	dup2(others[1], fds[1]);
 	dup2(fds[0], others[0]);
-	pipe((void *)8);
+	pipe(nowhere);
 }
 
 static void
@@ -228,6 +231,96 @@ profile(void)
 }
 
 static void
+make_links(void)
+{
+	char buf[10];
+
+	file_make("f", "text");
+	mkdir("d", 0777);
+	symlink("d", "l");
+	symlink("loop", "loop");
+	symlink("none", "l/dangling");
+	link("f", "l/f");
+	link("f", "d");
+	link("d", "e");
+	link("loop/x", "e");
+	open("loop", O_RDONLY);
+	open("l/../l/f", O_RDONLY);
+	open("d/dangling", O_RDONLY);
+	open("d/dangling", O_RDONLY | O_CREAT | O_EXCL, 0666);
+	open("l", O_RDONLY | O_NOFOLLOW);
+	symlink("x", "l/none/x");
+	readlink("l/dangling", buf, sizeof(buf));
+	renameat2(AT_FDCWD, "f", AT_FDCWD, "l", RENAME_EXCHANGE);
+	renameat2(AT_FDCWD, "f", AT_FDCWD, "l", RENAME_NOREPLACE);
+	rename("l", "f/f");
+	unlink("d/dangling");
+	unlink("d/f");
+	unlink("f");
+	unlink("l");
+	unlink("loop");
+	rmdir("d");
+}
+
+static void
+move_vectors(void)
+{
+	static struct iovec pieces[100];
+	int fd = open("f", O_RDWR | O_CREAT, 0666);
+	int copy = open("g", O_RDWR | O_CREAT, 0666);
+
+	for (int i = 0; i < 100; i++)
+		pieces[i] = (struct iovec){"text", 4};
+	writev(fd, pieces, 100);
+	writev(-1, pieces, 100);
+	writev(fd, (struct iovec *)16, 100);
+	lseek(fd, 0, SEEK_SET);
+	sendfile(copy, fd, NULL, 100);
+	copy_file_range(fd, NULL, copy, NULL, 1000, 0);
+	copy_file_range(fd, NULL, fd, NULL, 1000, 0);
+	sendfile(copy, -1, NULL, 1);
+	unlink("f");
+	unlink("g");
+}
+
+/* Locks that are cut, replaced, and those that go when their owner ends. */
+static void
+lock_files(void)
+{
+	struct flock l = {.l_type = F_WRLCK, .l_len = 100};
+	int fd = open("f", O_RDWR | O_CREAT, 0666), other = open("f", O_RDWR);
+
+	fcntl(fd, F_SETLK, &l);
+	l.l_start = 40;
+	l.l_len = 10;
+	l.l_type = F_UNLCK;
+	fcntl(fd, F_SETLK, &l);
+	fcntl(other, F_OFD_SETLK, &l);
+	l.l_type = F_RDLCK;
+	fcntl(other, F_OFD_SETLK, &l);
+	l.l_start = 0;
+	fcntl(other, F_OFD_SETLK, &l);
+	flock(fd, LOCK_EX);
+	flock(other, LOCK_EX | LOCK_NB);
+	flock(fd, LOCK_SH);
+	unlink("f");
+}
+
+static void
+have_many_descriptors(void)
+{
+	static struct pollfd p[300];
+
+	dup2(0, 100);
+	dup2(0, 900);
+	if (fork() == 0)
+		_exit(0);
+	wait(NULL);
+	poll(p, 300, 0);
+	poll((struct pollfd *)16, 300, 0);
+}
+
+static void
 die_of_a_signal(void)
 {
 	alarm(1000);
@@ -254,6 +347,10 @@ static const struct {
     {"threads", make_threads},
     {"memory that a fork shares", share_memory},
     {"profiles", profile},
+    {"links of all kinds", make_links},
+    {"vectors and copies", move_vectors},
+    {"locks on files", lock_files},
+    {"who has many descriptors", have_many_descriptors},
     {"who dies of a signal", die_of_a_signal},
 };
 
