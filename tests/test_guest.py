@@ -53,6 +53,7 @@ TABLE = {
     ),
     **dict.fromkeys(
         (
+            "epoll",
             "interrupted",
             "levels",
             "monitor",

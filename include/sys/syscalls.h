@@ -70,6 +70,15 @@ SYSCALL(291, statx)           /* dir, path, flags, mask, struct statx * */
 SYSCALL(436, close_range)     /* first, last, flags */
 SYSCALL(439, faccessat2)      /* dir, path, mode, flags */
 
+/* Files that are made to be waited for, and waiting for several */
+SYSCALL(19, eventfd2)        /* count, flags; gives fd */
+SYSCALL(20, epoll_create1)   /* flags; gives fd */
+SYSCALL(21, epoll_ctl)       /* epoll, op, fd, struct epoll_event * */
+SYSCALL(22, epoll_pwait)     /* epoll, events, n, ms, mask, size; gives n */
+SYSCALL(85, timerfd_create)  /* clock, flags; gives fd */
+SYSCALL(86, timerfd_settime) /* fd, flags, new, struct itimerspec *old */
+SYSCALL(87, timerfd_gettime) /* fd, struct itimerspec * */
+
 /* Processes and threads */
 SYSCALL(93, exit)             /* int status: of the thread */
 SYSCALL(94, exit_group)       /* int status */

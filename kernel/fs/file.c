@@ -13,6 +13,7 @@
 #include "mm/uaccess.h"
 #include "sched/lock.h"
 
+#include "epoll.h"
 #include "filelock.h"
 #include "uio.h"
 #include "vnode.h"
@@ -139,6 +140,8 @@ file_put(struct file *f)
 {
 	if (__atomic_sub_fetch(&f->refs, 1, __ATOMIC_ACQ_REL) != 0)
 		return;
+	if (f->watched)
+		epoll_forget(f);
 	if (f->locked)
 		filelock_release(f, NULL);
 	if (f->vnode != NULL) {
