@@ -27,6 +27,7 @@
 #include "mm/page.h"
 #include "proc/proc.h"
 #include "proc/threads.h"
+#include "procfs/procfs.h"
 #include "sched/clock.h"
 #include "sched/hart.h"
 #include "sched/icount.h"
@@ -57,15 +58,19 @@ struct thread boot_thread = {
 extern const struct device console_device;
 extern const struct device kprof_device;
 extern const struct device ktest_device;
+extern const struct device links_device;
 extern const struct device null_device;
 extern const struct device prf_device;
 extern const struct device pcs_device;
 extern const struct device pcstat_device;
 extern const struct device profclock_device;
+extern const struct device random_device;
 
 static const struct device *const all_devices[] = {
     &console_device,   /* console.c: console, tty, hostout, hosterr */
     &null_device,      /* null.c: null, zero, full */
+    &random_device,    /* random.c: random, urandom */
+    &links_device,     /* links.c: fd, stdin, stdout, stderr, shm */
     &profclock_device, /* profclock.c: profclock */
     &pcs_device,       /* pcs.c: pcs */
     &pcstat_device,    /* pcstat.c: pcstat */
@@ -221,6 +226,7 @@ boot_main(unsigned long hartid)
 	vfs_init();
 	devices_init();
 	hostfs_init();
+	procfs_init();
 	load_symbols();
 	proc_init();
 	sampleclock_init();

@@ -63,6 +63,7 @@ TABLE = {
             "pipes",
             "prf_device",
             "processes",
+            "procfs",
             "registers",
             "select",
             "signals",

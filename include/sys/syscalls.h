@@ -79,6 +79,9 @@ SYSCALL(85, timerfd_create)  /* clock, flags; gives fd */
 SYSCALL(86, timerfd_settime) /* fd, flags, new, struct itimerspec *old */
 SYSCALL(87, timerfd_gettime) /* fd, struct itimerspec * */
 
+/* Random numbers */
+SYSCALL(278, getrandom) /* buf, size, flags; gives bytes */
+
 /* Processes and threads */
 SYSCALL(93, exit)             /* int status: of the thread */
 SYSCALL(94, exit_group)       /* int status */

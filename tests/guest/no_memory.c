@@ -10,9 +10,13 @@
 #include <mon.h>
 #include <pcsample.h>
 #include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/pcs.h>
 #include <sys/prf.h>
+#include <sys/timerfd.h>
 
 #include "observe.h"
 
@@ -96,8 +100,24 @@ do_fork(void)
 	return e;
 }
 
+/* It shares this function's frame. */
+static int
+do_vfork(void)
+{
+	volatile pid_t pid = call(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD,
+				  0);
+	int e;
+
+	if (pid == 0)
+		_exit(0);
+	errno = -pid;
+	e = error_of(pid);
+	waitpid(pid, NULL, 0);
+	return e;
+}
+
 static void
-thread_stay(void)
+thread_stay(void *)
 {
 	for (;;)
 		pause();
@@ -115,7 +135,7 @@ do_exec(void)
 
 	if (before == 0) {
 		fail_at(0);
-		call(SYS_thread_create, (long)thread_stay, (long)&stack[64]);
+		thread_make(thread_stay, &stack[64]);
 		fail_at(nth);
 	}
 	sprintf(fd, "%d", ktest);
@@ -148,17 +168,16 @@ do_read(void)
 }
 
 static void
-thread_end(void)
+thread_end(void *)
 {
 	for (;;)
-		call(SYS_thread_exit, 0, 0);
+		call(SYS_exit, 0, 0);
 }
 
 static int
 do_thread(void)
 {
-	long tid = call(SYS_thread_create, (long)thread_end,
-			(long)(large + LARGE));
+	long tid = thread_make(thread_end, large + LARGE);
 
 	errno = -tid;
 	return error_of(tid);
@@ -168,6 +187,84 @@ static int
 do_psinfo(void)
 {
 	return error_of(psinfo((struct psinfo *)large, 64));
+}
+
+/* --- Mappings --- */
+
+static char *mapped; /* 16 pages, of which each second one is there */
+
+/* The first byte of each page is still what it was. */
+static bool
+mapped_holds(const char *p)
+{
+	for (int i = 0; i < LARGE / PAGE; i += 2)
+		if (p[i * PAGE] != 'a' + i)
+			return false;
+	return true;
+}
+
+/* More regions than an address space has room for of its own. */
+static void
+mapped_make(void)
+{
+	if (mapped != NULL)
+		return;
+	for (int i = 0; i < 20; i++)
+		mmap(NULL, PAGE, i % 2 ? PROT_READ : PROT_NONE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	mapped = mmap(NULL, LARGE, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < LARGE / PAGE; i += 2)
+		mapped[i * PAGE] = 'a' + i;
+}
+
+static int
+do_mmap(void)
+{
+	void *p = mmap(NULL, LARGE, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1,
+		       0);
+
+	return error_of(p == MAP_FAILED ? -1 : munmap(p, LARGE));
+}
+
+/* A region becomes three. */
+static int
+do_mprotect(void)
+{
+	int e;
+
+	fail_at(0);
+	mapped_make();
+	fail_at(nth);
+	e = error_of(mprotect(mapped + PAGE, PAGE, PROT_READ));
+	return mapped_holds(mapped) ? e : EIO;
+}
+
+static int
+do_munmap(void)
+{
+	int e;
+
+	fail_at(0);
+	mapped_make();
+	fail_at(nth);
+	e = error_of(munmap(mapped + PAGE, PAGE));
+	return mapped_holds(mapped) ? e : EIO;
+}
+
+/* To where it needs tables of its own. */
+static int
+do_mremap(void)
+{
+	void *to = (void *)0x1000000000, *p;
+	int e;
+
+	fail_at(0);
+	mapped_make();
+	fail_at(nth);
+	p = mremap(mapped, LARGE, LARGE, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+	e = error_of(p == MAP_FAILED ? -1 : 0);
+	return mapped_holds(e == 0 ? to : mapped) ? e : EIO;
 }
 
 /* --- Files --- */
@@ -250,8 +347,7 @@ static int
 do_list(void)
 {
 	int fd = open(".", O_RDONLY);
-	int e = error_of(fd < 0 ? -1
-				: getdents(fd, (struct dirent *)large, LARGE));
+	int e = error_of(fd < 0 ? -1 : getdents64(fd, large, LARGE));
 
 	close(fd);
 	return e;
@@ -288,6 +384,46 @@ do_poll(void)
 }
 
 /* --- Profilers --- */
+
+static int
+do_eventfd(void)
+{
+	int fd = eventfd2(0, 0), e = error_of(fd);
+
+	close(fd);
+	return e;
+}
+
+static int
+do_timerfd(void)
+{
+	int fd = timerfd_create(CLOCK_MONOTONIC, 0), e = error_of(fd);
+
+	close(fd);
+	return e;
+}
+
+static int
+do_epoll(void)
+{
+	struct epoll_event event = {.events = POLLIN};
+	int epoll = epoll_create1(0), e = error_of(epoll);
+
+	if (e == 0)
+		e = error_of(epoll_ctl(epoll, EPOLL_CTL_ADD, 1, &event));
+	close(epoll);
+	return e;
+}
+
+static int
+do_proc(void)
+{
+	int fd = open("/proc/self/maps", O_RDONLY);
+	int e = error_of(fd < 0 ? -1 : read(fd, large, LARGE));
+
+	close(fd);
+	return e;
+}
 
 static int
 do_kprof(void)
@@ -408,7 +544,7 @@ test_host(void)
 	test("write", do_write, ENOMEM, 0);
 	test("read a file", do_read_file, ENOMEM, 0);
 	test("stat", do_stat, ENOMEM, ENOMEM);
-	test("getdents", do_list, ENOMEM, 0);
+	test("getdents64", do_list, ENOMEM, 0);
 	unlink("there");
 }
 
@@ -422,7 +558,7 @@ test_files(void)
 	test("read a file", do_read_file, ENOMEM, ENOMEM);
 	test("mkdir", do_mkdir, ENOSPC, ENOSPC);
 	test("rename", do_rename, ENOSPC, ENOSPC);
-	test("getdents", do_list, ENOMEM, ENOMEM);
+	test("getdents64", do_list, ENOMEM, ENOMEM);
 	unlink("there");
 }
 
@@ -430,13 +566,22 @@ static void
 test_others(void)
 {
 	test("fork", do_fork, ENOMEM, EAGAIN);
+	test("vfork", do_vfork, ENOMEM, EAGAIN);
 	test("execve", do_exec, ENOMEM, ENOMEM);
 	test("read into new pages", do_read, ENOMEM, 0); /* it waits */
 	test("a thread", do_thread, EAGAIN, EAGAIN);
+	test("mmap", do_mmap, ENOMEM, ENOMEM);
+	test("mprotect", do_mprotect, ENOMEM, ENOMEM);
+	test("munmap", do_munmap, ENOMEM, ENOMEM);
+	test("mremap", do_mremap, ENOMEM, ENOMEM);
 	test("psinfo", do_psinfo, ENOMEM, ENOMEM);
 	test("a device", do_device, ENOMEM, ENOMEM);
 	test("pipe", do_pipe, ENOMEM, 0); /* a page may be had later */
 	test("poll", do_poll, ENOMEM, ENOMEM);
+	test("eventfd", do_eventfd, ENOMEM, ENOMEM);
+	test("timerfd", do_timerfd, ENOMEM, ENOMEM);
+	test("epoll", do_epoll, ENOMEM, ENOMEM);
+	test("/proc", do_proc, ENOMEM, ENOMEM);
 	test("kprof", do_kprof, ENOMEM, ENOMEM);
 	test("pcs", do_pcs, ENOMEM, ENOMEM);
 	test("prf", do_prf, ENOMEM, ENOMEM);
@@ -453,8 +598,7 @@ lack_stacks(void)
 
 	for (int i = 0; i < STACKS + FEW; i++) {
 		fail_at(3); /* after the thread itself, and its first page */
-		lacking += call(SYS_thread_create, (long)thread_stay,
-				(long)(large + LARGE)) < 0;
+		lacking += thread_make(thread_stay, large + LARGE) < 0;
 		fail_at(0);
 	}
 	return lacking >= STACKS && do_thread() == 0 ? 0 : 1;

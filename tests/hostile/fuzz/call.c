@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -24,6 +25,10 @@
 
 struct self self;
 
+#define USER_BASE 0x10000
+#define MAPPED    0x2000000000 /* where pages are mapped */
+#define TID_WORDS \
+	(CLONE_PARENT_SETTID | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID)
 #define BREAK_MAX (64 * PAGE) /* of the heap, past the arena */
 
 #define LONG_NAME                                                          \
@@ -42,6 +47,8 @@ static const char *const paths[] = {
     "f0/",
     "",
     "x/y",
+    "l",
+    "l/f0",
     ".",
     "s",
     LONG_NAME LONG_NAME, /* 256 bytes: too long a name */
@@ -57,12 +64,26 @@ static const char *const paths[] = {
     "/dev/null",
     "/dev/zero",
     "/dev/nothing",
-#define OWN 25
+    "/dev/full",
+    "/dev/random",
+#define OWN 29
     "/dev/kpctl",
     "/dev/profclock",
     "/dev/console",
     "/dev/tty",
     "/dev/hostout",
+    "/dev/stdin",
+    "/dev/fd/3",
+    "/proc/self",
+    "/proc/self/maps",
+    "/proc/self/cwd",
+    "/proc/self/exe",
+    "/proc/self/fd",
+    "/proc/self/fd/4",
+    "/proc/1/status",
+    "/proc/2/maps",
+    "/proc",
+    "/sys/devices/system/cpu/online",
     "/dev",
     "/bin/true",
     "/boot/kernel",
@@ -218,7 +239,8 @@ any_request(struct rng *r)
 	    PROF_ALL,      PROF_GROUP,  PROF_LIST,    PROF_STACK, BUF_INCR,
 	    PCS_STAT,      PCS_END,     TCGETS,       TCSETS,     TCSETSW,
 	    TCSETSF,       TIOCGPGRP,   TIOCSPGRP,    TIOCGWINSZ, TIOCSWINSZ,
-	    FIONREAD,
+	    FIONREAD,      FIONBIO,     FIOCLEX,      FIONCLEX,   TCSBRK,
+	    TCFLSH,        TIOCGSID,    TIOCSCTTY,
 	};
 
 	return one_in(r, 8) ? any_value(r)
@@ -257,64 +279,151 @@ any_signal(struct rng *r)
  * What isn't here gets any values.
  */
 static const char *const kinds[] = {
+    [SYS_exit_group] = "v",
     [SYS_exit] = "v",
-    [SYS_fork] = "",
+    [SYS_set_tid_address] = "p",
+    [SYS_waitid] = "zdpwp",
+    [SYS_getsid] = "d",
+    [SYS_personality] = "v",
+    [SYS_setreuid] = "zz",
+    [SYS_getresuid] = "ppp",
+    [SYS_getgroups] = "lp",
+    [SYS_getrlimit] = "zp",
+    [SYS_setrlimit] = "zp",
+    [SYS_getrusage] = "zp",
+    [SYS_prctl] = "vp",
+    [SYS_linux_sysinfo] = "p",
+    [SYS_prlimit64] = "dzpp",
+    [SYS_sched_setparam] = "dp",
+    [SYS_sched_setscheduler] = "dzp",
+    [SYS_sched_getparam] = "dp",
+    [SYS_sched_setaffinity] = "dlp",
+    [SYS_sched_getaffinity] = "dlp",
+    [SYS_getcpu] = "pp",
+    [SYS_set_robust_list] = "pl",
+    [SYS_get_robust_list] = "zpp",
+    [SYS_clone] = "kzpvp",
     [SYS_execve] = "Spp",
-    [SYS_waitpid] = "dpw",
+    [SYS_wait4] = "dpwp",
     [SYS_getpgid] = "v",
     [SYS_setpgid] = "dd",
     [SYS_brk] = "b",
+    [SYS_mmap] = "mlwtfz",
+    [SYS_munmap] = "ml",
+    [SYS_mremap] = "mllwm",
+    [SYS_mprotect] = "mlw",
+    [SYS_madvise] = "mlv",
+    [SYS_msync] = "plv",
+    [SYS_mlock] = "pl",
+    [SYS_mlock2] = "plv",
+    [SYS_munlock] = "pl",
+    [SYS_mlockall] = "v",
+    [SYS_munlockall] = "",
+    [SYS_riscv_flush_icache] = "ppv",
     [SYS_times] = "p",
     [SYS_uname] = "p",
     [SYS_sysinfo] = "pl",
     [SYS_psinfo] = "pl",
     [SYS_umask] = "v",
-    [SYS_thread_create] = "pppp",
-    [SYS_thread_exit] = "p",
-    [SYS_futex_wait] = "pvp",
-    [SYS_futex_wake] = "pv",
+    [SYS_futex] = "pxvvpv",
     [SYS_profil] = "plpv",
     [SYS_aix_profil] = "plpv",
     [SYS_pcsample] = "pl",
     [SYS_kill] = "dg",
-    [SYS_sigaction] = "gppr",
-    [SYS_sigprocmask] = "wpp",
-    [SYS_sigpending] = "p",
-    [SYS_sigsuspend] = "p",
+    [SYS_tkill] = "dg",
+    [SYS_tgkill] = "ddg",
+    [SYS_sigaltstack] = "pp",
+    [SYS_rt_sigaction] = "gpp8",
+    [SYS_rt_sigprocmask] = "wpp8",
+    [SYS_rt_sigpending] = "p8",
+    [SYS_rt_sigsuspend] = "p8",
+    [SYS_rt_sigtimedwait] = "ppp8",
+    [SYS_rt_sigqueueinfo] = "dgp",
+    [SYS_rt_tgsigqueueinfo] = "ddgp",
     [SYS_setitimer] = "wpp",
     [SYS_getitimer] = "wp",
     [SYS_nanosleep] = "pp",
     [SYS_clock_gettime] = "wp",
     [SYS_clock_getres] = "wp",
-    [SYS_open] = "sov",
+    [SYS_timer_create] = "wpp",
+    [SYS_timer_gettime] = "wp",
+    [SYS_timer_getoverrun] = "w",
+    [SYS_timer_settime] = "wwpp",
+    [SYS_timer_delete] = "w",
+    [SYS_clock_nanosleep] = "wwpp",
+    [SYS_openat] = "Dsov",
     [SYS_close] = "f",
     [SYS_read] = "fpl",
     [SYS_write] = "fpl",
-    [SYS_pread] = "fpla",
-    [SYS_pwrite] = "fpla",
+    [SYS_pread64] = "fpla",
+    [SYS_pwrite64] = "fpla",
     [SYS_lseek] = "faw",
+    [SYS_getrandom] = "plz",
+    [SYS_eventfd2] = "vo",
+    [SYS_epoll_create1] = "z",
+    [SYS_epoll_ctl] = "fwfp",
+    [SYS_epoll_pwait] = "fplvpz",
+    [SYS_timerfd_create] = "wo",
+    [SYS_timerfd_settime] = "fwpp",
+    [SYS_timerfd_gettime] = "fp",
     [SYS_dup] = "f",
-    [SYS_dup2] = "ff",
+    [SYS_dup3] = "ffz",
     [SYS_fcntl] = "fwv",
     [SYS_ioctl] = "fcp",
-    [SYS_stat] = "Sp",
+    [SYS_newfstatat] = "DSpz",
     [SYS_fstat] = "fp",
-    [SYS_getdents] = "fpl",
-    [SYS_mkdir] = "sv",
-    [SYS_rmdir] = "s",
-    [SYS_unlink] = "s",
-    [SYS_rename] = "ss",
+    [SYS_getdents64] = "fpl",
+    [SYS_mkdirat] = "Dsv",
+    [SYS_unlinkat] = "Dsu",
+    [SYS_renameat2] = "DsDsz",
     [SYS_chdir] = "s",
     [SYS_getcwd] = "pl",
     [SYS_ftruncate] = "fa",
-    [SYS_pipe] = "p",
-    [SYS_select] = "lpppp",
-    [SYS_poll] = "plw",
-    [SYS_access] = "Sw",
-    [SYS_chmod] = "sv",
-    [SYS_utimens] = "sp",
+    [SYS_pipe2] = "po",
+    [SYS_pselect6] = "lppppp",
+    [SYS_ppoll] = "plppz",
+    [SYS_faccessat] = "DSw",
+    [SYS_fchmodat] = "Dsv",
+    [SYS_utimensat] = "Dspz",
     [SYS_fsync] = "f",
+    [SYS_flock] = "fw",
+    [SYS_close_range] = "ffz",
+    [SYS_statfs] = "Sp",
+    [SYS_fstatfs] = "fp",
+    [SYS_statx] = "DSzvp",
+    [SYS_truncate] = "sa",
+    [SYS_fchdir] = "f",
+    [SYS_fchmod] = "fv",
+    [SYS_fchown] = "fvv",
+    [SYS_fchownat] = "Dsvvz",
+    [SYS_faccessat2] = "DSwz",
+    [SYS_fdatasync] = "f",
+    [SYS_syncfs] = "f",
+    [SYS_fadvise64] = "faaw",
+    [SYS_readahead] = "fal",
+    [SYS_fallocate] = "fzaa",
+    [SYS_readv] = "fpw",
+    [SYS_writev] = "fpw",
+    [SYS_preadv] = "fpwa",
+    [SYS_pwritev] = "fpwa",
+    [SYS_preadv2] = "fpwavz",
+    [SYS_pwritev2] = "fpwavz",
+    [SYS_sendfile] = "ffpl",
+    [SYS_copy_file_range] = "fpfplz",
+    [SYS_symlinkat] = "sDs",
+    [SYS_linkat] = "DsDsz",
+    [SYS_readlinkat] = "DSpl",
 };
+
+/* All numbers that there are, and some beside them. */
+#define SYSCALL(number, name) number,
+static const long numbers[] = {
+#include <sys/syscalls.h>
+    0, 16, 222, 277, 999, 1008,
+};
+#undef SYSCALL
+
+static const struct timespec no_time;
 
 static unsigned long
 argument(struct rng *r, char kind)
@@ -329,14 +438,32 @@ argument(struct rng *r, char kind)
 		return any_request(r);
 	case 'd':
 		return any_pid(r);
+	case 'D': /* a directory to start at */
+		return one_in(r, 4) ? any_fd(r) : (unsigned long)AT_FDCWD;
+	case 'k': /* flags of clone */
+		return one_in(r, 8) ? any_value(r)
+				    : SIGCHLD | (any_value(r) & TID_WORDS);
+	case 'u': /* flags of unlinkat */
+		return one_in(r, 8) ? any_value(r) : below(r, 2) * AT_REMOVEDIR;
+	case 'x': /* an operation of futex */
+		return one_in(r, 8) ? any_value(r)
+				    : below(r, 12) + below(r, 2) * 128;
+	case 'z': /* flags that are mostly 0 */
+		return one_in(r, 8) ? any_value(r) : 0;
 	case 'f':
 		return any_fd(r);
 	case 'g':
 		return any_signal(r);
 	case 'l':
 		return any_length(r);
-	case 'r': /* where handlers return to */
-		return one_in(r, 16) ? any_pointer(r) : (uintptr_t)restorer;
+	case '8': /* a set's size */
+		return one_in(r, 16) ? any_value(r) : 8;
+	case 'm': /* a page to be mapped */
+		return one_in(r, 8) ? any_value(r)
+				    : MAPPED + below(r, 64) * PAGE;
+	case 't': /* how it is */
+		return one_in(r, 8) ? any_value(r)
+				    : below(r, 4) | below(r, 4) << 4;
 	case 'o':
 		return any_flags(r);
 	case 's':
@@ -356,24 +483,26 @@ static long
 any_number(struct rng *r)
 {
 	long n = one_in(r, 64) ? (long)any_value(r)
-			       : (long)below(r, countof(kinds) + 4);
+			       : numbers[below(r, countof(numbers))];
 
 	switch (n) {
 	case SYS_poweroff:
-	case SYS_sigreturn:
+	case SYS_rt_sigreturn:
 		return SYS_getpid;
-	case SYS_exit:
+	case SYS_exit_group:
 	case SYS_execve:
-	case SYS_thread_create:
-	case SYS_thread_exit:
-	case SYS_fork:
+	case SYS_exit:
+	case SYS_clone:
 		return one_in(r, 150) ? n : SYS_getppid;
-	case SYS_sigsuspend:
+	case SYS_rt_sigsuspend:
+	case SYS_rt_sigtimedwait:
 		return one_in(r, 50) ? n : SYS_gettid;
 	case SYS_nanosleep:
-	case SYS_poll:
-	case SYS_select:
-	case SYS_waitpid:
+	case SYS_clock_nanosleep:
+	case SYS_ppoll:
+	case SYS_pselect6:
+	case SYS_epoll_pwait:
+	case SYS_wait4:
 		return one_in(r, 5) ? n : SYS_gettid;
 	default:
 		return n;
@@ -402,7 +531,14 @@ tame(struct rng *r, struct call *c)
 	unsigned long *arg = c->arg;
 
 	switch (c->number) {
+	case SYS_tgkill:
+	case SYS_rt_tgsigqueueinfo:
+		if (!is_ours(arg[1]))
+			arg[1] = self.pid;
+		/* fallthrough */
 	case SYS_kill:
+	case SYS_tkill:
+	case SYS_rt_sigqueueinfo:
 		if (!is_ours(arg[0]))
 			arg[0] = self.pid;
 		break;
@@ -410,7 +546,7 @@ tame(struct rng *r, struct call *c)
 		if (!is_ours(arg[1]))
 			arg[1] = 0;
 		break;
-	case SYS_fork:
+	case SYS_clone:
 		if (self.depth > 1 || self.kids > 3)
 			c->number = SYS_getpid;
 		break;
@@ -419,16 +555,39 @@ tame(struct rng *r, struct call *c)
 		    arg[0] <= 0x80000000)
 			arg[0] = (uintptr_t)arena + ARENA_SIZE;
 		break;
+	case SYS_mmap: /* nothing of the test's own is unmapped */
+	case SYS_munmap:
+	case SYS_mremap:
+	case SYS_mprotect:
+	case SYS_madvise:
+		if (arg[0] < MAPPED && arg[0] + arg[1] > USER_BASE)
+			arg[0] += MAPPED;
+		if (c->number == SYS_mremap && arg[4] < MAPPED)
+			arg[4] += MAPPED;
+		break;
 	case SYS_lseek:
+	case SYS_truncate:
 	case SYS_ftruncate:
 		arg[1] = tame_offset(arg[1]);
 		break;
-	case SYS_pwrite:
+	case SYS_pwritev:
+	case SYS_pwritev2:
+	case SYS_pwrite64:
 		arg[3] = tame_offset(arg[3]);
 		break;
-	case SYS_poll:
+	case SYS_ppoll: /* not for long, and with the mask as it is */
 		if (!one_in(r, 8))
-			arg[2] = 0;
+			arg[2] = (uintptr_t)&no_time;
+		if (!one_in(r, 8))
+			arg[3] = 0;
+		break;
+	case SYS_epoll_pwait:
+		if (!one_in(r, 8))
+			arg[3] = arg[4] = 0;
+		break;
+	case SYS_pselect6:
+		if (!one_in(r, 8))
+			arg[5] = 0;
 		break;
 	}
 	for (int i = 0; i < 2; i++) /* a descriptor, or no matter */
@@ -439,7 +598,7 @@ tame(struct rng *r, struct call *c)
 void
 call_make(struct rng *r, struct call *c)
 {
-	static const char all[] = "vbcdfglowsp";
+	static const char all[] = "vbcdDfgklowspuxz";
 	bool wild = one_in(r, 16);
 	const char *kind = "";
 
@@ -456,10 +615,10 @@ call_make(struct rng *r, struct call *c)
 			c->arg[i] = any_value(r);
 	}
 	/* What isn't the test's own is opened for reading only. */
-	if (c->number == SYS_open && !wild && one_in(r, 4)) {
-		c->arg[0] = (uintptr_t)
+	if (c->number == SYS_openat && !wild && one_in(r, 4)) {
+		c->arg[1] = (uintptr_t)
 		    paths[OWN + below(r, countof(paths) - OWN)];
-		c->arg[1] = O_NONBLOCK;
+		c->arg[2] = O_NONBLOCK;
 	}
 	tame(r, c);
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "fuzz.h"
@@ -23,19 +24,6 @@ char *__brk(char *end);
 
 static bool show;
 static unsigned int made; /* calls, by all threads: atomic */
-
-#define CAUSE_CALL 8 /* scause of a system call */
-
-/* As the kernel lays out what a handler interrupted, up to its second
- * argument. */
-struct frame {
-	unsigned long registers[31], sepc, sstatus, scause, stval;
-};
-
-asm(".globl restorer\n"
-    "restorer:\n"
-    "	li	a7, 25\n"
-    "	ecall\n");
 
 static long
 raw(const struct call *c)
@@ -63,39 +51,46 @@ quiet(long number, unsigned long a, unsigned long b, unsigned long c,
 	return raw(&(struct call){number, {a, b, c, d}});
 }
 
-/* Is the signal one for a fault, and was there one? */
+/* Was it a fault? What another process sends has a code of 0 or less. */
 static bool
-is_fault(int sig, const struct frame *f)
+is_fault(int sig, const siginfo_t *info)
 {
 	return (sig == SIGSEGV || sig == SIGBUS || sig == SIGILL ||
 		sig == SIGTRAP || sig == SIGFPE) &&
-	       f->scause < 64 && f->scause != CAUSE_CALL;
+	       info->si_code > 0;
 }
 
 /* A handler may change what it returns to: SIGUSR2's does, but not so that it
  * wouldn't. */
 static void
-handle(int sig, siginfo_t *info)
+handle(int sig, siginfo_t *info, void *context)
 {
-	struct frame *f = (struct frame *)info - 1;
-	unsigned long *mask = (unsigned long *)(info + 1);
+	ucontext_t *c = context;
+	unsigned long *own = (unsigned long *)(c + 1); /* fp_used, ra, fp, pc */
 
-	if (is_fault(sig, f))
-		quiet(SYS_exit, 1, 0, 0, 0);
+	if (is_fault(sig, info))
+		quiet(SYS_exit_group, 1, 0, 0, 0);
 	if (sig != SIGUSR2)
 		return;
-	f->sstatus = -1ul ^ made;
-	f->scause = f->stval = -1ul;
-	mask[0] = made % 3 == 0 ? -1ul : 0; /* signals blocked */
-	mask[1] = made % 2;                 /* floating point in use */
+	c->uc_flags = -1ul ^ made;
+	c->uc_link = (void *)-1ul;
+	c->uc_sigmask = made % 3 == 0 ? -1ul : 0;
+	c->uc_stack = (stack_t){(void *)(-1ul << made % 64), made % 4,
+				1ul << made % 64};
+	memset(&c->uc_mcontext.__fpregs, made, sizeof(c->uc_mcontext.__fpregs));
+	own[0] = made % 2;
+	own[1] = own[2] = own[3] = -1ul ^ made;
 }
 
 static void
 catch_signal(int sig)
 {
-	struct sigaction act = {.sa_handler = (void (*)(int))handle};
+	struct sigaction act = {
+	    .sa_sigaction = handle,
+	    .sa_flags = SA_SIGINFO,
+	};
 
-	quiet(SYS_sigaction, sig, (uintptr_t)&act, 0, (uintptr_t)restorer);
+	quiet(SYS_rt_sigaction, sig, (uintptr_t)&act, 0, sizeof(sigset_t));
 }
 
 static void
@@ -105,7 +100,8 @@ alarm_renew(void)
 	static const sigset_t none = 0;
 
 	catch_signal(SIGALRM);
-	quiet(SYS_sigprocmask, SIG_SETMASK, (uintptr_t)&none, 0, 0);
+	quiet(SYS_rt_sigprocmask, SIG_SETMASK, (uintptr_t)&none, 0,
+	      sizeof(none));
 	quiet(SYS_setitimer, ITIMER_REAL, (uintptr_t)&every, 0, 0);
 }
 
@@ -131,7 +127,7 @@ kid_run(struct rng *r)
 	made = 0;
 	r->state ^= 0x5bd1e995u * self.depth;
 	child_steps(r, KID_CALLS);
-	quiet(SYS_exit, 0, 0, 0, 0);
+	quiet(SYS_exit_group, 0, 0, 0, 0);
 }
 
 long
@@ -142,9 +138,9 @@ call_do(struct rng *r, const struct call *c)
 	if (show)
 		show_call(c);
 	result = raw(c);
-	if (c->number == SYS_fork && result == 0)
+	if (c->number == SYS_clone && result == 0)
 		kid_run(r);
-	if (c->number == SYS_fork)
+	if (c->number == SYS_clone)
 		self.kids++;
 	if (__atomic_add_fetch(&made, 1, __ATOMIC_RELAXED) % REPORT == 0)
 		quiet(SYS_write, REPORT_FD, (uintptr_t) "", 1, 0);
@@ -237,7 +233,7 @@ child_main(uint64_t seed, int length, bool shown)
 	open_files();
 	show = shown;
 	child_steps(&r, length);
-	quiet(SYS_exit, 0, 0, 0, 0);
+	quiet(SYS_exit_group, 0, 0, 0, 0);
 	for (;;)
 		;
 }

@@ -102,8 +102,6 @@ void script_run(struct rng *r);
 
 /* So many calls, or one less hostile thing each; by threads as well. */
 void child_steps(struct rng *r, int n);
-/* What handlers return to. */
-void restorer(void);
 /* A process of its own: never returns. */
 void child_main(uint64_t seed, int length, bool show) __attribute__((noreturn));
 

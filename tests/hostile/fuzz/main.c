@@ -31,6 +31,7 @@
 #define ROOM     (16 * PAGE) /* for deep folders */
 #define POLL_MS  20
 #define PATIENCE 40 /* polls without news, before a process is stuck */
+#define STEADY   5  /* polls within which nothing has changed */
 
 static struct {
 	unsigned long seed, calls, round, length;
@@ -195,6 +196,21 @@ account_settled(const struct account *before)
 	return now;
 }
 
+/* What is in use, when it has stayed the same for a while. */
+static struct account
+account_steady(void)
+{
+	struct account now = account_take(), last = now;
+
+	for (int i = 0, same = 0; i < PATIENCE && same < STEADY; i++) {
+		poll(NULL, 0, POLL_MS);
+		now = account_take();
+		same = memcmp(&now, &last, sizeof(now)) == 0 ? same + 1 : 0;
+		last = now;
+	}
+	return now;
+}
+
 static void
 begin(void)
 {
@@ -249,7 +265,7 @@ main(int argc, char **argv)
 	family_note();
 	/* Once before, for what the kernel and the library keep. */
 	round_run(wanted.round);
-	before = account_take();
+	before = account_steady();
 	while (sum.calls < wanted.calls)
 		round_run(++wanted.round);
 	after = account_settled(&before);

@@ -3,6 +3,7 @@
  * wrong only then. Single calls made up at random seldom come so far.
  */
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -29,7 +30,8 @@ open_high(struct rng *r, const char *path, int flags)
 
 	if (self.threads)
 		return -1;
-	low = call_args(r, SYS_open, address(path), flags | O_NONBLOCK, 0, 0);
+	low = call_args(r, SYS_openat, AT_FDCWD, address(path),
+			flags | O_NONBLOCK, 0);
 	if (low < 0)
 		return low;
 	high = call_args(r, SYS_fcntl, low, F_DUPFD, HIGH_FD, 0);
@@ -196,7 +198,7 @@ pipes(struct rng *r)
 	int *fd = (int *)(arena + 3 * PAGE);
 	unsigned int first = below(r, 2);
 
-	if (call_args(r, SYS_pipe, address(fd), 0, 0, 0) < 0)
+	if (call_args(r, SYS_pipe2, address(fd), 0, 0, 0) < 0)
 		return;
 	call_args(r, SYS_fcntl, fd[0], F_SETFL, O_NONBLOCK, 0);
 	call_args(r, SYS_fcntl, fd[1], F_SETFL, O_NONBLOCK, 0);
@@ -216,15 +218,15 @@ files(struct rng *r)
 	    "#!/bin/true\n", "#!s\n", "#!/bin/true", "#! \t\n", "\177ELF\2\1\1",
 	};
 	const char *start = starts[below(r, countof(starts))];
-	long fd = call_args(r, SYS_open, address("s"), O_RDWR | O_CREAT, 0777,
-			    0);
+	long fd = call_args(r, SYS_openat, AT_FDCWD, address("s"),
+			    O_RDWR | O_CREAT, 0777);
 
-	call_args(r, SYS_pwrite, fd, any_pointer(r), any_length(r),
+	call_args(r, SYS_pwrite64, fd, any_pointer(r), any_length(r),
 		  below(r, 1 << 24));
 	call_args(r, SYS_ftruncate, fd, below(r, 1 << 25), 0, 0);
-	call_args(r, SYS_pread, fd, any_pointer(r), any_length(r),
+	call_args(r, SYS_pread64, fd, any_pointer(r), any_length(r),
 		  below(r, 1 << 24));
-	call_args(r, SYS_pwrite, fd, address(start), strlen(start), 0);
+	call_args(r, SYS_pwrite64, fd, address(start), strlen(start), 0);
 	call_args(r, SYS_close, fd, 0, 0, 0);
 	if (one_in(r, 20))
 		call_args(r, SYS_execve, address("s"), any_pointer(r),
@@ -236,7 +238,8 @@ static void
 heap(struct rng *r)
 {
 	char *end = arena + ARENA_SIZE + below(r, ARENA_SIZE);
-	long fd = call_args(r, SYS_open, address("/dev/zero"), O_RDONLY, 0, 0);
+	long fd = call_args(r, SYS_openat, AT_FDCWD, address("/dev/zero"),
+			    O_RDONLY, 0);
 
 	call_args(r, SYS_brk, address(end), 0, 0, 0);
 	call_args(r, SYS_read, fd, address(arena + PAGE), 64 * PAGE, 0);
@@ -244,14 +247,18 @@ heap(struct rng *r)
 	call_args(r, SYS_close, fd, 0, 0, 0);
 }
 
+/* The library's, of clone: a thread begins with start(arg). */
+long __clone_thread(unsigned long flags, void *sp, int *parent_tid, void *tp,
+		    int *child_tid, void (*start)(void *), void *arg);
+
 static void
-thread_run(struct rng *given)
+thread_run(void *given)
 {
-	struct rng r = *given;
+	struct rng r = *(struct rng *)given;
 
 	child_steps(&r, STEPS);
 	for (;;)
-		call_args(&r, SYS_thread_exit, 0, 0, 0, 0);
+		call_args(&r, SYS_exit, 0, 0, 0, 0);
 }
 
 /* Each has a stack for good, so there are only so many of them. */
@@ -267,9 +274,9 @@ threads(struct rng *r)
 		return;
 	self.threads = true;
 	rng[i].state = rng_next(r);
-	call_args(r, SYS_thread_create, address(thread_run),
-		  address(stack[i] + STACK_SIZE),
-		  address(__builtin_thread_pointer()), address(&rng[i]));
+	__clone_thread(
+	    CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD,
+	    stack[i] + STACK_SIZE, NULL, NULL, NULL, thread_run, &rng[i]);
 }
 
 /* A handler that changes what it returns to. */
@@ -289,13 +296,14 @@ false_return(struct rng *r)
 		return;
 	for (int i = 0; i < 200; i++)
 		frame[i] = rng_next(r);
-	frame[31] |= 1ul << (32 + below(r, 31)); /* sepc: in no text */
+	frame[38] |= 1ul << (32 + below(r, 31)); /* pc: in no text */
 	asm volatile("mv sp, %0\n"
-		     "li a7, 25\n"
+		     "li a7, %1\n"
 		     "ecall\n"
 		     "unimp\n"
 		     :
-		     : "r"(one_in(r, 4) ? any_value(r) : address(frame))
+		     : "r"(one_in(r, 4) ? any_value(r) : address(frame)),
+		       "i"(SYS_rt_sigreturn)
 		     : "memory", "a7");
 }
 
@@ -304,9 +312,9 @@ forks(struct rng *r)
 {
 	if (self.depth > 1 || self.kids > 3)
 		return;
-	call_args(r, SYS_fork, 0, 0, 0, 0);
+	call_args(r, SYS_clone, SIGCHLD, 0, 0, 0);
 	if (one_in(r, 2))
-		call_args(r, SYS_waitpid, -1ul, any_pointer(r), 0, 0);
+		call_args(r, SYS_wait4, -1ul, any_pointer(r), 0, 0);
 }
 
 void
