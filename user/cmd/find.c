@@ -1,4 +1,5 @@
 /* find: the files below a directory, all or those that fit. */
+#include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,8 @@ fits(const char *path, mode_t mode)
 		return false;
 	if (type == 'c' && !S_ISCHR(mode))
 		return false;
+	if (type == 'l' && !S_ISLNK(mode))
+		return false;
 	return !pattern || fnmatch(pattern, cmd_base(path), 0) == 0;
 }
 
@@ -29,14 +32,17 @@ name_compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* found: its folder had this name. If it has gone since, that's no error. */
 static void
-find(const char *path)
+find(const char *path, bool found)
 {
 	struct stat st;
 	size_t count;
 	char **names;
 
-	if (stat(path, &st) < 0) {
+	if (lstat(path, &st) < 0) {
+		if (found && errno == ENOENT)
+			return;
 		cmd_warn("%s", path);
 		return;
 	}
@@ -58,7 +64,7 @@ find(const char *path)
 	for (char **name = names; *name; name++) {
 		char *inner = cmd_join(path, *name);
 
-		find(inner);
+		find(inner, true);
 		free(inner);
 	}
 	tree_free(names);
@@ -74,7 +80,7 @@ parse_tests(char **argv)
 		if (strcmp(argv[0], "-name") == 0)
 			pattern = argv[1];
 		else if (strcmp(argv[0], "-type") == 0 && argv[1][0] &&
-			 strchr("fdc", argv[1][0]) && !argv[1][1])
+			 strchr("fdcl", argv[1][0]) && !argv[1][1])
 			type = argv[1][0];
 		else
 			cmd_usage("unknown test %s %s", argv[0], argv[1]);
@@ -87,15 +93,15 @@ main(int argc, char **argv)
 	char **tests;
 
 	cmd_start(argc, argv, "find",
-		  "[PATH ...] [-name PATTERN] [-type f|d|c]");
+		  "[PATH ...] [-name PATTERN] [-type f|d|c|l]");
 	at_terminal = isatty(STDOUT_FILENO);
 	tests = cmd_argv;
 	while (*tests && **tests != '-')
 		tests++;
 	parse_tests(tests);
 	if (tests == cmd_argv)
-		find(".");
+		find(".", false);
 	for (char **path = cmd_argv; path < tests; path++)
-		find(*path);
+		find(*path, false);
 	return cmd_done();
 }

@@ -11,12 +11,13 @@
 #include "../cmdlib/cmd.h"
 #include "../cmdlib/show.h"
 
-#define SYNOPSIS   "[-1adFhlqRrt] [FILE ...]"
+#define SYNOPSIS   "[-1adFhLlqRrt] [FILE ...]"
 #define COLUMN_GAP 2
 #define HALF_YEAR  (365 * 24 * 60 * 60 / 2) /* seconds */
 
 struct entry {
 	const char *name; /* as printed */
+	char *target;     /* of a symbolic link, for -l; else NULL */
 	struct stat st;
 };
 
@@ -122,6 +123,10 @@ print_long(const struct entry *e, int size_width)
 	print_time(e->st.st_mtim.tv_sec);
 	out_char(' ');
 	print_name(e);
+	if (e->target) {
+		out_string(" -> ");
+		print_path(e->target);
+	}
 	out_char('\n');
 }
 
@@ -184,16 +189,21 @@ print_entries(struct entry *e, size_t count)
 	}
 }
 
-/* Fill in e for dir/name; false after a message. */
+/* Fill in e for dir/name; false after a message. A link that leads nowhere is
+ * shown itself even if it should be followed. */
 static bool
-entry_stat(struct entry *e, const char *dir, const char *name)
+entry_stat(struct entry *e, const char *dir, const char *name, bool follow)
 {
 	char *path = cmd_join(dir, name);
-	bool found = stat(path, &e->st) == 0;
+	bool found = (follow && stat(path, &e->st) == 0) ||
+		     lstat(path, &e->st) == 0;
 
 	if (!found)
 		cmd_warn("%s", path);
 	e->name = name;
+	e->target = NULL;
+	if (found && in_detail && S_ISLNK(e->st.st_mode))
+		e->target = cmd_readlink(path);
 	free(path);
 	return found;
 }
@@ -235,32 +245,38 @@ list(const char *path)
 	begun = true;
 	e = cmd_alloc((names_count + 2) * sizeof(*e));
 	if (cmd_given['a']) {
-		count += entry_stat(&e[count], path, ".");
-		count += entry_stat(&e[count], path, "..");
+		count += entry_stat(&e[count], path, ".", false);
+		count += entry_stat(&e[count], path, "..", false);
 	}
 	for (char **name = names; *name; name++) {
 		if (cmd_given['a'] || **name != '.')
-			count += entry_stat(&e[count], path, *name);
+			count += entry_stat(&e[count], path, *name,
+					    cmd_given['L']);
 	}
 	print_entries(e, count);
 	if (cmd_given['R'])
 		list_inner(path, e, count);
+	for (size_t i = 0; i < count; i++)
+		free(e[i].target);
 	free(e);
 	tree_free(names);
 }
 
-/* Operands that are files come first, together; then each directory. */
+/* Operands that are files come first, together; then each directory. With -d,
+ * -F or -l a link is told of, and not the directory that it leads to. */
 static void
 list_operands(char **paths, size_t count)
 {
 	struct entry *files = cmd_alloc(count * sizeof(*files));
 	struct entry *dirs = cmd_alloc(count * sizeof(*dirs));
 	size_t nfiles = 0, ndirs = 0;
+	bool follow = cmd_given['L'] ||
+		      !(cmd_given['d'] || cmd_given['F'] || cmd_given['l']);
 
 	for (; *paths; paths++) {
 		struct entry *e = &files[nfiles];
 
-		if (!entry_stat(e, "", *paths))
+		if (!entry_stat(e, "", *paths, follow))
 			continue;
 		if (S_ISDIR(e->st.st_mode) && !cmd_given['d'])
 			dirs[ndirs++] = *e;
@@ -282,7 +298,7 @@ main(int argc, char **argv)
 	struct winsize size;
 
 	cmd_start(argc, argv, "ls", SYNOPSIS);
-	cmd_flags("1adFhlqRrt");
+	cmd_flags("1adFhLlqRrt");
 	in_detail = cmd_given['l'];
 	one_column = cmd_given['1'];
 	harmless = cmd_given['q'];

@@ -341,3 +341,25 @@ cmd_exec(char **argv)
 	cmd_trouble = errno == ENOENT ? 127 : 126;
 	cmd_die("%s", argv[0]);
 }
+
+char *
+cmd_readlink(const char *path)
+{
+	size_t room = 0;
+	char *target = NULL;
+	ssize_t n;
+
+	do {
+		target = cmd_grow(target, &room, sizeof(*target));
+		n = readlink(path, target, room);
+	} while (n == (ssize_t)room);
+	if (n < 0) {
+		int code = errno;
+
+		free(target);
+		errno = code;
+		return NULL;
+	}
+	target[n] = '\0';
+	return target;
+}

@@ -94,6 +94,9 @@ char *cmd_shown(const char *name);
 char *cmd_join(const char *dir, const char *name);
 const char *cmd_base(const char *path);
 
+/* Where a symbolic link leads, in memory of its own; NULL with errno. */
+char *cmd_readlink(const char *path);
+
 /* Bytes as up to four digits and a letter: 999, 1.5K, 20M. */
 #define CMD_HUMAN 8
 const char *cmd_human(uint64_t bytes, char text[CMD_HUMAN]);
@@ -166,7 +169,9 @@ out_char(char c)
 #define TREE_ASK     0x8  /* before each removal */
 #define TREE_MISSING 0x10 /* is not an error */
 
-/* Each says what is wrong, goes on, and gives whether all went well. */
+/* Each says what is wrong, goes on, and gives whether all went well. Symbolic
+ * links are removed themselves. A copy follows them, unless directories are
+ * copied: then they are copied themselves. */
 bool tree_copy(const char *from, const char *to, unsigned int flags);
 bool tree_remove(const char *path, unsigned int flags);
 

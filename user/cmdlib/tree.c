@@ -108,6 +108,7 @@ static bool
 remove_contents(const char *path, unsigned int flags)
 {
 	size_t count, stay = 0;
+	struct stat st;
 	bool fine = true;
 
 	do {
@@ -121,7 +122,7 @@ remove_contents(const char *path, unsigned int flags)
 			char *inner = cmd_join(path, *name);
 
 			fine = tree_remove(inner, flags) && fine;
-			stay += access(inner, F_OK) == 0;
+			stay += lstat(inner, &st) == 0;
 			free(inner);
 		}
 		tree_free(names);
@@ -134,7 +135,7 @@ tree_remove(const char *path, unsigned int flags)
 {
 	struct stat st;
 
-	if (stat(path, &st) < 0) {
+	if (lstat(path, &st) < 0) {
 		if (errno == ENOENT && (flags & TREE_MISSING))
 			return true;
 		cmd_warn("%s", path);
@@ -161,8 +162,10 @@ static bool
 keep(const struct stat *from, const char *to)
 {
 	struct timespec times[2] = {from->st_atim, from->st_mtim};
+	bool link = S_ISLNK(from->st_mode); /* it has no mode */
 
-	if (chmod(to, from->st_mode & 07777) < 0 || utimens(to, times) < 0) {
+	if ((!link && chmod(to, from->st_mode & 07777) < 0) ||
+	    utimensat(AT_FDCWD, to, times, AT_SYMLINK_NOFOLLOW) < 0) {
 		cmd_warn("%s", to);
 		return false;
 	}
@@ -219,6 +222,22 @@ copy_file(const char *from, const struct stat *st, const char *to,
 		cmd_warn("%s", to);
 		return false;
 	}
+	return fine;
+}
+
+/* A link to the same path. It may lead elsewhere from there. */
+static bool
+copy_link(const char *from, const char *to, unsigned int flags)
+{
+	char *target = cmd_readlink(from);
+	bool fine = target && symlink(target, to) == 0;
+
+	if (target && !fine && errno == EEXIST && (flags & TREE_FORCE) &&
+	    unlink(to) == 0)
+		fine = symlink(target, to) == 0;
+	if (!fine)
+		cmd_warn("%s", target ? to : from);
+	free(target);
 	return fine;
 }
 
@@ -285,19 +304,23 @@ copy_directory(const char *from, const struct stat *st, const char *to,
 bool
 tree_copy(const char *from, const char *to, unsigned int flags)
 {
+	bool links = flags & TREE_RECURSE; /* themselves */
 	struct stat st, old;
 	bool fine;
 
-	if (stat(from, &st) < 0) {
+	if ((links ? lstat(from, &st) : stat(from, &st)) < 0) {
 		cmd_warn("%s", from);
 		return false;
 	}
-	if (stat(to, &old) == 0 && is_same(&st, &old)) {
+	if ((S_ISLNK(st.st_mode) ? lstat(to, &old) : stat(to, &old)) == 0 &&
+	    is_same(&st, &old)) {
 		cmd_error("%s and %s are the same", from, to);
 		return false;
 	}
 	if (S_ISDIR(st.st_mode))
 		fine = copy_directory(from, &st, to, flags);
+	else if (S_ISLNK(st.st_mode))
+		fine = copy_link(from, to, flags);
 	else
 		fine = copy_file(from, &st, to, flags);
 	return fine && (!(flags & TREE_KEEP) || keep(&st, to));

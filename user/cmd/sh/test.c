@@ -120,7 +120,7 @@ static bool
 is_unary(const char *op)
 {
 	return op && op[0] == '-' && op[1] && !op[2] &&
-	       strchr("cdefnprstwxz", op[1]);
+	       strchr("cdefhLnprstwxz", op[1]);
 }
 
 static bool
@@ -142,6 +142,8 @@ unary(struct test *t, char op, const char *arg)
 	case 'x':
 		return access(arg, X_OK) == 0;
 	}
+	if (op == 'h' || op == 'L')
+		return lstat(arg, &st) == 0 && S_ISLNK(st.st_mode);
 	if (stat(arg, &st) < 0)
 		return false;
 	switch (op) {
