@@ -13,6 +13,7 @@
 #include "base/symbols.h"
 #include "dev/profil.h"
 #include "dev/sample.h"
+#include "dev/waits.h"
 #include "driver/plic.h"
 #include "driver/rtc.h"
 #include "driver/uart.h"
@@ -65,6 +66,7 @@ extern const struct device pcs_device;
 extern const struct device pcstat_device;
 extern const struct device profclock_device;
 extern const struct device random_device;
+extern const struct device waits_device;
 
 static const struct device *const all_devices[] = {
     &console_device,   /* console.c: console, tty, hostout, hosterr */
@@ -76,6 +78,7 @@ static const struct device *const all_devices[] = {
     &pcstat_device,    /* pcstat.c: pcstat */
     &kprof_device,     /* kprof.c: kpctl, kpdata */
     &prf_device,       /* prf.c: prf, prf255, prf0, prf1.. */
+    &waits_device,     /* waits.c: waitctl, waitdata */
     &ktest_device,     /* debug/ktest.c: ktest */
     NULL,
 };
@@ -91,6 +94,7 @@ connect_rooms(void)
 	printer = &uart_printer;
 	proc_serve(&profil_calls);
 	sample_serve();
+	waits_serve();
 	vfs_serve();
 	devices = all_devices;
 }

@@ -102,6 +102,25 @@ def test_guest_programs() -> None:
         assert failures(text) == [], program
 
 
+#: What uses each of the profilers.
+TOOLS = [
+    "tally -n 3 $work",
+    "tally -w -k -n 3 $work",
+    "getpc -s -o /tmp/pc.out $work; analpc /tmp/pc.out",
+    "getpc -m -o /tmp/pc.out $work",
+    "prfld; prfstat on; $work; prfstat off",
+    "echo start >/dev/kpctl; $work; kprof /boot/kernel /dev/kpdata",
+]
+
+
+def test_tools() -> None:
+    """None of what they make the kernel do is undefined."""
+    result = run("; ".join(f"{{ {tool}; }} >/tmp/out && echo good" for tool in TOOLS)
+                 .replace("$work", "sh -c 'seq 2000 | sort | wc'"),
+                 "--harts", "4", "--icount", "6")
+    assert result.stdout == "good\n" * len(TOOLS), result.stderr
+
+
 def test_stress() -> None:
     result = run("stress 20 1", "--harts", "8", "--extra", str(TESTS / "hostile"))
     assert (result.returncode, failures(result.stdout)) == (0, []), result.stderr

@@ -69,6 +69,7 @@ TABLE = {
             "signals",
             "t_cow",
             "threads",
+            "waits",
         ),
         EVERYWHERE,
     ),

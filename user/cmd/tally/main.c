@@ -7,8 +7,8 @@
 
 #include "tally.h"
 
-#define SYNOPSIS                                            \
-	"[-ku] [-a FUNCTION] [-n COUNT] [-o FILE] [-r HZ] " \
+#define SYNOPSIS                                             \
+	"[-kuw] [-a FUNCTION] [-n COUNT] [-o FILE] [-r HZ] " \
 	"-t [SECONDS] | COMMAND [ARGUMENT ...]"
 #define LIMIT  20
 #define RATE   1000
@@ -27,7 +27,7 @@ options(void)
 {
 	int c;
 
-	while ((c = cmd_option("+a:kn:o:r:tu")) != -1) {
+	while ((c = cmd_option("+a:kn:o:r:tuw")) != -1) {
 		if (c == 'a')
 			annotated = cmd_value;
 		else if (c == 'n')
@@ -45,9 +45,11 @@ options(void)
 		cmd_usage("only -k or only -u");
 	if (cmd_given['t'] && (cmd_given['o'] || annotated))
 		cmd_usage("-t has no file to write, and shows no instructions");
+	if (cmd_given['w'] && (cmd_given['t'] || cmd_given['r'] || annotated))
+		cmd_usage("-w takes no samples: not with -a, -r or -t");
 }
 
-static void
+void
 open_output(void)
 {
 	if (strcmp(path, "-") == 0)
@@ -66,7 +68,7 @@ now(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-static void
+void
 report_command(void)
 {
 	for (int i = 0; i < cmd_argc; i++) {
@@ -129,7 +131,10 @@ main(int argc, char **argv)
 	options();
 	cmd_operands(cmd_given['t'] ? 0 : 1, cmd_given['t'] ? 1 : CMD_MANY);
 	if (!cmd_given['t']) {
-		run();
+		if (cmd_given['w'])
+			waits_run();
+		else
+			run();
 		cmd_done();
 		return pcs_status() ? pcs_status() : cmd_status;
 	}

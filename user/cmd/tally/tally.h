@@ -3,7 +3,9 @@
  *
  * clock.c sets the sampling clock, count.c adds up samples, report.c prints
  * them as tables, live.c shows them again and again, annotate.c shows the
- * instructions of a function. main.c has the options.
+ * instructions of a function. waits.c has its own tables of waits, in the words
+ * of waitwords.c; path.c finds what a run's end waited for. main.c has the
+ * options.
  */
 #ifndef TALLY_H
 #define TALLY_H
@@ -20,6 +22,8 @@
 extern size_t limit;      /* functions to be shown */
 extern unsigned int rate; /* samples a second on each hart */
 extern bool only_kernel, only_user;
+void open_output(void);    /* that of the report */
+void report_command(void); /* its first line */
 
 /* --- The sampling clock --- */
 
@@ -83,6 +87,31 @@ void report_processes(struct table *t, size_t rows);
 
 /* The instructions of all functions of this name that have samples. */
 void report_annotated(const char *name);
+
+/* --- Waits --- */
+
+#define AT_ONCE 64 /* records that are read at once */
+#define INDENT  "            "
+
+/* Run the command; report what it waited for. */
+void waits_run(void);
+
+/* What the command's record of this number was for, by which calls. No `what':
+ * for a hart. */
+void path_record(size_t record, size_t program, const char *what,
+		 const char *calls);
+/* The critical path of this process; times are given so many counts a ms. */
+void path_report(pid_t first, double per_ms);
+
+/* In words, each in memory of its own: what was waited for; the calls of the
+ * program and of the kernel; who ended it. */
+struct waits_key;
+struct waits_waker;
+char *wait_what(const struct waits_key *k, size_t program);
+char *wait_user_calls(const struct waits_key *k, size_t program);
+char *wait_kernel_calls(const struct waits_key *k);
+char *wait_waker(const struct waits_waker *w);
+char *copy_of(const char *text);
 
 /* Until q, an interrupt, or so many seconds (0: no limit) have passed. */
 void live(unsigned long seconds);

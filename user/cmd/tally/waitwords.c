@@ -1,0 +1,156 @@
+/*
+ * Waits in words: what was waited for, by which calls, and who ended it. Each
+ * text is in memory of its own, which the caller frees.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/waits.h>
+
+#include "tally.h"
+
+#define TEXT_MAX 1024
+
+static const char *
+function_at(size_t program, uint64_t address)
+{
+	const struct elfsyms *syms = program_symbols(program);
+	size_t i = elfsym_find(syms, address);
+
+	return i < syms->count ? syms->text[i].name : "?";
+}
+
+/* That calls: the address is where the callee returns to. The kernel lies at
+ * the top of the address space. */
+static const char *
+kernel_function(unsigned int address)
+{
+	uint64_t pc = (int64_t)(int32_t)(address & -2U);
+
+	return function_at(KERNEL_SPACE, pc - 1);
+}
+
+char *
+copy_of(const char *text)
+{
+	return strcpy(cmd_alloc(strlen(text) + 1), text);
+}
+
+/* Add a function to calls, the innermost first, as far as there is room. */
+static void
+add_call(char text[TEXT_MAX], const char *name)
+{
+	size_t n = strlen(text);
+
+	snprintf(text + n, TEXT_MAX - n, "%s%s", n ? " < " : "", name);
+}
+
+/* The entry of system calls, and what leads there, is in all paths. */
+char *
+wait_kernel_calls(const struct waits_key *k)
+{
+	char text[TEXT_MAX] = "";
+
+	for (int i = 0; i < k->nkernel; i++) {
+		const char *name = kernel_function(k->pc[i]);
+
+		if (strcmp(name, "syscall") == 0)
+			break;
+		add_call(text, name);
+	}
+	return copy_of(text);
+}
+
+/* The second may be what register ra held, as <sys/waits.h> says. */
+char *
+wait_user_calls(const struct waits_key *k, size_t program)
+{
+	const unsigned int *pc = k->pc + k->nkernel;
+	int n = k->n - k->nkernel;
+	char text[TEXT_MAX] = "";
+	const char *first;
+
+	if (n == 0)
+		return copy_of("");
+	first = function_at(program, pc[0]);
+	add_call(text, first);
+	for (int i = 1; i < n; i++) {
+		const char *name = function_at(program, pc[i] - 1);
+
+		if (i == 1 &&
+		    (strcmp(name, first) == 0 || (n > 2 && pc[1] == pc[2])))
+			continue;
+		add_call(text, name);
+	}
+	if (k->cut & 0xf)
+		add_call(text, "..");
+	return copy_of(text);
+}
+
+static const char *const kinds[WAITS_KINDS] = {
+    [WAITS_SLEEP] = "sleep",
+    [WAITS_SIGNAL] = "a signal",
+    [WAITS_POLL] = "poll",
+    [WAITS_CHILD] = "a child",
+    [WAITS_CONSOLE_READ] = "the console's input",
+    [WAITS_CONSOLE_WRITE] = "the console's output",
+    [WAITS_HOST] = "/host",
+    [WAITS_STOPPED] = "SIGCONT",
+    [WAITS_THREADS] = "the end of threads",
+};
+
+char *
+wait_what(const struct waits_key *k, size_t program)
+{
+	unsigned long id = k->id;
+	const char *variable;
+	char text[TEXT_MAX];
+
+	if (k->kind == WAITS_FUTEX) {
+		variable = elfsym_variable(program_symbols(program), id);
+		if (variable)
+			snprintf(text, TEXT_MAX, "futex %s", variable);
+		else
+			snprintf(text, TEXT_MAX, "futex %#lx", id);
+	} else if (k->kind == WAITS_PIPE_READ) {
+		snprintf(text, TEXT_MAX, "bytes in pipe %lu", id);
+	} else if (k->kind == WAITS_PIPE_WRITE) {
+		snprintf(text, TEXT_MAX, "room in pipe %lu", id);
+	} else if (k->kind == WAITS_SPIN) {
+		snprintf(text, TEXT_MAX, "spinlock %.16s", k->name);
+	} else if (k->kind == WAITS_MUTEX) {
+		snprintf(text, TEXT_MAX, "kernel mutex %.16s", k->name);
+	} else if (k->kind < WAITS_KINDS && kinds[k->kind]) {
+		snprintf(text, TEXT_MAX, "%s", kinds[k->kind]);
+	} else {
+		snprintf(text, TEXT_MAX, "%.16s", k->name);
+	}
+	return copy_of(text);
+}
+
+char *
+wait_waker(const struct waits_waker *w)
+{
+	static const char *const how[] = {
+	    [WAITS_BY_THREAD] = "the kernel",
+	    [WAITS_BY_SIGNAL] = "a signal",
+	    [WAITS_BY_TIMER] = "its time",
+	    [WAITS_BY_INTERRUPT] = "an interrupt",
+	    [WAITS_BY_OTHERS] = "others",
+	};
+	char text[TEXT_MAX];
+	const char *name;
+	size_t program;
+
+	if (w->how == WAITS_BY_HOLDER)
+		return copy_of(kernel_function(w->pc));
+	if (w->pid == 0)
+		return copy_of(w->how <= WAITS_BY_OTHERS ? how[w->how] : "?");
+	program = pcs_whose(w->pid, w->context);
+	name = pcs_programs[program].name;
+	snprintf(text, TEXT_MAX, "%s%s [%s %d]",
+		 w->how == WAITS_BY_SIGNAL ? "a signal of " : "",
+		 function_at(program, w->pc - 1), *name ? name : "process",
+		 w->pid);
+	return copy_of(text);
+}
