@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tarfile
@@ -265,10 +266,16 @@ def test_amounts_of_memory(text: str, amount: int) -> None:
     assert memory_bytes(text) == amount
 
 
+# An ELF file's header whose segments lie further on than any file goes.
+FAR = struct.pack("<4s2B12xH12xQ14x2H", b"\x7fELF", 2, 1, 243, 2**64 - 8, 56, 1) + bytes(40)
+
+
 def test_what_is_no_kernel(fake_qemu: FakeQemu, images: Images, tmp_path: Path) -> None:
     """QEMU would run any file, for ever."""
     fake_qemu("exit 0")
     (tmp_path / "empty").write_bytes(b"")
+    (tmp_path / "far").write_bytes(FAR)
+    (tmp_path / "all ones").write_bytes(bytes([255]) * 100)
     kind = "not an ELF file for a 64-bit RISC-V"
     where = "nothing of it lies at 0x80000000 or above, where the machine's memory is"
     program = str(image.BUILD / "bin" / "sh")
@@ -276,6 +283,8 @@ def test_what_is_no_kernel(fake_qemu: FakeQemu, images: Images, tmp_path: Path) 
         "/etc/passwd": f"/etc/passwd is no kernel: {kind}",
         "/bin/sh": f"/bin/sh is no kernel: {kind}",
         str(tmp_path / "empty"): f"{tmp_path}/empty is no kernel: {kind}",
+        str(tmp_path / "far"): f"{tmp_path}/far is no kernel: {kind}",
+        str(tmp_path / "all ones"): f"{tmp_path}/all ones is no kernel: {kind}",
         program: f"{program} is no kernel: {where}",
         str(tmp_path): f"{tmp_path}: Is a directory",
         "/nothing": "/nothing: No such file or directory",

@@ -17,7 +17,7 @@ import sys
 import tarfile
 import threading
 from pathlib import Path
-from typing import Iterator, Optional
+from typing import Callable, Iterator, Optional
 
 ROOT = Path(__file__).resolve().parents[2]
 # DEBUG=1 in the environment: the debug build, here and for make.
@@ -94,23 +94,25 @@ def boot_files(kernel: Path, verbose: bool = False) -> bytes:
     return archive.read_bytes()
 
 
-def members(archive: bytes) -> bytes:
-    """An archive without the zeros at its end, so that others can follow."""
+def members(archive: bytes, wanted: Callable[[str], bool] = lambda name: True) -> bytes:
+    """An archive's members without the zeros at its end, so that others can follow;
+    those whose names are wanted."""
+    parts = []
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-        end = 0
         for member in tar:
             blocks = -(-member.size // BLOCK) if member.isfile() else 0
-            end = member.offset_data + blocks * BLOCK
-    return archive[:end]
+            if wanted(member.name):
+                parts.append(archive[member.offset : member.offset_data + blocks * BLOCK])
+    return b"".join(parts)
 
 
-def file_archive(name: str, data: bytes) -> bytes:
+def file_archive(name: str, data: bytes, mode: int = 0o644) -> bytes:
     """An archive of one file, the same every time."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         info = tarfile.TarInfo(name)
         info.size = len(data)
-        info.mode = 0o644
+        info.mode = mode
         tar.addfile(info, io.BytesIO(data))
     return buffer.getvalue()
 

@@ -78,13 +78,15 @@ def read_kernel(path: Path) -> bytes:
     data = path.read_bytes()
     try:
         *kind, start, size, count = ELF_HEADER.unpack_from(data)
+        if kind != ELF_RISCV:
+            raise ValueError(kind)
         segments = [
             ELF_SEGMENT.unpack_from(data, start + i * size) for i in range(count)
         ]
-    except struct.error:
-        kind, segments = [], []
-    if kind != ELF_RISCV:
-        raise SetupError(f"{path} is no kernel: not an ELF file for a 64-bit RISC-V")
+    except (struct.error, OverflowError, ValueError):
+        raise SetupError(
+            f"{path} is no kernel: not an ELF file for a 64-bit RISC-V"
+        ) from None
     if not any(type == PT_LOAD and at >= MEM_START for type, at in segments):
         raise SetupError(
             f"{path} is no kernel: nothing of it lies at {MEM_START:#x} or above,"
@@ -107,6 +109,7 @@ class Machine:
     gdb: Optional[int] = None  # port at which to wait for a debugger
     share: Optional[str] = None  # the folder that is the guest's /host
     terminal: Optional[os.terminal_size] = None  # the console's
+    taken_at_end: bool = False  # /host is only for what is left behind
 
     def arguments(self, kernel: str, initrd: str, framed: bool) -> list[str]:
         """QEMU's command line: a pipe for framed output, else a terminal."""
@@ -117,7 +120,9 @@ class Machine:
             # While all harts idle virtual time jumps to the next deadline, but
             # not where the host works or someone types: that takes the time it
             # takes, and a shell that waits would use a whole processor.
-            sleep = "off" if framed and self.share is None else "on"
+            # What is taken out at the end may let it jump, but not to a limit.
+            ends = self.taken_at_end and self.limit is None
+            sleep = "off" if framed and (self.share is None or ends) else "on"
             arguments += ["-icount", f"shift={self.icount},sleep={sleep}"]
             arguments += ["-rtc", f"base={RTC_EPOCH},clock=vm"]
         arguments += ["-display", "none", "-no-reboot"]

@@ -11,10 +11,11 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from typing import Callable, NoReturn, Optional
+from typing import Callable, Iterable, NoReturn, Optional
 
 import frames
 import image
+from brought import Brought, bring
 from lastwords import with_lines
 from machine import (
     STATUS_SETUP,
@@ -96,9 +97,12 @@ class Output:
 
 
 def build(
-    options: argparse.Namespace, command: Optional[str], notice: str
+    options: argparse.Namespace,
+    command: Optional[str],
+    notice: str,
+    brought: Iterable[Brought],
 ) -> tuple[bytes, bytes]:
-    """The kernel and the initrd to boot."""
+    """The kernel and the initrd to boot, with the host's programs that were brought."""
     with image.build_lock():
         image.make(verbose=options.verbose, notice=notice)
         extra = b""
@@ -107,6 +111,9 @@ def build(
         if options.kernel:
             files = image.boot_files(options.kernel, options.verbose)
             extra = image.members(extra) + files if extra else files
+        for name, file in brought:
+            one = image.file_archive(name[1:], file.read_bytes(), 0o755)
+            extra = image.members(extra) + one if extra else one
         initrd = image.initrd(command, extra)
         kernel = read_kernel(options.kernel or image.BUILD / "kernel.elf")
     return kernel, initrd
@@ -149,7 +156,8 @@ def run(options: argparse.Namespace, command: Optional[str]) -> Outcome:
     # A command's own standard error is none of ours to write to, but for
     # someone who sits there and waits.
     told = command is None or sys.stderr.isatty()
-    kernel, initrd = build(options, command, BUILDING if told else "")
+    notice = BUILDING if told else ""
+    kernel, initrd = build(options, command, notice, bring(command))
     machine.check(len(initrd))
     fds = image.hold(kernel, "kernel"), image.hold(initrd, "initrd")
     if options.verbose:

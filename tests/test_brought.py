@@ -1,0 +1,129 @@
+"""Programs on the host that a command names by their path are brought along:
+tally-run(1), tally-host(1)."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import image
+
+SOURCE = Path(__file__).parent / "brought" / "counted.c"
+CROSS = "riscv64-linux-gnu-gcc"
+ROUNDS = 12_345
+DEADLINE = 600  # seconds, for what takes some
+
+pytestmark = pytest.mark.usefixtures("images")  # built once, not in a test
+
+
+def script(name: str, folder: Path, *words: str) -> subprocess.CompletedProcess:
+    """Called from a folder, as the user would."""
+    return subprocess.run(
+        [str(image.ROOT / "scripts" / name), *words], cwd=folder, text=True,
+        stdin=subprocess.DEVNULL, capture_output=True, timeout=DEADLINE,
+    )
+
+
+def run(folder: Path, command: str) -> subprocess.CompletedProcess:
+    return script("run", folder, "--icount", "6", "--timeout", "300", "--", command)
+
+
+def counted(folder: Path, *flags: str) -> None:
+    """For Linux."""
+    if not shutil.which(CROSS):
+        pytest.skip(f"no {CROSS}")
+    command = [CROSS, "-g", "-O2", *flags, "-o", str(folder / "counted"), str(SOURCE)]
+    subprocess.run(command, check=True)
+
+
+@pytest.fixture
+def echo(tmp_path: Path) -> Path:
+    shutil.copy(image.BUILD / "bin" / "echo", tmp_path / "say")
+    return tmp_path
+
+
+def test_by_its_path(echo: Path) -> None:
+    """Relative and absolute; quoted; anywhere in the command; from a folder."""
+    (echo / "a folder").mkdir()
+    shutil.copy(echo / "say", echo / "a folder" / "say")
+    done = run(echo, f"./say one; true && {echo}/say two | cat; './a folder/say' 3")
+    assert (done.stdout, done.stderr, done.returncode) == ("one\ntwo\n3\n", "", 0)
+
+
+def test_others_are_the_guests(echo: Path) -> None:
+    """A name without a slash, a file that is no program or one of this machine's, one
+    that isn't there, one above the folder, one that is no file."""
+    (echo / "text").write_text("#!/bin/sh\n")
+    shutil.copy("/bin/true", echo / "here")
+    (echo / "below").mkdir()
+    os.mkfifo(echo / "fifo")
+    for word, folder in (("say", echo), ("./text", echo), ("./here", echo),
+                         ("./none", echo), ("../say", echo / "below"),
+                         ("./fifo", echo)):
+        done = run(folder, word)
+        assert (done.stderr, done.returncode) == (f"sh: {word}: not found\n", 127)
+
+
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    """One line: a library that is nowhere, a file that is cut."""
+    counted(tmp_path)
+    file = tmp_path / "counted"
+    whole = file.read_bytes()
+    file.write_bytes(whole.replace(b"libc.so.6", b"lost.so.6"))
+    done = run(tmp_path, "./counted 1")
+    assert (done.stdout, done.returncode) == ("", 126)
+    assert re.fullmatch(r"run: counted needs lost\.so\.6, .*\n", done.stderr)
+    file.write_bytes(whole[:100])
+    done = run(tmp_path, "./counted 1")
+    assert (done.stderr, done.returncode) == ("run: counted: not a whole ELF file\n", 126)
+
+
+@pytest.mark.parametrize("how", ["-static", "-no-pie", "-pie"])
+def test_of_linux(tmp_path: Path, how: str) -> None:
+    """What a dynamic one needs comes along, too."""
+    counted(tmp_path, how)
+    done = run(tmp_path, f"./counted {ROUNDS}")
+    assert (done.stdout, done.stderr, done.returncode) == ("counted\n", "", 0)
+
+
+def test_damaged_ones(echo: Path) -> None:
+    """Whose segments lie further on than any file goes, or have no end."""
+    file = echo / "say"
+    whole = file.read_bytes()
+    for at, value in ((32, 2**64 - 8), (32, 2**62), (54, 3)):
+        size = 2 if at == 54 else 8
+        file.write_bytes(whole[:at] + value.to_bytes(size, "little") + whole[at + size:])
+        done = run(echo, "./say 1")
+        assert (done.stdout, done.returncode) != ("1\n", 0)
+        assert done.stderr.count("\n") == 1 and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("how", ["-static"])
+def test_exact(tmp_path: Path, how: str) -> None:
+    """Functions and lines have their names, and what they execute is counted."""
+    counted(tmp_path, how)
+    done = script("tally", tmp_path, "--exact", "-o", "x.folded",
+                  "--", f"./counted {ROUNDS}")
+    assert (done.stderr, done.returncode) == ("", 0)
+    found = [
+        line.rpartition(" ") for line in (tmp_path / "x.folded").read_text().splitlines()
+        if line.rpartition(" ")[0].endswith(";main;counted;loop")
+    ]
+    assert sum(int(count) for _, _, count in found) == 2 * ROUNDS + 1
+    assert re.search(r"main \[counted\] +\S*counted\.c:\d+", done.stdout) or (
+        "loop [counted]" in done.stdout)
+
+
+@pytest.mark.parametrize("how", ["-static"])
+def test_sampled(tmp_path: Path, how: str) -> None:
+    counted(tmp_path, how)
+    done = script("tally", tmp_path, "--harts", "1", "--icount", "3",
+                  "--", f"./counted {1000 * ROUNDS}")
+    assert (done.stderr, done.returncode) == ("", 0)
+    share = re.search(r"^ +\d+ +([\d.]+) .*\bloop \[counted\]", done.stdout, re.M)
+    assert share and float(share[1]) > 90
