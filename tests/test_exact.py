@@ -15,6 +15,7 @@ import pytest
 
 import image
 import plugin
+from harness.page import Page
 from harness.pprof import Pprof, fields, numbers
 from machine import find_qemu
 from page import wilson
@@ -54,7 +55,7 @@ def known(n: int) -> dict[tuple[str, ...], int]:
         (*MAIN, "by_tail", "fall_into"): 1,
         (*MAIN, "by_tail", "loop"): loop(n + 1, n + 2),
         (*MAIN, "by_jump", "jump_back", "jump_back", "loop"): loop(n + 3),
-        (*MAIN, "by_signal", "kill", "on_signal", "loop"): loop(n + 4),
+        (*MAIN, "by_signal", "tgkill", "on_signal", "loop"): loop(n + 4),
         (*MAIN, "by_signal", "loop"): loop(n + 5),
         (*MAIN, "by_signal_and_jump", "loop"): loop(n + 6),
         ("known", "[user]", "begin", "in_thread", "loop"): loop(n + 7, n + 8),
@@ -131,6 +132,7 @@ def test_several_harts(tmp_path: Path) -> None:
         (["--exact", "-o", "x.doc", "--", "true"], "tally: -o x.doc: no name of"),
         (["--exakt", "--", "true"], "tally: --exakt: no such option; --exact?"),
         (["--exact", "-o", "/none/x.svg", "--", "true"], "tally: /none/x.svg: No such"),
+        (["--exact", "-o", "x.gmon", "--", "true"], "tally: -o x.gmon: a gmon.out has"),
     ],
 )
 def test_wrong_words(words: list[str], said: str) -> None:
@@ -169,7 +171,7 @@ def test_callgrind(tmp_path: Path) -> None:
     blocks = {
         (object, name): body for object, name, body in re.findall(
             r"^ob=(.*)\nfl=.*\nfn=(.*)\n((?:.+\n)*)", text, re.M
-        ) if "known" in object
+        ) if object.endswith("/known")
     }
     objects = {object for object, _ in blocks}
     (object,) = objects
@@ -185,7 +187,7 @@ def test_callgrind(tmp_path: Path) -> None:
     assert times == 3 and cost >= 3 * (2 * n + 1)
     assert sum(times for times, _ in calls("by_tail", "loop")) == 2
     assert sum(times for times, _ in calls("depth", "depth")) == n % 10 + 5
-    assert calls("kill", "on_signal")[0][0] == 1
+    assert calls("tgkill", "on_signal")[0][0] == 1
     own = re.findall(r"^\d+ (\d+)$", re.sub(r"calls=.*\n.*\n", "", text), re.M)
     (total,) = re.findall(r"^summary: (\d+)$", text, re.M)
     assert sum(map(int, own)) == int(total)
@@ -204,7 +206,7 @@ def test_callgrind(tmp_path: Path) -> None:
 def test_units(tmp_path: Path) -> None:
     """Each output says that it has instructions, and has them all."""
     totals = {}
-    for suffix in (".pb.gz", ".speedscope.json", ".svg"):
+    for suffix in (".pb.gz", ".speedscope.json", ".svg", ".html"):
         file = tmp_path / f"x{suffix}"
         run = tally("--exact", "-o", str(file), "--", "seq 20")
         assert (run.stderr, run.returncode) == ("", 0)
@@ -219,6 +221,9 @@ def test_units(tmp_path: Path) -> None:
     assert (hart["name"], hart["unit"]) == ("hart 0, instructions", "none")
     assert sum(hart["weights"]) == hart["endValue"] == total
     assert f"{total:,} instructions" in totals[".svg"].decode()
+    page = Page(totals[".html"])
+    assert (page.data["unit"], page.total()) == ("instruction", total)
+    assert any(row[4] for f in page.data["functions"] for row in f["code"])
 
 
 def test_code_of_no_known_program(tmp_path: Path) -> None:
@@ -266,12 +271,41 @@ def test_samples(tmp_path: Path) -> None:
     assert folded(file)
 
 
-def test_side_by_side() -> None:
-    """Of the functions sampled most, exact shares are where samples say."""
-    run = tally("--exact", "--sampled", "-r", "1000", "--", "seq 60000 | sort | wc -l")
+def test_gmon(tmp_path: Path) -> None:
+    """Of one executable, that with the most samples: the message says which."""
+    file = tmp_path / "x.gmon"
+    run = tally("--harts", "1", "--icount", "6", "-r", "2000", "-o", str(file), *EXTRA,
+                "--", "known 2000")
+    assert re.fullmatch(r"tally: gmon\.out of known, process \d+; .*\n", run.stderr)
+    built = image.overlay_path(Path(EXTRA[1])).with_suffix(".d") / "bin" / "known"
+    said = subprocess.run(
+        [str(image.ROOT / "scripts" / "tally-convert"), "--program", str(built),
+         "--to", "folded", str(file)], capture_output=True, text=True, check=True,
+    ).stdout
+    rows = dict(line.rsplit(" ", 1) for line in said.splitlines())
+    most = max(rows, key=lambda row: int(rows[row]))
+    assert most.split(";")[-1] == "loop"
+
+
+def test_side_by_side(tmp_path: Path) -> None:
+    """Of the functions sampled most, exact shares are where samples say. A page for a
+    browser says the same."""
+    file = tmp_path / "x.html"
+    run = tally("--exact", "--sampled", "-r", "1000", "-o", str(file), "--",
+                "seq 60000 | sort | wc -l")
     assert run.returncode == 0
-    rows = re.findall(r"^ +[\d,]+ .* (yes|no)  \S+ \[\w+\]$", run.stdout, re.M)
-    assert len(rows) >= 15 and rows.count("no") <= 3, run.stdout
+    number = r" +([\d.]+)"
+    row = rf"^ +([\d,]+){number}{number} to{number}{number} +(yes|no)  (\S+ \[\w+\])$"
+    rows = re.findall(row, run.stdout, re.M)
+    outside = sum(inside == "no" for *_, inside, _ in rows)
+    assert len(rows) >= 15 and outside <= 3, run.stdout
+    told = Page(file.read_bytes()).data
+    assert told["unit"] == "instruction"
+    assert rows == [
+        (f"{count:,}", f"{100 * share:.1f}", f"{100 * low:.1f}", f"{100 * high:.1f}",
+         f"{100 * exact:.2f}", "yes" if inside else "no", f"{name} [{where}]")
+        for name, where, count, share, low, high, exact, inside in told["beside"]["rows"]
+    ]
 
 
 def test_intervals() -> None:
@@ -281,3 +315,17 @@ def test_intervals() -> None:
     assert low == pytest.approx(0.2366, abs=1e-3)
     assert high == pytest.approx(0.7634, abs=1e-3)
     assert wilson(0, 0) == (0.0, 1.0)
+
+
+def test_a_kernel_without_symbols(tmp_path: Path) -> None:
+    """And what is none, before anything is built for it."""
+    stripped, far = tmp_path / "stripped", tmp_path / "far"
+    objcopy = os.environ.get("CROSS", "riscv64-unknown-elf-") + "objcopy"
+    kernel = image.BUILD / "kernel.elf"
+    subprocess.run([objcopy, "-S", str(kernel), str(stripped)], check=True)
+    far.write_bytes(bytes([255]) * 100)
+    for file, why in ((stripped, ": no kernel with symbols"), (far, " is no kernel: ")):
+        done = tally("--exact", "--kernel", str(file), "--", "true")
+        assert (done.returncode, done.stdout) == (126, "")
+        assert done.stderr.startswith(f"tally: {file}{why}")
+        assert done.stderr.count("\n") == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 from collections import Counter
@@ -21,6 +22,10 @@ AROUND = frozenset((
     "kernel_return", "kernel_return_checked", "icount_wait",
 ))
 FUNCTIONS, LINES, CALLED, CALLERS, PROGRAMS, COMPARED = 12, 10, 5, 3, 10, 20
+PATHS = 10
+ALL = 1 << 62  # of rows
+# The tables that --by names.
+TABLES = ("time", "harts", "paths", "functions", "lines", "callers", "processes")
 BAR = 20
 SURE, Z = 0.95, 1.96  # of a normal distribution, so much is within Z deviations
 
@@ -56,9 +61,15 @@ class Model:
 
     calls: Optional[Counter] = None  # how often a function called another
 
-    def __init__(self, stacks: Stacks) -> None:
+    def __init__(self, stacks: Stacks, of: Optional[str] = None) -> None:
+        """of: only what the function of this name did, and those it called."""
         self.stacks = stacks
         self.profile = stacks.profile
+        self.of = of
+        self.paths: Counter = Counter()  # by which it was called, innermost first
+        self.others = 0  # what is left out, without idling
+        if of:
+            self._keep(of)
         self.modes = mode_counts(self.profile)
         self.harts: Counter = Counter()  # by hart and mode
         self.own: Counter = Counter()
@@ -71,6 +82,15 @@ class Model:
         self._known: dict[tuple[int, Optional[str]], tuple[Frame, Function]] = {}
         for s in self.profile.samples:
             self._add(s)
+
+    def _keep(self, name: str) -> None:
+        kept = []
+        for s in self.profile.samples:
+            if any(frame.name == name for frame in self.stacks.code(s)):
+                kept.append(s)
+            elif s.mode != IDLE:
+                self.others += s.count
+        self.profile.samples = kept
 
     @property
     def busy(self) -> int:
@@ -111,6 +131,9 @@ class Model:
             self.all[function] += s.count
         for call in set(zip(chain, chain[1:])):
             self.called[call] += s.count
+        if self.of:
+            first = [function.name for function in chain].index(self.of)
+            self.paths[tuple(reversed(chain[: first + 1]))] += s.count
         leaf = code[-1]
         if leaf.image and leaf.address is not None:
             line = leaf.image.line(leaf.address)
@@ -163,10 +186,15 @@ class Sources:
 
 class Page:
     def __init__(
-        self, model: Model, command: str, beside: Optional[Model] = None
+        self, model: Model, command: str, beside: Optional[Model] = None,
+        by: Optional[str] = None, when: str = "",
     ) -> None:
-        """beside: samples, of the run of which the model has all instructions."""
+        """beside: samples, of the run of which the model has all instructions.
+        by: the only table that is wanted, with all its rows. when: from what time
+        on and to what time, if it isn't all."""
         self.beside = beside
+        self.when = when
+        self.by = by
         self.model = model
         self.command = command
         self.exact = model.profile.exact
@@ -186,23 +214,42 @@ class Page:
         return f"{'%':>6}" if self.exact else f"{'%':>6} {'95 % interval':>13}"
 
     def text(self) -> str:
-        parts = [self.head(), self.time(), self.harts(), self.functions(),
-                 self.lines(), self.callers(), self.processes()]
+        if self.by:
+            parts = [self.head(), getattr(self, self.by)()]
+        else:
+            apart = "harts" if self.model.of else "paths"
+            parts = [self.head(), *(getattr(self, t)() for t in TABLES if t != apart)]
         if self.beside:
             parts.append(self.both(self.beside))
         lines = (line.rstrip() for part in parts for line in [*part, ""])
         return "\n".join(lines)
 
+    def rows(self, counts: Counter, n: int) -> list:
+        return _most(counts, ALL if self.by else n)
+
     def head(self) -> Iterator[str]:
         m = self.model
         yield self.command
         rate = "exact" if self.exact else f"at {m.profile.rate} Hz"
-        yield f"{m.profile.total:,} {self.unit}, {rate}"
+        yield f"{m.profile.total:,} {self.unit}, {rate}{self.when and ',' + self.when}"
+        if m.of:
+            yield self.head_of(m.of)
         yield from m.profile.cautions()
         if m.profile.skipped:
             yield f"{plural(m.profile.skipped, 'sample')} more were due, and skipped"
         for why, count in m.stacks.unknown.items():
             yield f"{plural(count, m.profile.unit)} without names: {why}"
+
+    def head_of(self, name: str) -> str:
+        m = self.model
+        share = self.share(m.busy, m.busy + m.others).split(maxsplit=1)
+        sure = f" ({share[1]})" if len(share) > 1 else ""
+        text = f"only of {name} and what it calls: {share[0]} %{sure} of all"
+        if m.calls is not None:
+            calls = sum(n for call, n in m.calls.items() if call[1].name == name)
+            each = f", {m.busy / calls:,.0f} each" if calls else ""
+            text += f"; {plural(calls, 'call')}{each}"
+        return text
 
     def time(self) -> Iterator[str]:
         m = self.model
@@ -226,7 +273,7 @@ class Page:
         m = self.model
         yield (f"{self.unit:>15} {self.share_head} {'with callees':>12}"
                "  function, its program and source")
-        for function, count in _most(m.own, FUNCTIONS):
+        for function, count in self.rows(m.own, FUNCTIONS):
             inclusive = 100 * m.all[function] / m.busy
             yield (f"{count:15,} {self.share(count, m.busy)} {inclusive:12.2f}"
                    f"  {_name(function)}  {place(m.starts[function])}")
@@ -234,17 +281,17 @@ class Page:
     def lines(self) -> Iterator[str]:
         m = self.model
         yield f"{self.unit:>15} {self.share_head}  line"
-        for (line, where), count in _most(m.lines, LINES):
+        for (line, where), count in self.rows(m.lines, LINES):
             text = f"{place(line)} [{where}]  {self.sources.text(line)}"
             yield f"{count:15,} {self.share(count, m.busy)}  {text}"
 
     def callers(self) -> Iterator[str]:
         m = self.model
         yield f"{self.unit:>15} {self.share_head}  called by"
-        for function, _ in _most(m.own, CALLED):
+        for function, _ in self.rows(m.own, CALLED):
             yield f"{'':15} {'':{len(self.share_head)}}  {_name(function)}"
             mine = Counter({c: n for c, n in m.called.items() if c[1] == function})
-            for call, count in _most(mine, CALLERS):
+            for call, count in self.rows(mine, CALLERS):
                 times = f", {m.calls[call]:,} calls" if m.calls is not None else ""
                 yield (f"{count:15,} {self.share(count, m.busy)}    from"
                        f" {_name(call[0])}{times}")
@@ -255,34 +302,72 @@ class Page:
         m = self.model
         yield f"{self.unit:>15} {self.share_head} {'in the kernel':>15}  processes"
         groups = {g: g.user + g.kernel for g in m.groups()}
-        for group, count in _most(Counter(groups), PROGRAMS):
+        for group, count in self.rows(Counter(groups), PROGRAMS):
             many = f" ({group.processes})" if group.processes > 1 else ""
             yield (f"{count:15,} {self.share(count, m.busy)} {group.kernel:15,}"
                    f"  {group.program}{many}")
-        rest = len(groups) - PROGRAMS
-        if rest > 0:
-            yield f"{'':15} and {rest} programs more"
+        yield from self.more(len(groups) - PROGRAMS, "programs")
 
+    def paths(self) -> Iterator[str]:
+        """Who called the function that all this is of, up to the outermost."""
+        m = self.model
+        yield f"{self.unit:>15} {self.share_head}  by way of"
+        for path, count in self.rows(m.paths, PATHS):
+            yield f"{count:15,} {self.share(count, m.busy)}  {_path(path)}"
+        yield from self.more(len(m.paths) - PATHS, "ways")
+
+    def more(self, rest: int, what: str) -> Iterator[str]:
+        """Below a table that isn't shown whole."""
+        if rest > 0 and not self.by:
+            yield f"{'':15} and {rest} {what} more"
 
     def both(self, samples: Model) -> Iterator[str]:
         """Shares of what can be compared."""
         yield (f"{'samples':>15} {'%':>6} {'95 % interval':>13} {'exact %':>8}"
                f" {'inside':>6}  function, sampled and counted; without {RECORDER}")
-        sampled, counted = samples.seen(), self.model.seen()
-        n, total = sum(sampled.values()), sum(counted.values()) or 1
-        outside = 0
-        for function, count in _most(sampled, COMPARED):
-            (low, high), share = wilson(count, n), counted[function] / total
-            inside = low <= share <= high
-            outside += not inside
-            yield (f"{count:15,} {100 * count / n:6.1f} {100 * low:5.1f} to"
-                   f" {100 * high:4.1f} {100 * share:8.2f}"
-                   f" {'yes' if inside else 'no':>6}  {_name(function)}")
-        if samples.profile.skipped + samples.profile.lost > n / 100:
-            yield (f"{'':15} skipped and lost:"
-                   f" {samples.profile.skipped + samples.profile.lost:,} samples more,"
-                   " which differ from those taken; a lower rate (-r) would help")
+        rows = compared(self.model, samples)
+        for row in rows:
+            yield (f"{row.count:15,} {100 * row.share:6.1f} {100 * row.low:5.1f} to"
+                   f" {100 * row.high:4.1f} {100 * row.exact:8.2f}"
+                   f" {'yes' if row.inside else 'no':>6}  {_name(row.function)}")
+        missing = missing_samples(samples)
+        if missing:
+            yield f"{'':15} {missing}"
+        outside = sum(not row.inside for row in rows)
         yield f"{'':15} {outside} outside; by chance it is 1 of {round(1 / (1 - SURE))}"
+
+
+class Compared(NamedTuple):
+    """A function's share of the samples, with its interval, and the exact one."""
+
+    function: Function
+    count: int
+    share: float
+    low: float
+    high: float
+    exact: float
+
+    @property
+    def inside(self) -> bool:
+        return self.low <= self.exact <= self.high
+
+
+def compared(model: Model, samples: Model) -> list[Compared]:
+    sampled, counted = samples.seen(), model.seen()
+    n, total = sum(sampled.values()), sum(counted.values()) or 1
+    return [
+        Compared(function, count, count / n, *wilson(count, n), counted[function] / total)
+        for function, count in _most(sampled, COMPARED)
+    ]
+
+
+def missing_samples(samples: Model) -> str:
+    """What is to be said if they are many."""
+    missing = samples.profile.skipped + samples.profile.lost
+    if missing <= sum(samples.seen().values()) / 100:
+        return ""
+    return (f"skipped and lost: {missing:,} samples more, which differ from those"
+            " taken; a lower rate (-r) would help")
 
 
 def _most(counts: Counter, n: int) -> list:
@@ -292,3 +377,11 @@ def _most(counts: Counter, n: int) -> list:
 
 def _name(function: Function) -> str:
     return f"{function.name} [{function.where}]"
+
+
+def _path(path: tuple[Function, ...]) -> str:
+    """Functions from the innermost on; where is said once for neighbours."""
+    return " < ".join(
+        " < ".join(function.name for function in part) + f" [{where}]"
+        for where, part in itertools.groupby(path, lambda function: function.where)
+    )

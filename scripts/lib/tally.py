@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import functools
+import math
 import os
+import re
 import signal
 import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
-from typing import Callable, Optional
+from typing import Callable, Iterable, Optional
 
 import image
 import options as run_options
 import plugin
+from brought import Brought, bring
 from convert import (
     read_pcs,
     write_callgrind,
     write_folded,
+    write_gmon,
+    write_html,
     write_pprof,
     write_speedscope,
     write_svg,
@@ -26,12 +32,28 @@ from convert import (
 from convert.elf import Image
 from convert.files import Files
 from convert.main import lazy_kernel, put
-from convert.profile import ConvertError, Unfit
+from convert.profile import (
+    IDLE,
+    NANOSECONDS,
+    USER,
+    ConvertError,
+    Profile,
+    Unfit,
+)
 from convert.stacks import Programs, Stacks
+from convert.waits import Waits
+from convert.waits import read as read_waits
 from exact import SOURCES, Exact, Tree, write_map
-from machine import STOP_SIGNALS, Boot, Outcome, SetupError, find_qemu
-from page import Model, Page
-from programs import of_initrd, of_share, program
+from machine import (
+    STOP_SIGNALS,
+    Boot,
+    Outcome,
+    SetupError,
+    find_qemu,
+    read_kernel,
+)
+from page import TABLES, Model, Page, compared, missing_samples
+from programs import SIGRETURN, of_initrd, of_share, program
 from run import BUILDING, attempt, boot, build, complain, machine_of, stop
 
 ME = "tally"
@@ -50,13 +72,39 @@ status=$?
 cp /tmp/{RECORDING} /host/{RECORDING}
 exit $status"""
 
+# For waits, which the guest's own tally reports.
+WAITS = ".tally-waits"
+NOT_WAITS = ("exact", "sampled", "since", "until", "of", "by")
+WAITING = f"tally -w -o /host/{WAITS} sh /{COMMAND_FILE}"
+
+# For a page with both. What was recorded before the command isn't the command's.
+BOTH = SAMPLING.replace("getpc", "echo startclr >/dev/waitctl\ngetpc").replace(
+    "$?", f"$?\necho stop >/dev/waitctl\ncp /dev/waitdata /host/{WAITS}")
+
+def gmon(stacks: Stacks, _title: str) -> bytes:
+    """It has room for one executable: the kernel, or a process's, whichever has
+    the most samples."""
+    of: Counter[str] = Counter()
+    for s in stacks.profile.samples:
+        if s.mode != IDLE:
+            of[str(s.pid) if s.mode == USER else "kernel"] += s.count
+    (most, _), *_ = of.most_common(1) or [("kernel", 0)]
+    data, lacking = write_gmon.write(stacks, most)
+    image = None if most == "kernel" else stacks.image(int(most))
+    name = f"{image.name}, process {most}" if image else "the kernel"
+    complain("; ".join([f"gmon.out of {name}", *lacking]), ME)
+    return data
+
+
 Writer = Callable[[Stacks, str], bytes]
 WRITERS: dict[str, Writer] = {
     ".folded": lambda stacks, _: write_folded.write(stacks),
     ".pb.gz": write_pprof.write,
     ".svg": write_svg.write,
+    ".html": write_html.write,
     ".speedscope.json": write_speedscope.write,
     ".callgrind": write_callgrind.write,
+    ".gmon": gmon,
 }
 
 
@@ -68,12 +116,29 @@ def parser() -> run_options.Parser:
                    help="count every instruction, by a plugin of QEMU's")
     p.add_argument("--sampled", action="store_true",
                    help="with --exact: and sample it, to see both side by side")
+    p.add_argument("--waits", action="store_true",
+                   help="what its threads wait for, and who wakes them up")
     p.add_argument("-r", type=run_options.number(1, HZ_MAX), dest="hz", metavar="HZ",
                    help=f"samples a second on each hart ({HZ})")
+    p.add_argument("--from", type=moment, dest="since", metavar="S",
+                   help="only samples from so many seconds on")
+    p.add_argument("--to", type=moment, dest="until", metavar="S",
+                   help="only samples before that")
+    p.add_argument("--of", metavar="FUNCTION",
+                   help="only what this function did, and those that it called")
+    p.add_argument("--by", choices=TABLES, metavar="WHAT",
+                   help="only this table, whole: " + " ".join(TABLES))
     p.add_argument("-o", dest="output", metavar="FILE",
                    help="and write a file, of a kind that its name tells: "
                    + " ".join(WRITERS))
     return p
+
+
+def moment(text: str) -> float:
+    """Seconds from the beginning of the recording."""
+    if not re.fullmatch(r"\d+\.?\d*|\.\d+", text):
+        run_options.wrong(text, "a number of seconds")
+    return float(text)
 
 
 def writer(name: str) -> Writer:
@@ -92,14 +157,41 @@ def parse(words: list[str]) -> tuple[argparse.Namespace, str]:
         raise run_options.UsageError("no command: it goes after a --")
     if options.output:
         writer(options.output)
+    if options.output and options.exact and writer(options.output) == gmon:
+        raise run_options.UsageError(
+            f"-o {options.output}: a gmon.out has samples, and --exact takes none"
+        )
+    if options.waits:
+        check_waits(options)
+    timed = options.since is not None or options.until is not None
+    if timed and options.exact:
+        raise run_options.UsageError(
+            "--from and --to are for samples, instructions have no times"
+        )
+    if options.by == "paths" and not options.of:
+        raise run_options.UsageError("--by paths needs --of FUNCTION")
     if options.exact and options.hz and not options.sampled:
         raise run_options.UsageError("-r is for samples, and --exact takes none")
-    options.sampled |= not options.exact
+    options.sampled |= not options.exact and not options.waits
     if options.harts is None:
         options.harts = EXACT_HARTS if options.exact else HARTS
     if options.exact and options.icount is None:
         options.icount = EXACT_ICOUNT
     return options, command
+
+
+def check_waits(options: argparse.Namespace) -> None:
+    """Beside samples in a file, or a page of their own."""
+    if options.output and writer(options.output) != write_html.write:
+        raise run_options.UsageError(
+            f"-o {options.output}: only a page for a browser (.html) has waits"
+        )
+    defaults = parser()
+    for option in NOT_WAITS if options.output else (*NOT_WAITS, "hz"):
+        if getattr(options, option) != defaults.get_default(option):
+            raise run_options.UsageError(
+                "--waits makes a page of its own, without this script's other options"
+            )
 
 
 # --- Exact profiles -----------------------------------------------------------
@@ -109,21 +201,27 @@ class Known:
     """What may be executed."""
 
     def __init__(
-        self, options: argparse.Namespace, initrd: bytes, folder: Path
+        self,
+        options: argparse.Namespace,
+        initrd: bytes,
+        folder: Path,
+        brought: Iterable[Brought],
     ) -> None:
         self.folder = folder
         file = options.kernel or image.BUILD / "kernel.elf"
         kernel = program("kernel", file.read_bytes(), file)
-        if not kernel:
+        if not kernel or not kernel.functions:
             raise SetupError(f"{file}: no kernel with symbols")
         self.kernel = kernel
         folders = [image.BUILD / "bin"]
         if options.extra:
             overlay = image.overlay_path(Path(options.extra))
             folders.insert(0, overlay.with_suffix(".d") / "bin")
+        folders += [file.parent for _, file in brought]
         self.programs = [*of_initrd(initrd, folders)]
         if options.share:
             self.programs += of_share(Path(options.share))
+        self.programs.append(SIGRETURN)
 
     @functools.lru_cache(maxsize=None)
     def image(self, name: str) -> Optional[Image]:
@@ -155,13 +253,25 @@ class Run:
         self.qemu = find_qemu()
         version = plugin.qemu_version(self.qemu)
         check(options, version)
-        if options.sampled and not options.share:
-            options.share = str(folder)
-        machine = machine_of(options, command)
-        notice = BUILDING if sys.stderr.isatty() else ""
-        guest = SAMPLING % (options.hz or HZ) if options.sampled else command
-        self.kernel, self.initrd = build(options, guest, notice)
+        guest = command
         if options.sampled:
+            guest = SAMPLING % (options.hz or HZ)
+        elif options.waits and options.output:
+            guest = BOTH % (options.hz or HZ)
+        elif options.waits:
+            guest = WAITING
+        mine = guest != command and not options.share
+        if mine:
+            options.share = str(folder)
+        machine = dataclasses.replace(
+            machine_of(options, command), taken_at_end=mine
+        )
+        notice = BUILDING if sys.stderr.isatty() else ""
+        if options.kernel:
+            read_kernel(options.kernel)  # nothing is built in vain
+        self.brought = bring(command)
+        self.kernel, self.initrd = build(options, guest, notice, self.brought)
+        if guest != command:
             self.initrd = image.members(self.initrd) + image.file_archive(
                 COMMAND_FILE, command.encode()
             )
@@ -174,7 +284,7 @@ class Run:
 
     def counted(self) -> tuple[Outcome, Optional[Model]]:
         """None: it ended too early for a profile."""
-        known = Known(self.options, self.initrd, self.folder)
+        known = Known(self.options, self.initrd, self.folder, self.brought)
         result = self.folder / "result"
         try:
             written = write_map(
@@ -193,38 +303,98 @@ class Run:
         if not result.exists():
             return outcome, None
         tree = Tree(result.read_text(), known.kernel, known.programs)
-        return outcome, exact_model(Exact(tree, lambda p: known.image(p.name)))
+        exact = Exact(tree, lambda p: known.image(p.name))
+        return outcome, exact_model(exact, self.options.of)
+
+    def left(self, name: str) -> Optional[bytes]:
+        """A file that the guest has left in the shared folder."""
+        file = Path(self.options.share) / name
+        if not file.exists():
+            return None
+        data = file.read_bytes()
+        file.unlink()
+        return data
 
     def sampled(self) -> Optional[Model]:
         """What the guest has left, once it was booted."""
-        share = Path(self.options.share)
-        file = share / RECORDING
-        if not file.exists():
+        recording = self.left(RECORDING)
+        if recording is None:
             return None
-        profile = read_pcs.read(RECORDING, file.read_bytes())
-        file.unlink()
-        programs = Programs(Files(image.BUILD, share))
-        return Model(Stacks(profile, lazy_kernel(self.options.kernel), programs))
+        profile = read_pcs.read(RECORDING, recording)
+        between(profile, self.options.since, self.options.until)
+        extra = self.options.extra
+        first = image.overlay_path(Path(extra)) if extra else None
+        brought = [file for _, file in self.brought]
+        files = Files(image.BUILD, Path(self.options.share), first, brought)
+        programs = Programs(files)
+        return Model(Stacks(profile, lazy_kernel(self.options.kernel), programs),
+                     self.options.of)
+
+
+    def waited(self, stacks: Stacks) -> Waits:
+        """What the guest has left beside the recording that these are of."""
+        data = read_waits(WAITS, self.left(WAITS) or b"")
+        return Waits(data, stacks.profile, stacks.kernel, stacks.programs)
 
 
 def profile(options: argparse.Namespace, command: str) -> Outcome:
     with tempfile.TemporaryDirectory() as name:
         run = Run(options, command, Path(name))
+        if options.waits and not options.output:
+            return waits(run, command)
         if not options.exact:
             outcome = boot(run.boot, options.verbose, run.file)
             model, beside = run.sampled(), None
         else:
             outcome, model = run.counted()
             beside = run.sampled() if options.sampled else None
+        if model and not model.profile.samples:
+            raise SetupError(
+                f"no {model.profile.unit}{said(options)}"
+                + f" of {options.of} or what it calls" * bool(options.of)
+            )
         if model:
-            report(model, beside, options, command)
+            found = run.waited(model.stacks) if options.waits else None
+            report(model, beside, options, command, found)
         elif not outcome.text:
             raise SetupError("no profile: the machine ended without leaving one")
     return outcome
 
 
-def exact_model(stacks: Exact) -> Model:
-    model = Model(stacks)
+def waits(run: Run, command: str) -> Outcome:
+    """The guest's report, whose first line names a file of this script's."""
+    outcome = boot(run.boot, run.options.verbose, run.file)
+    page = run.left(WAITS)
+    if page:
+        _, _, rest = page.decode(errors="replace").partition("\n")
+        print(command, rest, sep="\n", end="", flush=True)
+    elif not outcome.text:
+        raise SetupError("no waits: the machine ended without leaving any")
+    return outcome
+
+
+def said(options: argparse.Namespace) -> str:
+    """Which time was asked for."""
+    since, until = options.since, options.until
+    if since is None and until is None:
+        return ""
+    return f" from {since or 0:g} s " + ("on" if until is None else f"to {until:g} s")
+
+
+def between(
+    profile: Profile, since: Optional[float], until: Optional[float]
+) -> None:
+    """Keep the samples of a time. Who took them knows how many he had to leave
+    out, but not when."""
+    if since is None and until is None:
+        return
+    begin = (since or 0) * NANOSECONDS
+    end = math.inf if until is None else until * NANOSECONDS
+    profile.samples = [s for s in profile.samples if begin <= (s.time or 0) < end]
+
+
+def exact_model(stacks: Exact, of: Optional[str]) -> Model:
+    model = Model(stacks, of)
     model.harts = stacks.tree.harts
     model.processes = {}
     for i, (path, _, _) in enumerate(stacks.tree.processes):
@@ -238,15 +408,32 @@ def exact_model(stacks: Exact) -> Model:
 
 
 def report(
-    model: Model, beside: Optional[Model], options: argparse.Namespace, command: str
+    model: Model, beside: Optional[Model], options: argparse.Namespace, command: str,
+    found: Optional[Waits],
 ) -> None:
-    print(Page(model, command, beside).text(), flush=True)
+    print(Page(model, command, beside, options.by, said(options)).text(), flush=True)
     try:
         if options.output:
-            data = writer(options.output)(model.stacks, f"Tally: {command}")
-            put(options.output, data)
+            write = writer(options.output)
+            if write == write_html.write:
+                write = functools.partial(
+                    write, waits=found, beside=beside and side_by_side(model, beside)
+                )
+            put(options.output, write(model.stacks, f"Tally: {command}"))
     except Unfit as error:
         raise ConvertError(options.output, str(error)) from None
+
+
+def side_by_side(model: Model, samples: Model) -> dict:
+    """For a page: shares are of 1."""
+    return {
+        "missing": missing_samples(samples),
+        "rows": [
+            [row.function.name, row.function.where, row.count, row.share, row.low,
+             row.high, row.exact, row.inside]
+            for row in compared(model, samples)
+        ],
+    }
 
 
 def main(words: list[str]) -> int:
