@@ -2,6 +2,8 @@
 // was to be seen, as JSON. Run by test_viewers.py, with node's packages beside.
 //
 //	browser.mjs svg FILE WORD CLICK SHOTS
+//	browser.mjs html FILE WORD CLICK SHOTS
+//	browser.mjs waits FILE WORD SHOTS
 //	browser.mjs speedscope FILE SHOTS
 //	browser.mjs schema FILE
 import fs from "node:fs";
@@ -83,6 +85,87 @@ async function svg(file, word, click, shots) {
 	});
 }
 
+// What a graph of the page shows: each frame's label, "NAME, N samples, P %".
+function labels(page, graph) {
+	return page.$$eval(`#${graph} .frame`, (frames) => frames.map((f) => ({
+		label: f.getAttribute("aria-label"),
+		width: f.getBoundingClientRect().width,
+		match: f.classList.contains("match"),
+	})));
+}
+
+// Each view, in both colours; then what a user may do, in turn.
+async function html(file, word, click, shots) {
+	return withPage(pathToFileURL(file), async (page) => {
+		const seen = { drawn: await page.evaluate(() => performance.now()) };
+		const count = () => page.textContent("#count");
+		for (const scheme of ["light", "dark"]) {
+			await page.emulateMedia({ colorScheme: scheme });
+			for (const key of "123456") {
+				await page.keyboard.press(key);
+				await page.screenshot({
+					path: path.join(shots, `html-${scheme}-${key}.png`),
+				});
+			}
+			seen[scheme] = await page.$eval("body", (body) =>
+				getComputedStyle(body).backgroundColor);
+		}
+		await page.keyboard.press("5");
+		seen.source = await page.textContent("#code");
+		seen.hottest = await page.$$eval(".source .hottest span, .source .hottest code",
+			(cells) => cells.map((cell) => cell.textContent));
+		seen.cut = await page.$$eval("#code .line span", (cells) => cells
+			.filter((cell) => cell.scrollWidth > cell.clientWidth)
+			.map((cell) => cell.textContent));
+		await page.keyboard.press("6");
+		seen.statistics = await page.textContent("#statistics");
+		await page.keyboard.press("1");
+		seen.whole = await labels(page, "flame");
+		seen.all = await count();
+		await page.keyboard.press("/");
+		await page.keyboard.type(word);
+		seen.search = await labels(page, "flame");
+		seen.matched = await page.textContent("#matched");
+		await page.keyboard.press("Escape");
+		await page.click(`#flame .frame[aria-label^="${click},"]`);
+		seen.zoom = await labels(page, "flame");
+		await page.keyboard.press("s");
+		seen.ofZoomed = await page.textContent("#code");
+		await page.keyboard.press("1");
+		await page.keyboard.press("Escape");
+		await page.keyboard.press("t");
+		await page.keyboard.press("ArrowRight");
+		seen.span = await count();
+		seen.inSpan = await labels(page, "flame");
+		for (let i = 0; i < 4; i++)
+			await page.keyboard.press("Escape");
+		seen.reset = await count();
+		await page.keyboard.press("2");
+		seen.callers = await labels(page, "callers");
+		return seen;
+	});
+}
+
+// The view of waits, as it is and after a search.
+async function waits(file, word, shots) {
+	return withPage(pathToFileURL(file), async (page) => {
+		const rows = () => page.$$eval("#waits tbody tr", (found) =>
+			found.map((row) => [...row.cells].map((cell) => cell.innerText)));
+		const seen = { tabs: await page.textContent("#tabs") };
+		for (const scheme of ["light", "dark"]) {
+			await page.emulateMedia({ colorScheme: scheme });
+			await page.keyboard.press("5");
+			await page.screenshot({ path: path.join(shots, `waits-${scheme}.png`) });
+		}
+		seen.rows = await rows();
+		seen.caption = await page.textContent("#waits caption");
+		await page.keyboard.press("/");
+		await page.keyboard.type(word);
+		seen.found = await rows();
+		return seen;
+	});
+}
+
 // speedscope's own page imports the file, the way its command makes it.
 async function inSpeedscope(file, shots) {
 	const data = fs.readFileSync(file).toString("base64");
@@ -110,5 +193,5 @@ function schema(file) {
 }
 
 const [what, ...words] = process.argv.slice(2);
-const seen = await { svg, speedscope: inSpeedscope, schema }[what](...words);
+const seen = await { svg, html, waits, speedscope: inSpeedscope, schema }[what](...words);
 console.log(JSON.stringify(seen));

@@ -24,7 +24,7 @@ SYSCALL = ["trap_vector", "trap_user", "syscall"]
 KERNEL = {
     "read": ["sys_read", "file_read", "pipe_read", "copy_out", "copy"],
     "write": ["sys_write", "file_write", "pipe_write", "wait_on", "sched"],
-    "fork": ["sys_fork", "aspace_fork", "table_share", "page_alloc", "memset"],
+    "fork": ["sys_clone", "aspace_fork", "table_share", "page_alloc", "memset"],
     "exec": ["sys_execve", "exec_run", "elf_load", "aspace_map", "kmalloc"],
 }
 INTERRUPT = ["trap_vector", "trap_kernel", "trap_interrupt", "clock_interrupt"]

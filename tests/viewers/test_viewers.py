@@ -177,7 +177,7 @@ def matching(frames: list[dict]) -> int:
 def test_flame_graph_search(flame: dict) -> None:
     seen = flame["search"]
     assert {f["name"] for f in seen["frames"] if f["match"]} == {
-        "syscall", "sys_read", "sys_write", "sys_fork", "sys_execve",
+        "syscall", "sys_read", "sys_write", "sys_clone", "sys_execve",
     }
     found, total = matching(seen["frames"]), seen["frames"][0]["count"]
     share = 100 * found / total
@@ -206,3 +206,94 @@ def test_flame_graph_zoom(flame: dict) -> None:
 
 def test_flame_graph_reset(flame: dict) -> None:
     assert flame["reset"] == flame["whole"]
+
+
+# --- The page ---------------------------------------------------------------------
+
+
+def recorded(*words: object) -> Path:
+    """By scripts/tally, as a user has it."""
+    file = HOME / "page.html"
+    run(image.ROOT / "scripts" / "tally", "--extra", image.ROOT / "examples", "--harts",
+        1, "--icount", 3, *words, "-o", file, "--", "shop; stages 2")
+    return file
+
+
+@pytest.fixture(scope="session", params=["samples", "exact"])
+def page(request: pytest.FixtureRequest) -> tuple[bool, dict]:
+    exact = request.param == "exact"
+    file = recorded(*["--exact"] * exact)
+    return exact, browser("html", file, "^disc", "discount", HOME)
+
+
+def numbers(frames: list[dict], name: str) -> list[int]:
+    """Of the frames with this name."""
+    found = [f["label"].split(", ") for f in frames]
+    return [int(re.sub(r"\D", "", words[1])) for words in found if words[0] == name]
+
+
+def test_page_is_one_file_without_errors(page: tuple[bool, dict]) -> None:
+    _, seen = page
+    assert seen["errors"] == []
+    assert [Path(url).name for url in seen["requests"]] == ["page.html"]
+    assert seen["light"] != seen["dark"]
+
+
+def test_page_shows_everything(page: tuple[bool, dict]) -> None:
+    exact, seen = page
+    shown = {f["label"].split(", ")[0] for f in seen["whole"]}
+    assert {"all", "shop", "main", "invoice", "discount", "stages"} <= shown
+    (whole,) = numbers(seen["whole"], "all")
+    assert f"{whole:,} {'instructions' if exact else 'samples'}" in seen["all"]
+    assert "percent = item % (rule[i] + 7);" in seen["source"]
+    assert "remuw" in seen["source"]
+    assert "By mode" in seen["statistics"]
+
+
+def test_page_annotates_lines(page: tuple[bool, dict]) -> None:
+    """With numbers that fit their columns, however large."""
+    _, seen = page
+    share, own, callees, _, text = seen["hottest"][:5]
+    mine, inside = (int(n.replace(",", "")) for n in (own, callees))
+    (whole,) = numbers(seen["whole"], "all")
+    assert float(share.rstrip("%")) == pytest.approx(100 * mine / whole, abs=0.05)
+    assert 0 < mine <= inside and text.strip()
+    assert seen["cut"] == []
+
+
+def test_page_search_zoom_and_span(page: tuple[bool, dict]) -> None:
+    exact, seen = page
+    matching = {f["label"].split(", ")[0] for f in seen["search"] if f["match"]}
+    assert matching == {"discount"} and "%" in seen["matched"]
+    width = max(f["width"] for f in seen["whole"])
+    (zoomed,) = [f["width"] for f in seen["zoom"] if f["label"].startswith("discount,")]
+    assert zoomed == pytest.approx(width, abs=2)
+    assert "rule[i]" in seen["ofZoomed"]
+    assert seen["reset"] == seen["all"]
+    if not exact:  # instructions have no time
+        (inside,), (whole,) = (numbers(seen[key], "all") for key in ("inSpan", "whole"))
+        assert 0 < inside < whole and seen["span"] != seen["all"]
+
+
+def test_page_callers(page: tuple[bool, dict]) -> None:
+    """discount's callers are below it, and together they are all of it."""
+    _, seen = page
+    callers = sum(sum(numbers(seen["callers"], name)) for name in ("invoice", "catalogue"))
+    assert callers > 0 and numbers(seen["callers"], "discount")
+
+
+def test_page_with_waits() -> None:
+    """The lock that was planted, who waited for it and where, and who gave it back;
+    a search leaves what it is about."""
+    file = HOME / "waits.html"
+    run(image.ROOT / "scripts" / "tally", "--extra", image.ROOT / "examples", "--harts",
+        1, "--icount", 3, "--waits", "-o", file, "--", "ledger")
+    seen = browser("waits", file, "index_lock|pthread_join", HOME)
+    assert seen["errors"] == [] and "Waits" in seen["tabs"]
+    what, who, ms, count, *_, woken = seen["rows"][0]
+    assert what.splitlines()[0] == "futex ledger_lock" and " < book < clerk" in what
+    assert who.startswith("ledger ") and float(ms) > 300 and int(count) == 30
+    assert re.fullmatch(r"pthread_mutex_unlock \[ledger \d+\]: 30", woken)
+    assert re.match(r"\d+ rows of \d+", seen["caption"])
+    joins = [row[0] for row in seen["found"] if "\n" in row[0]]
+    assert len(joins) == 3 and all("pthread_join" in row for row in joins)
