@@ -32,12 +32,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--outcomes",
         metavar="FILE",
-        help="how the tests of an earlier session ended, and then this one's",
+        help="how the tests of an earlier session ended, and then this one's:"
+        " together they are all that there are",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--outcomes"):
+        checks.complete = True
         checks.read(Path(config.getoption("--outcomes")))
 
 
@@ -61,7 +63,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    costs.costs[report.nodeid] = costs.costs.get(report.nodeid, 0) + report.cost
+    costs.add(report)
     name = Path(report.nodeid.partition("[")[0]).name
     if report.when == "call":
         checks.outcomes.setdefault(name, set()).add(report.outcome)
@@ -72,8 +74,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """What it cost, unless it was a part that was asked for."""
-    if config.args == config.getini("testpaths") or config.option.verbose > 0:
+    """What it cost so far, where no part was asked for."""
+    if config.args == config.getini("testpaths"):
         terminalreporter.section("what it cost")
         terminalreporter.write("\n".join(costs.summary()) + "\n")
 

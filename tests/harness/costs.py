@@ -5,10 +5,17 @@ from __future__ import annotations
 import resource
 from typing import Iterator
 
+import pytest
+
 #: By nodeid, in this session.
 costs: dict[str, float] = {}
 
 _used = 0.0
+
+
+def add(report: pytest.TestReport) -> None:
+    """A process that died left none."""
+    costs[report.nodeid] = costs.get(report.nodeid, 0) + getattr(report, "cost", 0)
 
 
 def spent() -> float:
