@@ -21,6 +21,13 @@ def qemu_version(qemu: str) -> int:
     return int(re.search(r"version (\d+)", said.stdout)[1])
 
 
+def _is_newer(made: Path, *origins: Path) -> bool:
+    """Than files, and folders with what is in them."""
+    files = [f for origin in origins for f in (origin, *origin.glob("*"))]
+    newest = max(file.stat().st_mtime_ns for file in files)
+    return made.exists() and made.stat().st_mtime_ns > newest
+
+
 def build(sources: Path, version: int, folder: Path) -> Path:
     """A plugin of all C files of a folder, and the common ones, for a QEMU of that
     version."""
@@ -29,6 +36,8 @@ def build(sources: Path, version: int, folder: Path) -> Path:
     folder.mkdir(exist_ok=True)
     api = 2 if version >= REGISTERS_SINCE else 1
     plugin = folder / f"{sources.name}-{api}.so"
+    if _is_newer(plugin, COMMON, sources, Path(__file__)):
+        return plugin
     command = ["cc", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra"]
     # Replaced as a whole: another QEMU may be loading it.
     new = plugin.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
