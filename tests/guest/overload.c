@@ -2,7 +2,8 @@
  * The sampling clock leaves other work at least half of each hart's time, at
  * any rate and with all profilers on, and accounts for each sample. The first
  * argument says what is to be checked: shares too, or where the host's load
- * would show in them only the account. Then come rates.
+ * would show in them only the account. Then come milliseconds of work for each
+ * two harts, and rates.
  */
 #include <sys/wait.h>
 
@@ -11,8 +12,8 @@
 
 #define N     8 /* prf's addresses */
 #define MS    (system_now().timebase / 1000)
-#define SETUP (300 * MS)                   /* for forks, and settings */
-#define SPAN  (500 * MS * (1 + harts / 2)) /* of work: many turns of each */
+#define SETUP (work_ms * MS * 3 / 5)           /* for forks, and settings */
+#define SPAN  (work_ms * MS * (1 + harts / 2)) /* many turns of each */
 
 int __aix_profil(void *, unsigned int, unsigned long, unsigned int);
 
@@ -23,7 +24,7 @@ struct work {
 
 /* When they begin, all at the same moment. */
 static uint64_t held_start, sampled_start;
-static unsigned int harts;
+static unsigned int harts, work_ms;
 static int minor[HARTS + 1];
 static unsigned long text[N];
 static int reported[2];
@@ -176,7 +177,8 @@ main(int argc, char **argv)
 	bool shares = argc > 1 && strcmp(argv[1], "shares") == 0;
 
 	harts = prf_open_all(minor, text, N);
-	for (int i = 2; i < argc; i++) {
+	work_ms = argc > 2 ? atoi(argv[2]) : 0;
+	for (int i = 3; i < argc; i++) {
 		try(atoi(argv[i]), false, shares);
 		try(atoi(argv[i]), true, shares);
 	}
