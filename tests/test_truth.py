@@ -21,13 +21,11 @@ ROOT = Path(__file__).resolve().parents[1]
 TRUTH = ROOT / "scripts" / "truth"
 sys.path[:0] = [str(TRUTH), str(ROOT / "scripts" / "lib")]
 
-from compare import compare, gamma_tail  # noqa: E402
+from compare import P_LEAST, compare, gamma_tail  # noqa: E402
 from landmarks import Code, sie_changes  # noqa: E402
 from stacks import Place, goes_on, verdict  # noqa: E402
 
 pytestmark = pytest.mark.skipif(image.DEBUG, reason="of the ordinary kernel")
-
-P_LEAST = 1e-4
 
 # Who clears SIE, and why that is no window in which code hides.
 CLEARS = {

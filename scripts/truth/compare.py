@@ -7,6 +7,10 @@ from typing import Mapping, NamedTuple
 
 FEW = 5.0  # cells of which fewer are expected are taken together
 
+# Below this it isn't chance: with a dozen rows a right kernel fails once in 100,000
+# changes, and what was ever wrong was far below.
+P_LEAST = 1e-6
+
 
 class Result(NamedTuple):
     samples: int

@@ -29,7 +29,7 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 import frames  # noqa: E402
 import image  # noqa: E402
 import plugin  # noqa: E402
-from compare import Result, compare  # noqa: E402
+from compare import P_LEAST, Result, compare  # noqa: E402
 from landmarks import Code, call_landmarks, landmarks  # noqa: E402
 from machine import Boot, Machine, SetupError, find_qemu  # noqa: E402
 from stacks import Program, Tally, compare_stacks  # noqa: E402
@@ -39,7 +39,6 @@ BUILD = image.BUILD / "truth"
 RESULT = image.BUILD / "truth.json"
 TIMEOUT = 3600.0  # seconds of the host's, however busy that is
 SEED = 7
-P_LEAST = 1e-4
 RUNS_FOR_MEAN = 10  # of fewer it says little
 KERNEL_HALF = 0xFFFFFFFF_00000000
 USER = "(user mode)"
