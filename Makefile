@@ -19,6 +19,7 @@
 #                     PROGRAMS='NAME..', or MUTANT='NAME..' (or all)
 #   make bench        what operations cost, in instructions
 #   make bench-check  has a change made one dearer?
+#   make bench-host   what the host's scripts, a build and a boot cost; ONLY='WHAT..'
 #   make test-viewers profiles opened in gprof, pprof, speedscope, a browser
 #   make DEBUG=1 GOAL a kernel that checks itself, in build-debug/
 #   make size         how long each part of the kernel is
@@ -409,7 +410,7 @@ c_files = $(shell find boot debug kernel lib include user examples labs \
 shell_files = $(shell for f in scripts/* scripts/*/* labs/* .ci/*; do \
 	sed -n '1s,^\#! */bin/sh,&,p;q' "$$f" 2>/dev/null | sed "s,.*,$$f,"; done)
 
-.PHONY: coverage truth tlb-check bench bench-check print-CC size fmt check clean help
+.PHONY: coverage truth tlb-check bench bench-check bench-host print-CC size fmt check clean help
 coverage:
 	$(Q)scripts/coverage/run $(TESTS)
 
@@ -422,6 +423,9 @@ tlb-check:
 
 bench:
 	$(Q)scripts/bench
+
+bench-host:
+	$(Q)scripts/bench-host $(ONLY)
 
 bench-check:
 	$(Q)scripts/bench --check tests/bench-baseline.json

@@ -4,6 +4,7 @@ of figures."""
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -57,3 +58,15 @@ def test_foreign_figures(tmp_path: Path) -> None:
     run = bench("--from", file)
     assert (run.returncode, run.stderr.count("\n")) == (126, 1)
     assert run.stderr.startswith("bench: ")
+
+
+def test_the_hosts_side_is_measured() -> None:
+    """Beside a fixed piece of work: make bench-host. What it costs is no verdict."""
+    script = ROOT / "scripts" / "bench-host"
+    run = subprocess.run([script, "boot"], capture_output=True, text=True)
+    assert (run.stderr, run.returncode) == ("", 0)
+    row = re.fullmatch(r"boot to the end of true +([\d.]+) s +([\d.]+)\n", run.stdout)
+    assert row and float(row[1]) > 0 and float(row[2]) > 0
+    run = subprocess.run([script, "luck"], capture_output=True, text=True)
+    assert run.returncode == 2
+    assert run.stderr.splitlines()[-1].startswith("bench-host: error: nothing is called")
