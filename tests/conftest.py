@@ -16,10 +16,9 @@ from harness import checks, costs
 from harness.console import Console
 from harness.converter import Converter
 from harness.guest import MACHINES, Guest, Images, last_boots
+from harness.patience import WHOLE
 from machine import Machine
 
-# Seconds for a test: ten times what the longest takes, on a host with other work.
-DEADLINE = 900
 GUEST_PROGRAMS = Path(__file__).parent / "guest"
 
 
@@ -86,14 +85,14 @@ def pytest_runtest_setup() -> None:
 
 
 def _without_end(_signal: int, _frame: object) -> None:
-    pytest.fail(f"no end after {DEADLINE} s")
+    pytest.fail(f"no end after {WHOLE} s")
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol() -> Iterator[None]:
     """One that hangs fails, and the others still run."""
     signal.signal(signal.SIGALRM, _without_end)
-    signal.alarm(DEADLINE)
+    signal.alarm(WHOLE)
     yield
     signal.alarm(0)
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 import image
+from harness.patience import WHOLE
 
 SOURCE = Path(__file__).parent / "brought" / "counted.c"
 CROSS = "riscv64-linux-gnu-gcc"
 ROUNDS = 12_345
-DEADLINE = 600  # seconds, for what takes some
 
 pytestmark = pytest.mark.usefixtures("images")  # built once, not in a test
 
@@ -25,7 +25,7 @@ def script(name: str, folder: Path, *words: str) -> subprocess.CompletedProcess:
     """Called from a folder, as the user would."""
     return subprocess.run(
         [str(image.ROOT / "scripts" / name), *words], cwd=folder, text=True,
-        stdin=subprocess.DEVNULL, capture_output=True, timeout=DEADLINE,
+        stdin=subprocess.DEVNULL, capture_output=True, timeout=WHOLE,
     )
 
 

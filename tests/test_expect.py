@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import subprocess
-import time
 import xml.etree.ElementTree as xml
 from pathlib import Path
 
@@ -18,6 +17,7 @@ import frames
 import image
 from expect import Script
 from harness.guest import Images
+from harness.patience import HANG, wait_for
 from machine import Boot, Machine, Outcome
 
 SCRIPT = str(image.ROOT / "scripts" / "expect")
@@ -347,11 +347,12 @@ def test_it_can_be_stopped(tmp_path: Path, images: Images) -> None:
         env={**os.environ, "QEMU": qemu},
     )
     try:
-        while not (pids.exists() and pids.read_text().count("\n") == 2):
-            assert process.poll() is None
-            time.sleep(0.1)
+        wait_for(
+            lambda: pids.exists() and pids.read_text().count("\n") == 2,
+            "two machines are booted",
+        )
         process.send_signal(signal.SIGTERM)
-        assert process.communicate(timeout=30)[1] == "expect: stopped by SIGTERM\n"
+        assert process.communicate(timeout=HANG)[1] == "expect: stopped by SIGTERM\n"
     finally:
         process.kill()
     assert process.returncode == 128 + signal.SIGTERM
@@ -363,7 +364,7 @@ def test_it_can_be_stopped(tmp_path: Path, images: Images) -> None:
 def test_a_machine_stopped_before_it_starts(images: Images) -> None:
     """As one whose thread had come to its boot when a signal stopped the rest."""
     with image.held(images.initrd("while :; do :; done"), "initrd") as initrd:
-        boot = Boot(Machine(timeout=60.0), images.qemu, images.kernel, initrd)
+        boot = Boot(Machine(timeout=HANG), images.qemu, images.kernel, initrd)
         boot.stop()
         outcome = boot.run(lambda channel, data: None)
     assert outcome.text == "QEMU died of signal 9"

@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 import image
+from harness.patience import WHOLE
 
 pytestmark = pytest.mark.usefixtures("images")  # what is debugged is built
 
@@ -21,7 +22,7 @@ def free_port() -> int:
 def make_gdb(*words: str, typed: str = "") -> subprocess.CompletedProcess:
     return subprocess.run(
         ["make", "-C", str(image.ROOT), "gdb", *words],
-        input=typed, capture_output=True, text=True, timeout=120,
+        input=typed, capture_output=True, text=True, timeout=WHOLE,
     )
 
 
@@ -84,7 +85,7 @@ def session(command: str, typed: str) -> tuple[str, bytes, int]:
         result = make_gdb(f"GDB={gdb}", f"GDB_PORT={port}", typed=typed)
         if "no machine waits" not in result.stderr or waiting.poll() is not None:
             break
-    out, _ = waiting.communicate(timeout=120)
+    out, _ = waiting.communicate(timeout=WHOLE)
     return result.stdout + result.stderr, out, waiting.returncode
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-import time
 from pathlib import Path
 from typing import Iterable, Iterator
 
@@ -16,7 +15,8 @@ import pytest
 
 from harness.guest import MACHINES, Guest, Images
 from harness.kernel_image import KernelImage
-from harness.monitor import DEADLINE, Debugger, Monitor
+from harness.monitor import Debugger, Monitor
+from harness.patience import wait_for
 from test_boot import with_options
 
 SSTATUS_SUM = 1 << 18
@@ -55,9 +55,10 @@ def watched(
 
 def wait_for_programs(monitor: Monitor) -> None:
     """Until then the page table of the boot allows everything."""
-    end = time.monotonic() + DEADLINE
-    while not any("u" in attributes for _, _, attributes in monitor.pages(0)):
-        assert time.monotonic() < end
+    wait_for(
+        lambda: any("u" in attributes for _, _, attributes in monitor.pages(0)),
+        "a page is the user's",
+    )
 
 
 def test_no_page_is_written_and_executed(images: Images, tmp_path: Path) -> None:

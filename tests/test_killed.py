@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import image
+from harness.patience import HANG
 
 PROGRAMS = Path(__file__).parent / "hostile"
 ROUNDS = int(os.environ.get("KILLED_ROUNDS", "12"))
@@ -38,7 +39,7 @@ def said_until_killed(share: Path, chance: random.Random) -> list[str]:
     command = ["scripts/run", "--share", str(share), "--extra", str(PROGRAMS)]
     if chance.random() < 0.5:
         command += ["--harts", str(chance.choice([1, 2, 8]))]
-    command += ["--timeout", "120", "--", f"synced {chance.randrange(1 << 30)}"]
+    command += ["--timeout", str(HANG), "--", f"synced {chance.randrange(1 << 30)}"]
     with subprocess.Popen(
         command, cwd=image.ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as run:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness.guest import MACHINES, Guest, Images, Result
+from harness.patience import HANG
 
 FOLDER = Path(__file__).parent / "linux"
 PROGRAMS = sorted(file.stem for file in FOLDER.glob("*.c"))
@@ -84,7 +85,7 @@ def test_does_what_linux_does(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG,
     )
     there = results[program, name]
     # A shell adds 128 to the signal that ended a program.

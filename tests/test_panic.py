@@ -95,7 +95,6 @@ def test_panic_while_others_print(guest: Guest, round: int) -> None:
     result = guest(
         f"{noise} sleep 0.{round}1; echo panic on purpose >/dev/ktest",
         "panic",
-        timeout=60.0,
     )
     assert_panic(guest, result, *PANICS["panic on purpose"])
 

@@ -12,16 +12,15 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import Iterator
 
 import pytest
 
 import image
+from harness.patience import HANG, wait_for
 
 TEST_ON = str(image.ROOT / "scripts" / "test-on")
-DEADLINE = 60.0  # seconds
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can")
 
@@ -59,7 +58,7 @@ def debootstrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator:
 
 def run(*words: str, **options: object) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [TEST_ON, *words], capture_output=True, text=True, timeout=DEADLINE, **options
+        [TEST_ON, *words], capture_output=True, text=True, timeout=HANG, **options
     )
 
 
@@ -120,15 +119,12 @@ def test_nothing_stays(cache: Path, debootstrap, number: signal.Signals) -> None
         # Which a shell's job in the background would have ignored.
         ["env", "--default-signal=INT", TEST_ON, "13"], stderr=subprocess.DEVNULL
     )
-    end = time.monotonic() + DEADLINE
-    while not (cache / "begun").exists():
-        assert time.monotonic() < end and process.poll() is None
-        time.sleep(0.01)
+    wait_for((cache / "begun").exists, "debootstrap is called")
     process.send_signal(number)
     expected = -number if number == signal.SIGKILL else 128 + number
-    assert process.wait(DEADLINE) == expected
+    assert process.wait(HANG) == expected
     with open(cache / "lock") as lock:  # every process of its run holds it
-        wait_for_lock(lock.fileno(), end)
+        wait_for(lambda: is_free(lock.fileno()), "no process is left")
     assert str(cache) not in Path("/proc/self/mountinfo").read_text()
     if number == signal.SIGKILL:  # the next run does it
         debootstrap("exit 1")
@@ -137,13 +133,12 @@ def test_nothing_stays(cache: Path, debootstrap, number: signal.Signals) -> None
     assert (precious / "file").read_text() == "text"
 
 
-def wait_for_lock(fd: int, end: float) -> None:
-    while True:
-        try:
-            return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            assert time.monotonic() < end, "a process is left"
-            time.sleep(0.01)
+def is_free(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 CI_PART = "#!/bin/sh\necho '== short test summary info =='\n{}\n"

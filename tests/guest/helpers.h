@@ -14,7 +14,7 @@
 #include "check.h"
 
 #define PAGE     4096
-#define DEADLINE 100 /* seconds: who waits longer dies, of SIGALRM */
+#define DEADLINE (100 * patience()) /* s: who waits longer dies of SIGALRM */
 
 /* Work in a new folder of /tmp, and not for ever. */
 static inline void

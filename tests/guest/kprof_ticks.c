@@ -4,7 +4,7 @@
  */
 #include "profiling.h"
 
-#define DEADLINE_US 30000000
+#define DEADLINE_US (30000000L * patience())
 #define USER_TICKS  10
 
 /* Some of everything: user mode, the kernel at each level, idling. */

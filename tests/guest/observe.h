@@ -14,8 +14,8 @@
 
 #define NS_PER_S  1000000000L
 #define NS_PER_MS 1000000L
-#define WAIT_MAX  (30 * NS_PER_S) /* whoever waits longer has failed */
-#define NO_PID    32767           /* the last one: few boots get that far */
+#define WAIT_MAX  (30 * NS_PER_S * patience()) /* who waits longer has failed */
+#define NO_PID    32767 /* the last one: few boots get that far */
 
 /* For CHECK_FAULTS, where null is no error. Read-only isn't among them. */
 #define BAD_BUT_NULL (bad_addresses + 2)

@@ -11,7 +11,7 @@
 #define BUFFERS   40
 #define OPENS     20
 #define DOZERS    8
-#define WAIT_US   30000000
+#define WAIT_US   (30000000L * patience())
 #define TEXT_END  0x80000000u /* of user programs: below */
 
 static int fd;

@@ -9,7 +9,7 @@
 
 #define N           4
 #define USER_TICKS  10
-#define DEADLINE_US 30000000
+#define DEADLINE_US (30000000L * patience())
 #define WINDOW_US   500000
 #define PERIOD_US   10000
 #define SLACK       2 /* samples at a window's ends */

@@ -14,8 +14,9 @@ import pexpect
 import image
 from machine import Machine
 
+from .patience import HANG
+
 PROMPT = r"\ntally\$ $"
-DEADLINE = 60.0  # seconds to wait for anything
 
 
 class Console:
@@ -39,20 +40,20 @@ class Console:
         self.tty = pexpect.spawn(
             str(image.ROOT / "scripts" / "run"),
             options,
-            timeout=DEADLINE,
+            timeout=HANG,
             dimensions=size,
         )
         self.boot = self.wait()
         assert self.boot.count("OpenSBI v") == 1, self.boot
 
-    def wait(self, deadline: float = DEADLINE) -> str:
+    def wait(self) -> str:
         """Wait for a prompt; what was shown before it, without returns."""
-        self.tty.expect(PROMPT, deadline)
+        self.tty.expect(PROMPT)
         return _text(self.tty.before)
 
-    def expect(self, pattern: str, deadline: float = DEADLINE) -> str:
+    def expect(self, pattern: str) -> str:
         """Wait for something else; what was shown before it."""
-        self.tty.expect(pattern, deadline)
+        self.tty.expect(pattern)
         return _text(self.tty.before)
 
     def watch(self, pattern: str) -> str:
@@ -69,7 +70,7 @@ class Console:
         sender = threading.Thread(target=self._send_all, args=(text.encode(),))
         sender.start()
         yield
-        sender.join(DEADLINE)
+        sender.join(HANG)
         assert not sender.is_alive(), "not all was taken"
 
     def _send_all(self, data: bytes) -> None:
@@ -97,7 +98,7 @@ class Console:
         a tenth of a second."""
         if not self.tty.closed and self.tty.isalive():
             self.tty.kill(signal.SIGTERM)
-            late = threading.Timer(DEADLINE, self.tty.kill, [signal.SIGKILL])
+            late = threading.Timer(HANG, self.tty.kill, [signal.SIGKILL])
             late.start()
             self.tty.wait()
             late.cancel()

@@ -16,9 +16,10 @@ import subprocess
 import urllib.request
 from pathlib import Path
 
+from .patience import HANG
+
 RELEASE = "trixie"  # the first with riscv64
 ARCHITECTURE = "riscv64"
-DEADLINE = 60  # seconds without a byte
 
 
 class Unavailable(Exception):
@@ -40,7 +41,7 @@ def mirror() -> str:
 
 def fetch(url: str) -> bytes:
     try:
-        with urllib.request.urlopen(url, timeout=DEADLINE) as answer:
+        with urllib.request.urlopen(url, timeout=HANG) as answer:
             return answer.read()
     except OSError as error:
         raise Unavailable(f"{url}: {error}") from None

@@ -9,25 +9,21 @@ import contextlib
 import json
 import re
 import socket
-import time
 from pathlib import Path
 from typing import Iterator
 
-DEADLINE = 60.0  # seconds for QEMU to be there, or to answer
+from .patience import HANG, wait_for
 
 
 def _connect(path: Path) -> socket.socket:
-    end = time.monotonic() + DEADLINE
-    while True:
-        try:
-            s = socket.socket(socket.AF_UNIX)
-            s.settimeout(DEADLINE)
-            s.connect(str(path))
-            return s
-        except (FileNotFoundError, ConnectionRefusedError):
-            s.close()
-            assert time.monotonic() < end, "QEMU didn't open its monitor"
-            time.sleep(0.01)
+    s = socket.socket(socket.AF_UNIX)
+    s.settimeout(HANG)  # for QEMU to answer
+
+    def is_there() -> bool:
+        return s.connect_ex(str(path)) == 0
+
+    wait_for(is_there, "QEMU opens its monitor")
+    return s
 
 
 class Monitor:
