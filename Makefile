@@ -12,6 +12,7 @@
 #   make labs         do the labs decide what they are to decide? ONLY='NAME..'
 #   make mutants      wrong kernels, and whether tests notice; ONLY=, SAMPLE=10,
 #                     SEED=, CHANGED=COMMIT, MINUTES=, LIST=1, CHECK=1
+#   make explore      draw all of these, for MINUTES=60; SEED=, ONLY='KIND..'
 #   make coverage     which lines of the kernel the tests reach; TESTS='FILE..',
 #                     or what else scripts/test takes; QEMU=
 #   make truth        profiles against what was executed; QEMU=
@@ -500,6 +501,10 @@ $(locks): locks/%: %
 		clang --target=riscv64 -std=gnu11 -x cpp-output \
 		-Wthread-safety -Werror -Wno-unknown-attributes \
 		-Wno-c2x-extensions -fsyntax-only -
+
+.PHONY: explore
+explore:
+	$(Q)scripts/explore --seed $(SEED) $(if $(MINUTES),--minutes $(MINUTES)) $(ONLY)
 
 HOSTILE ?= 10
 .PHONY: hostile
