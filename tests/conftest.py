@@ -16,8 +16,13 @@ from harness import checks, costs
 from harness.console import Console
 from harness.converter import Converter
 from harness.guest import MACHINES, Guest, Images, last_boots
+from harness.packing import APART, Packing
 from harness.patience import WHOLE
+from harness.tiers import Machines
 from machine import Machine
+
+#: Files whose place in the order is not that of their names.
+_RANK = {**dict.fromkeys(APART, 1), "test_conformance.py": 2}
 
 GUEST_PROGRAMS = Path(__file__).parent / "guest"
 
@@ -52,13 +57,20 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "machine" in metafunc.fixturenames:
         marker = metafunc.definition.get_closest_marker("machines")
         names = marker.args if marker else ("4",)
+        if isinstance(names[0], Machines):
+            names = names[0].chosen
         machines = [MACHINES[name] for name in names]
         metafunc.parametrize("machine", machines, ids=names, scope="module")
 
 
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    return Packing(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What is said of the others' outcome comes after them."""
-    items.sort(key=lambda item: item.path.name == "test_conformance.py")
+    """Small pieces of work come last, so that no processor is idle at the end. What
+    is said of the others' outcome comes after them."""
+    items.sort(key=lambda item: _RANK.get(item.path.name, 0))
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -73,8 +85,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """What it cost so far, where no part was asked for."""
-    if config.args == config.getini("testpaths"):
+    """What all sessions cost, in the last one, which has one process."""
+    if config.getoption("--outcomes") and not config.getoption("numprocesses"):
         terminalreporter.section("what it cost")
         terminalreporter.write("\n".join(costs.summary()) + "\n")
 

@@ -20,9 +20,9 @@ from convert.files import Files, digest
 from convert.profile import Profile, Sample
 from harness import pcstream as pcs
 from harness.guest import Guest
+from harness.tiers import TOGETHER
 
 PROGRAMS = Path(__file__).parent / "guest"
-EVERYWHERE = ("1", "4", "8", "free")
 FAST = "echo hz 2000 >/dev/profclock; "
 
 
@@ -39,7 +39,7 @@ def of_processes(profile: Profile) -> list[Sample]:
     return [s for s in profile.samples if s.pid]
 
 
-@pytest.mark.machines(*EVERYWHERE)
+@pytest.mark.machines(TOGETHER)
 def test_every_sample_explains_itself(guest: Guest, tmp_path: Path) -> None:
     """However short its process lived, and whatever it has become."""
     loop = "for i in 1 2 3 4 5 6 7 8 9 10; do ls /bin; (:); done\n"

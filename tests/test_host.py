@@ -18,6 +18,7 @@ import pytest
 
 from harness.checks import assert_checks
 from harness.guest import MACHINES, Guest, Images
+from harness.tiers import CLOCK
 
 PROGRAMS = Path(__file__).parent / "host"
 LARGE = 5_000_000  # bytes
@@ -30,7 +31,7 @@ def share(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.machines("1", "2", "4", "8", "free", "no-sstc")
+@pytest.mark.machines(CLOCK)
 def test_calls(guest: Guest, share: Path) -> None:
     assert_checks(guest("/bin/host_calls", extra=PROGRAMS, share=str(share)))
     assert list(share.iterdir()) == []

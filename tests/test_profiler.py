@@ -19,9 +19,10 @@ import pytest
 from harness import elf
 from harness.guest import Guest, Images
 from harness.kernel_image import KernelImage
+from harness.tiers import CLOCK
 
 ROOT = Path(__file__).parents[1]
-EVERYWHERE = pytest.mark.machines("1", "2", "4", "8", "free", "no-sstc")
+EVERYWHERE = pytest.mark.machines(CLOCK)
 HOLD = "echo hold >/dev/profclock\n"
 DAY = 24 * 60 * 60
 

@@ -12,11 +12,11 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 import image
+from harness import tiers
 from harness.console import Console
 from harness.guest import Guest, Images
 from harness.kernel_image import KernelImage
 
-EVERYWHERE = ("1", "2", "4", "8", "free", "no-sstc")
 HOLD = "echo hold >/dev/profclock\n"
 CLOCK = "hz 100\njitter off\n"
 
@@ -52,7 +52,7 @@ def kernel(images: Images) -> KernelImage:
 # --- Made-up samples ---------------------------------------------------------
 
 
-@pytest.mark.machines(*EVERYWHERE)
+@pytest.mark.machines(tiers.CLOCK)
 def test_report(
     guest: Guest, kernel: KernelImage, expected: Callable[[str, str], None]
 ) -> None:
@@ -82,7 +82,7 @@ def test_report(
     expected("tally.txt", masked(result.out))
 
 
-@pytest.mark.machines(*EVERYWHERE)
+@pytest.mark.machines(tiers.CLOCK)
 def test_tprof_report(guest: Guest, expected: Callable[[str, str], None]) -> None:
     """Only the process's own samples, in user mode."""
     main, write = (user_function("yes", f) for f in ("main", "out_bytes"))

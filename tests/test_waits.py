@@ -17,12 +17,12 @@ import pytest
 import image
 from harness.guest import Guest
 from harness.page import Page
+from harness.tiers import TOGETHER
 from machine import Machine
 
 FOLDER = Path(__file__).parent / "waits"
 PLANTED, BRANCHES = FOLDER / "planted.c", FOLDER / "branches.c"
 STAGES = image.ROOT / "examples" / "stages.c"
-EVERYWHERE = ("1", "2", "4", "8", "free")
 TICK = 10.0  # ms: a deadline is noticed at the first tick after it
 LATE = 100.0  # ms from a call until it sleeps, on a busy host
 
@@ -137,7 +137,7 @@ class Plan(NamedTuple):
 
 
 @pytest.mark.parametrize("seed", (0, 1, 2))
-@pytest.mark.machines(*EVERYWHERE)
+@pytest.mark.machines(TOGETHER)
 def test_planted(guest: Guest, machine: Machine, tmp_path: Path, seed: int) -> None:
     plan = Plan.of(seed)
     plan.write(tmp_path)
@@ -184,7 +184,7 @@ def test_one_process_adds_up(guest: Guest) -> None:
     assert 1300 <= sleep.total <= 1300 + TICK + 1
 
 
-@pytest.mark.machines(*EVERYWHERE)
+@pytest.mark.machines(TOGETHER)
 def test_the_bottleneck_never_waits(guest: Guest, tmp_path: Path) -> None:
     """Of a pipeline of three, the one in the middle; the others wait for it."""
     shutil.copy(STAGES, tmp_path)
@@ -233,7 +233,7 @@ def assert_path(total: float, pieces: list[Piece]) -> None:
 
 
 @pytest.mark.parametrize("seed", (0, 1, 2))
-@pytest.mark.machines(*EVERYWHERE)
+@pytest.mark.machines(TOGETHER)
 def test_critical_path(
     guest: Guest, machine: Machine, tmp_path: Path, seed: int
 ) -> None:
@@ -264,7 +264,7 @@ def test_critical_path(
             assert abs(saved - nap.saves) <= rest
 
 
-@pytest.mark.machines(*EVERYWHERE)
+@pytest.mark.machines(TOGETHER)
 def test_a_stage_that_computes_is_the_path(
     guest: Guest, machine: Machine, tmp_path: Path
 ) -> None:

@@ -25,7 +25,7 @@ TESTS = image.ROOT / "tests"
 # What tests there are, tests themselves know.
 sys.path.append(str(TESTS))
 from test_conformance import CLAUSES  # noqa: E402
-from test_guest import PROGRAMS, TABLE  # noqa: E402
+from test_guest import PROGRAMS, machines_of  # noqa: E402
 
 #: The manuals of which each clause has a mutant.
 MANUALS = ("KPROF", "PRF", "PCS", "AIX", "SOL")
@@ -72,7 +72,7 @@ def pytest_id(word: str) -> str:
     if "::" in word:
         return word
     program, _, machine = word.partition("@")
-    machines = TABLE.get(program, (MACHINE,))
+    machines = machines_of(program).chosen
     if not machine:
         machine = MACHINE if MACHINE in machines else machines[0]
     if program not in PROGRAMS or machine not in machines:

@@ -33,7 +33,7 @@ from convert.elf import Image as Executable  # noqa: E402
 from harness.guest import MACHINES  # noqa: E402
 from machine import Boot, Machine, SetupError, find_qemu, memory_bytes  # noqa: E402
 from wrong import Mutant, MutantError, read_mutants  # noqa: E402
-from test_guest import FOLDER, PROGRAMS, TABLE  # noqa: E402
+from test_guest import FOLDER, PROGRAMS, machines_of  # noqa: E402
 
 BUILD = image.BUILD / "tlb"
 MUTANTS = HERE / "mutants.txt"
@@ -95,7 +95,7 @@ def runs() -> dict[str, Run]:
     """The guest suite's programs, on four harts; and some from other places."""
     found = {}
     for program in PROGRAMS:
-        names = [n for n in TABLE.get(program, FOUR_HARTS) if n in FOUR_HARTS]
+        names = [n for n in machines_of(program).all if n in FOUR_HARTS]
         if names:
             machine = MACHINES[names[0]]
             if names[0] == SMALL:

@@ -1,0 +1,43 @@
+"""Which machines a test is tried on.
+
+`scripts/test` tries each promise where it is most likely to break; `scripts/test
+--all` also everywhere else where it could. Mutants were what chose the first: on
+these machines they are found that were found on all.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+ALL = os.environ.get("TEST_ALL") == "1"
+
+
+class Machines(NamedTuple):
+    """By the names of guest.py."""
+
+    first: tuple[str, ...]
+    others: tuple[str, ...] = ()
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        return self.all if ALL else self.first
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return self.first + self.others
+
+
+#: One process does all: harts make no difference, but for where it sleeps.
+ONE = Machines(("4",), ("1", "free"))
+
+#: A parent waits for its children: on one hart none runs beside it, on harts that
+#: run free each does, and not in step with instructions.
+CHILDREN = Machines(("1", "free"), ("4",))
+
+#: Threads and processes do something at once, or harts are counted: turns that end
+#: at random moments, and more harts than the host has.
+TOGETHER = Machines(("races", "free-8"), ("1", "2", "4", "8", "free"))
+
+#: The clock's own samples count, so it matters how it is programmed.
+CLOCK = Machines(("8", "1", "no-sstc", "free"), ("2", "4"))
