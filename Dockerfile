@@ -7,7 +7,7 @@ FROM debian:trixie-slim
 COPY scripts/setup /opt/tally/scripts/setup
 COPY scripts/lib/common.sh /opt/tally/scripts/lib/common.sh
 RUN /opt/tally/scripts/setup -y && \
-    apt-get install -y --no-install-recommends gdb-multiarch git && \
+    apt-get install -y --no-install-recommends git && \
     rm -rf /var/lib/apt/lists/*
 WORKDIR /tally
 CMD ["scripts/run"]

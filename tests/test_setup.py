@@ -15,7 +15,7 @@ GCC = "a RISC-V GCC (riscv64-unknown-elf-gcc)"
 LINUX = ("a compiler of Linux's programs (riscv64-linux-gnu-gcc),"
          " its C library")
 QEMU = "QEMU 7.2 or newer (qemu-system-riscv64)"
-GOALS = ("build", "convert", "run", "test")
+GOALS = ("build", "check", "convert", "run", "test")
 
 
 def complaints(environment: dict[str, str], *goals: str) -> str:
@@ -36,8 +36,9 @@ def complaints(environment: dict[str, str], *goals: str) -> str:
 @pytest.mark.parametrize("lacking, missing, needing", [
     (["cc"], "a C compiler for this machine (cc), its headers", "test"),
     (["qemu-system-riscv64"], QEMU, "run test"),
-    (["make"], "GNU make", "build run test"),
-    (["mandoc"], "mandoc", "build run test"),
+    (["make"], "GNU make", "build check run test"),
+    (["mandoc"], "mandoc", "build check run test"),
+    (["clang", "shellcheck"], "clang, shellcheck", "check"),
 ])
 def test_each_goal_needs_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
@@ -57,7 +58,7 @@ def test_without_a_compiler_for_riscv(
     monkeypatch.delenv("CROSS", raising=False)
     environment = lesser.without(tmp_path, *[p + "gcc" for p in elves.PREFIXES])
     said = {goal: complaints(environment, goal) for goal in GOALS}
-    also = {"build": GCC, "run": GCC, "test": f"{GCC}, {LINUX}"}
+    also = {"build": GCC, "check": GCC, "run": GCC, "test": f"{GCC}, {LINUX}"}
     assert said == {g: also.get(g, "") for g in GOALS}
 
 
@@ -104,6 +105,6 @@ def test_where_nothing_can_be_installed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("words", [["-x"], ["-c", "all"], ["everything"], [""]])
 def test_usage(words: list[str]) -> None:
     result = subprocess.run([SETUP, *words], capture_output=True, text=True)
-    goals = "build | run | convert | exact | labs | test | bare"
+    goals = "build | run | convert | exact | labs | test | check | bare"
     usage = f"setup: usage: setup [-c | -y] [{goals}]...\n"
     assert (result.returncode, result.stderr) == (126, usage)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -17,73 +16,28 @@ ROOT = image.ROOT
 C_FOLDERS = ("boot", "debug", "kernel", "lib", "include", "user", "examples")
 C_FOLDERS += ("labs", "tests", "scripts")
 C_FILES = sorted(f for d in C_FOLDERS for f in (ROOT / d).rglob("*.[ch]"))
-SHELL = [f for d in ("scripts", "labs") for f in (ROOT / d).iterdir() if f.is_file()]
-SHELL = sorted(f for f in SHELL if f.read_text().startswith("#!/bin/sh"))
 TEXTS = ("*.[chS]", "*.py", "*.sh", "*.md", "*.ld", "*.[1-9]", "Makefile")
-CLANG_FORMAT = 14  # the version whose layout is the reference
-ANALYZER = 12  # GCC's, whose findings have been answered
 ELSEWHERE = {"mandoc.1"}  # pages that aren't ours
 
-# What it can't know: that asm sets its outputs and reads headers, where the
-# linker's symbols lie, which functions don't return.
-CPPCHECK_MISTAKES = (
-    "missingIncludeSystem",
-    "uninitvar",
-    "ctuuninitvar",
-    "comparePointers",
-    "syntaxError",
-    "internalAstError",
-    "arrayIndexOutOfBoundsCond",
-    "unknownEvaluationOrder",
-)
+CHECKS = re.search("^checks := (.+)$", (ROOT / "Makefile").read_text(), re.M)[1]
+
+#: What one says that looks only where its tool has the version whose findings have
+#: been answered.
+OTHER_VERSION = re.compile(r"no .+ \d+: .+ was not .+\n")
 
 
-def need(tool: str) -> None:
-    """Skip a test whose tool isn't there."""
-    if not shutil.which(tool):
-        pytest.skip(f"no {tool}")
+def make(*words: str) -> subprocess.CompletedProcess[str]:
+    command = ["make", "-s", f"-j{os.cpu_count()}", *words]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 
-def silent(*command: object) -> None:
-    """The command has nothing to say."""
-    need(str(command[0]))
-    result = subprocess.run(
-        [str(word) for word in command],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert (result.stdout, result.returncode) == ("", 0)
-
-
-def test_c_is_formatted() -> None:
-    need("clang-format")
-    said = subprocess.run(["clang-format", "--version"], capture_output=True, text=True)
-    if int(re.search(r"version (\d+)", said.stdout)[1]) != CLANG_FORMAT:
-        pytest.skip(f"not clang-format {CLANG_FORMAT}")
-    silent("clang-format", "--dry-run", "-Werror", *C_FILES)
-
-
-def test_cppcheck_finds_nothing() -> None:
-    silent(
-        *"cppcheck -q --error-exitcode=1 --std=c11 --inline-suppr".split(),
-        *("--enable=warning,portability", "-Iinclude", "-Ikernel", "-Idebug"),
-        *(f"--suppress={finding}" for finding in CPPCHECK_MISTAKES),
-        *("kernel", "debug", "lib", "user", "examples"),
-    )
-
-
-def test_the_compiler_finds_nothing() -> None:
-    """Its findings differ from version to version."""
-    command = ["make", "-s", "print-CC"]
-    compiler = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    need(compiler.stdout.strip())
-    command = [compiler.stdout.strip(), "-dumpversion"]
-    version = subprocess.run(command, capture_output=True, text=True).stdout
-    if version.partition(".")[0] != str(ANALYZER):
-        pytest.skip(f"not GCC {ANALYZER}")
-    silent("make", "-s", "analyze")
+@pytest.mark.parametrize("check", CHECKS.split())
+def test_make_check_finds_nothing(check: str) -> None:
+    """A tool that is missing fails."""
+    result = make(check)
+    if OTHER_VERSION.fullmatch(result.stdout):
+        pytest.skip(result.stdout.strip())
+    assert (result.stdout, result.stderr, result.returncode) == ("", "", 0)
 
 
 @pytest.mark.parametrize(
@@ -91,24 +45,15 @@ def test_the_compiler_finds_nothing() -> None:
     [
         "all overlay EXTRA=tests/guest",
         "overlay EXTRA=examples",
+        "overlay EXTRA=tests/hostile",
         "all DEBUG=1",
     ],
 )
 def test_builds_without_a_warning(tmp_path: Path, parts: str) -> None:
     """The kernel, the programs, the examples and the tests' own programs."""
     where = (f"BUILD={tmp_path}", f"OVERLAY={tmp_path}/overlay.tar")
-    result = subprocess.run(
-        ["make", f"-j{os.cpu_count()}", *where, *parts.split()],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+    result = make(*where, *parts.split())
     assert (result.stderr, result.returncode) == ("", 0)
-
-
-def test_clang_finds_every_lock_held() -> None:
-    need("clang")
-    silent("make", "-s", "locks")
 
 
 LOCKS = """
@@ -136,25 +81,11 @@ int f(int a);
 def test_clang_finds_a_lock_that_is_not_held(
     tmp_path: Path, body: str, found: str
 ) -> None:
-    need("clang")
     source = tmp_path / "wrong.c"
     source.write_text(LOCKS + body)
-    result = subprocess.run(
-        ["make", "-s", "locks", f"kernel_src={source}"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+    result = make("locks", f"kernel_src={source}")
     assert found in result.stderr
     assert (result.returncode == 0) == (found == ""), result.stderr
-
-
-def test_shellcheck_finds_nothing() -> None:
-    silent("shellcheck", "-S", "warning", *SHELL, ROOT / "scripts/lib/common.sh")
-
-
-def test_mandoc_finds_nothing() -> None:
-    silent("mandoc", "-T", "lint", "-W", "warning", *manual.PAGES)
 
 
 def test_every_page_referred_to_exists() -> None:

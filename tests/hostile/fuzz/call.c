@@ -26,7 +26,7 @@
 struct self self;
 
 #define USER_BASE 0x10000
-#define MAPPED    0x2000000000 /* where pages are mapped */
+#define MAP_AREA  0x2000000000ul /* where pages are mapped */
 #define TID_WORDS \
 	(CLONE_PARENT_SETTID | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID)
 #define BREAK_MAX (64 * PAGE) /* of the heap, past the arena */
@@ -460,7 +460,7 @@ argument(struct rng *r, char kind)
 		return one_in(r, 16) ? any_value(r) : 8;
 	case 'm': /* a page to be mapped */
 		return one_in(r, 8) ? any_value(r)
-				    : MAPPED + below(r, 64) * PAGE;
+				    : MAP_AREA + below(r, 64) * PAGE;
 	case 't': /* how it is */
 		return one_in(r, 8) ? any_value(r)
 				    : below(r, 4) | below(r, 4) << 4;
@@ -560,10 +560,10 @@ tame(struct rng *r, struct call *c)
 	case SYS_mremap:
 	case SYS_mprotect:
 	case SYS_madvise:
-		if (arg[0] < MAPPED && arg[0] + arg[1] > USER_BASE)
-			arg[0] += MAPPED;
-		if (c->number == SYS_mremap && arg[4] < MAPPED)
-			arg[4] += MAPPED;
+		if (arg[0] < MAP_AREA && arg[0] + arg[1] > USER_BASE)
+			arg[0] += MAP_AREA;
+		if (c->number == SYS_mremap && arg[4] < MAP_AREA)
+			arg[4] += MAP_AREA;
 		break;
 	case SYS_lseek:
 	case SYS_truncate:

@@ -170,8 +170,10 @@ touch_memory(void)
 
 	write(report[1], &byte, 1);
 	read(report[0], &byte, 1);
-	for (int i = 0; i < ROOM; i += PAGE)
-		stack[i] = heap[i] = 1;
+	for (int i = 0; i < ROOM; i += PAGE) {
+		stack[i] = 1;
+		heap[i] = stack[i];
+	}
 	free(heap);
 	for (volatile char *p = edata - 1; p < end; p += PAGE)
 		*p = *p;
