@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 import image
 from harness import elves
 from harness.guest import Guest
+from harness.tools import tool
 
 SOURCE = Path(__file__).parent / "disasm" / "lines.c"
 FLAGS = "-std=gnu2x -O1 -Wall -Wextra -Werror -fno-sanitize-recover=all"
@@ -28,9 +28,7 @@ ROW = re.compile(r" *([0-9a-f]+):\t([0-9a-f]+) +\t(.*)")
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """disasm.c on the host, with the compiler's sanitizers where it has them."""
-    compiler = shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("no gcc for this machine")
+    compiler = tool("gcc")
     program = tmp_path_factory.mktemp("disasm") / "lines"
     folder = image.ROOT / "user" / "cmdlib"
     for more in [SANITIZED], []:

@@ -15,6 +15,7 @@ import pytest
 
 from harness.guest import MACHINES, Guest, Images, Result
 from harness.patience import HANG
+from harness.tools import tool
 
 FOLDER = Path(__file__).parent / "linux"
 PROGRAMS = sorted(file.stem for file in FOLDER.glob("*.c"))
@@ -36,11 +37,9 @@ CASES = [(p, machine) for p in PROGRAMS for machine in TABLE.get(p, ("4",))]
 
 
 def compile_all(compiler: str, folder: Path, *flags: str) -> Path:
-    if not shutil.which(compiler):
-        pytest.skip(f"no {compiler}")
-    for program in PROGRAMS:
-        source = FOLDER / f"{program}.c"
-        command = [compiler, *FLAGS, *flags, "-o", str(folder / program), str(source)]
+    for source in (FOLDER / f"{name}.c" for name in PROGRAMS):
+        program = str(folder / source.stem)
+        command = [tool(compiler), *FLAGS, *flags, "-o", program, str(source)]
         said = subprocess.run(command, capture_output=True, text=True)
         assert (said.stderr, said.returncode) == ("", 0)
     return folder

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-
 import image
+from harness.tools import tool
 
 PROGRAM = """
 #include <limits.h>
@@ -45,9 +43,7 @@ main(void)
 def test_it_prints_as_the_host_does(tmp_path: Path) -> None:
     """Every letter that it knows, the least number of each size, no string, a
     buffer that is too small."""
-    compiler = shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("no gcc for this machine, to run the kernel's files on it")
+    compiler = tool("gcc")
     source, program = tmp_path / "compare.c", tmp_path / "compare"
     source.write_text(PROGRAM)
     renamed = ["-Dsnprintf=kernel_snprintf", "-Dvsnprintf=kernel_vsnprintf"]

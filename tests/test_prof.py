@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import re
-import shutil
 import struct
 import subprocess
 import tarfile
@@ -17,20 +16,17 @@ from typing import Callable
 
 import pytest
 
+from harness import elves
 from harness.guest import Guest, Images
+from harness.tiers import ONE
 
-EVERYWHERE = ("1", "2", "4", "8", "free")
 HOLD = "cd /tmp; echo hold >/dev/profclock\n"
 KNOWN = " | grep -E '^(name|f[123] )'\n"  # whatever the compiler made of main
-GPROF = ("riscv64-unknown-elf-gprof", "riscv64-elf-gprof", "riscv64-linux-gnu-gprof")
 
 
 @pytest.fixture(scope="module")
 def gprof(images: Images, tmp_path_factory) -> Callable[[bytes, str], str]:
     """gprof(gmon, option): what it says of a gmon.out of guest/gmon."""
-    tool = next(filter(None, map(shutil.which, GPROF)), None)
-    if not tool:
-        pytest.skip("no gprof for RISC-V")
     folder = tmp_path_factory.mktemp("gprof")
     with tarfile.open(fileobj=io.BytesIO(images.programs)) as tar:
         program = folder / "gmon"
@@ -40,7 +36,7 @@ def gprof(images: Images, tmp_path_factory) -> Callable[[bytes, str], str]:
         profile = folder / "gmon.out"
         profile.write_bytes(gmon)
         result = subprocess.run(
-            [tool, "-b", option, program, profile],
+            [elves.tool("gprof"), "-b", option, program, profile],
             check=True,
             capture_output=True,
             text=True,
@@ -60,7 +56,7 @@ def flat(text: str) -> dict[str, list[str]]:
 # --- On the host -------------------------------------------------------------
 
 
-@pytest.mark.machines(*EVERYWHERE)
+@pytest.mark.machines(ONE)
 def test_gprof(guest: Guest, gprof: Callable[[bytes, str], str]) -> None:
     """Calls, seconds and percent are exact."""
     made = guest(HOLD + "gmon calls; cat gmon.out")
@@ -133,7 +129,7 @@ def test_other_programs_have_no_part_of_it(guest: Guest) -> None:
 # --- prof --------------------------------------------------------------------
 
 
-@pytest.mark.machines(*EVERYWHERE)
+@pytest.mark.machines(ONE)
 def test_report(guest: Guest, expected: Callable[[str, str], None]) -> None:
     """Of mon.out and of gmon.out, and at other rates."""
     made = guest(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Optional, Sequence
 
-import pytest
+from . import tools
+
 
 PREFIXES = ("riscv64-unknown-elf-", "riscv64-elf-", "riscv64-none-elf-",
             "riscv64-linux-gnu-")
@@ -25,10 +25,8 @@ PROGRAM_TEXT = 0x10000
 
 def tool(name: str) -> str:
     """The cross compiler's."""
-    for prefix in (os.environ.get("CROSS"), *PREFIXES):
-        if prefix and shutil.which(prefix + name):
-            return prefix + name
-    pytest.skip(f"no cross {name}")
+    prefixes = filter(None, (os.environ.get("CROSS"), *PREFIXES))
+    return tools.tool(*(prefix + name for prefix in prefixes))
 
 
 def build(
