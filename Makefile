@@ -35,7 +35,8 @@
 #   make clean        and make help, which shows this
 #
 # CROSS=prefix- names the compiler, PICOLIBC=DIR a C library's prefix (with
-# include/ and lib/), BUILD=DIR another place to build; V=1 shows commands.
+# include/ and lib/), BUILD=DIR another place to build; V=1 shows commands, WERROR=1
+# makes errors of warnings.
 
 MAKEFLAGS += -rR --no-print-directory
 .DELETE_ON_ERROR:
@@ -135,7 +136,8 @@ mistakes := -Werror=implicit-function-declaration -Werror=implicit-int \
 common := -std=gnu11 -O2 -g -Wall -Wextra $(mistakes) -fno-common \
 	-fno-omit-frame-pointer -fno-schedule-insns2 -falign-functions=8 -fno-strict-aliasing -fno-pic \
 	-fno-stack-protector -fno-asynchronous-unwind-tables \
-	-mcmodel=medany $(libc_include) -Iinclude
+	-mcmodel=medany $(libc_include) -Iinclude \
+	$(if $(filter 1,$(WERROR)),-Werror)
 
 # Libraries are picked by the architecture's plain name: compiling names the
 # parts that became extensions of their own since, linking must not.

@@ -54,7 +54,7 @@ def test_a_list_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     first, second = read(tmp_path, monkeypatch, LIST)
     assert (first.name, first.wrong, first.place) == ("first", "is wrong", "list.txt:6")
     assert first.hunks == (("a\nb\n", "a\nc\n"), ("d\n", ""))
-    assert first.pytest_ids() == ["test_guest.py::test_guest[threads-4]"]
+    assert first.pytest_ids() == ["test_guest.py::test_guest[threads-races]"]
     assert (second.clauses, second.survives) == (("PRF-3", "AIX-4"), "Why.")
     assert "test_guest.py::test_guest[prf_device-4]" in second.pytest_ids()
 

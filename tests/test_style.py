@@ -43,16 +43,15 @@ def test_make_check_finds_nothing(check: str) -> None:
 @pytest.mark.parametrize(
     "parts",
     [
-        "all overlay EXTRA=tests/guest",
         "overlay EXTRA=examples",
         "overlay EXTRA=tests/hostile",
-        "all DEBUG=1",
+        "{build}/kernel.elf DEBUG=1",
     ],
 )
 def test_builds_without_a_warning(tmp_path: Path, parts: str) -> None:
-    """The kernel, the programs, the examples and the tests' own programs."""
+    """What guests boot in other tests is built with WERROR=1 (harness/guest.py)."""
     where = (f"BUILD={tmp_path}", f"OVERLAY={tmp_path}/overlay.tar")
-    result = make(*where, *parts.split())
+    result = make(*where, *parts.format(build=tmp_path).split())
     assert (result.stderr, result.returncode) == ("", 0)
 
 

@@ -1,12 +1,13 @@
 """labs/selftest: do the labs decide what they are to decide?
 
-    selftest [NAME...] [--quick SEED] [-j N]
+    selftest [NAME...] [--short | --quick SEED] [-j N]
 
 For each lab: what a student starts from is built, boots and fails; the solution
 passes with five seeds of a course and three nonces each; each wrong solution is
 built, and fails the tests that it names; each other right one passes; and last
 year's solution fails, as the seed has changed what is asked. --quick tries some of
-that, drawn from SEED. Status 1 if one isn't so.
+that, drawn from SEED; --short only the solution, once, and the first wrong one that
+fails without a race. Status 1 if one isn't so.
 """
 
 from __future__ import annotations
@@ -41,11 +42,14 @@ Finding = Optional[str]  # what isn't as it should be
 class Bench:
     """One lab with one seed: its kernels, and what the right one takes."""
 
-    def __init__(self, name: str, seed: str) -> None:
+    def __init__(self, name: str, seed: str, races: Optional[int] = None) -> None:
+        """races: the one seed that the right one's races get."""
         self.lab = Lab(name, read_course(seed=seed))
         self.place = WORK / "selftest" / f"{name}-{seed}"
+        self._races = races
         self._lock = threading.Lock()
-        self._reference: Optional[Reference] = None
+        self._right = b""  # its kernel
+        self._references: dict[int, Reference] = {}
 
     def kernel(
         self, name: str, whole: bool = True, variant: Optional[Variant] = None,
@@ -64,15 +68,21 @@ class Bench:
             raise LabError(f"not built: {built.complaint}")
         return built.kernel
 
+    def reference(self, nonce: int) -> Reference:
+        """What the right one takes, measured once. It is built once."""
+        with self._lock:
+            self._right = self._right or self.kernel("right")
+            if nonce not in self._references:
+                measured = Judge(self.lab, nonce).measure(self._right, self._races)
+                self._references[nonce] = measured
+            return self._references[nonce]
+
     def judge(
         self, name: str, only: Optional[tuple[str, ...]] = None, **what: object
     ) -> Grading:
-        """With nonce 0. What the right one takes is measured once."""
-        judge = Judge(self.lab, 0)
-        with self._lock:
-            if self._reference is None:
-                self._reference = judge.measure(self.kernel("right"))
-        return judge.judge(self.kernel(name, **what), self._reference, only=only)
+        """With nonce 0."""
+        reference = self.reference(0)
+        return Judge(self.lab, 0).judge(self.kernel(name, **what), reference, only=only)
 
 
 def failed(grading: Grading) -> list[str]:
@@ -88,9 +98,7 @@ def start_fails(bench: Bench) -> Finding:
 
 
 def solution_passes(bench: Bench, nonce: int) -> Finding:
-    judge = Judge(bench.lab, nonce)
-    reference = judge.measure(bench.kernel(f"solution-{nonce}"))
-    return None if reference.seconds else "takes no time"
+    return None if bench.reference(nonce).seconds else "takes no time"
 
 
 def wrong_fails(bench: Bench, wrong: Variant) -> Finding:
@@ -118,9 +126,12 @@ def another(lab: Lab) -> Lab:
             return before
 
 
-def checks(name: str, quick: Optional[str]) -> list[tuple[str, Callable[[], Finding]]]:
-    """All of a lab's; or some, which quick draws."""
-    benches = [Bench(name, f"{SEED}-{i}") for i in range(SEEDS)]
+def checks(
+    name: str, quick: Optional[str], short: bool
+) -> list[tuple[str, Callable[[], Finding]]]:
+    """All of a lab's; or some, which quick draws; or two."""
+    races = 1 if short else None
+    benches = [Bench(name, f"{SEED}-{i}", races) for i in range(SEEDS)]
     first, before = benches[0], another(benches[0].lab)
     wrong, right = first.lab.wrong(), first.lab.right()
     solutions = list(itertools.product(benches, range(NONCES)))
@@ -129,10 +140,16 @@ def checks(name: str, quick: Optional[str]) -> list[tuple[str, Callable[[], Find
         wrong = drawn.sample(wrong, min(QUICK, len(wrong)))
         right = drawn.sample(right, min(1, len(right)))
         solutions = drawn.sample(solutions, 1)
-    all: list[tuple[str, Callable[[], Finding]]] = [
-        (f"{name}: the start", lambda: start_fails(first)),
-        (f"{name}: last year's solution", lambda: last_year_fails(first, before)),
-    ]
+    all: list[tuple[str, Callable[[], Finding]]] = []
+    if short:
+        raced = {test.name for test in first.lab.tests if test.race}
+        wrong = sorted(wrong, key=lambda w: not raced.isdisjoint(w.fails))[:1]
+        right, solutions = [], solutions[:1]
+    else:
+        all += [
+            (f"{name}: the start", lambda: start_fails(first)),
+            (f"{name}: last year's solution", lambda: last_year_fails(first, before)),
+        ]
     for bench, nonce in solutions:
         label = f"{name}: the solution, seed {bench.lab.course.seed}, nonce {nonce}"
         all.append((label, lambda b=bench, n=nonce: solution_passes(b, n)))
@@ -153,7 +170,7 @@ def attempt(check: Callable[[], Finding]) -> Finding:
 
 def run(options: argparse.Namespace) -> int:
     names = options.names or all_labs()
-    todo = [c for n in names for c in checks(n, options.quick)]
+    todo = [c for n in names for c in checks(n, options.quick, options.short)]
     bad = 0
     begun = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
@@ -171,7 +188,9 @@ def run(options: argparse.Namespace) -> int:
 def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="selftest")
     parser.add_argument("names", metavar="NAME", nargs="*", help="of a lab")
-    parser.add_argument("--quick", metavar="SEED", help="a sample, drawn from SEED")
+    part = parser.add_mutually_exclusive_group()
+    part.add_argument("--quick", metavar="SEED", help="a sample, drawn from SEED")
+    part.add_argument("--short", action="store_true", help="two of each")
     parser.add_argument("-j", dest="jobs", type=int, default=os.cpu_count())
     try:
         return run(parser.parse_args(words))

@@ -73,15 +73,17 @@ def overlay_path(extra: Path) -> Path:
     return BUILD / f"overlay-{name}.tar"
 
 
-def overlay(extra: Path, verbose: bool = False) -> bytes:
-    """A user's own programs, as an archive. Call with the lock held."""
+def overlay(extra: Path, *arguments: str, verbose: bool = False) -> bytes:
+    """A user's own programs, as an archive; the arguments are make's. Call with the
+    lock held."""
     extra = extra.resolve()
     if not extra.is_dir():
         raise BuildError(f"no such folder: {extra}")
     if re.search(r"[\s$#:%]", str(extra)):
         raise BuildError(f"make can't work in a folder of that name: {extra}")
     archive = overlay_path(extra)
-    make("overlay", f"EXTRA={extra}", f"OVERLAY={archive}", verbose=verbose)
+    where = (f"EXTRA={extra}", f"OVERLAY={archive}")
+    make("overlay", *where, *arguments, verbose=verbose)
     return archive.read_bytes()
 
 

@@ -107,7 +107,7 @@ def build(
         image.make(verbose=options.verbose, notice=notice)
         extra = b""
         if options.extra:
-            extra = image.overlay(Path(options.extra), options.verbose)
+            extra = image.overlay(Path(options.extra), verbose=options.verbose)
         if options.kernel:
             files = image.boot_files(options.kernel, options.verbose)
             extra = image.members(extra) + files if extra else files

@@ -34,6 +34,9 @@ SHOWN = 4000  # characters of each kind, in a story of what went wrong
 # one.
 _SAFE = {"limit": float(os.environ.get("TEST_LIMIT", HANG)), "timeout": WHOLE / 2}
 
+#: What the tests build has no warnings; of a mutant that is not asked.
+STRICT = f"WERROR={os.environ.get('WERROR', 1)}"
+
 # The debug build executes more instructions for the same: it gets more of them
 # from tick to tick.
 _COARSE, _FINE = (4, 1) if image.DEBUG else (6, 3)
@@ -134,8 +137,8 @@ class Images:
     def __init__(self, programs: Optional[Path] = None) -> None:
         """programs: a folder of guest programs, as scripts/run's --extra."""
         with image.build_lock():
-            image.make()
-            self.programs = image.overlay(programs) if programs else b""
+            image.make(STRICT)
+            self.programs = image.overlay(programs, STRICT) if programs else b""
             self.kernel = image.hold((image.BUILD / "kernel.elf").read_bytes(), "k")
         self.qemu = find_qemu()
         self._extras: dict[Path, bytes] = {}
@@ -156,7 +159,7 @@ class Images:
     def extra(self, folder: Path) -> bytes:
         if folder not in self._extras:
             with image.build_lock():
-                self._extras[folder] = image.overlay(folder)
+                self._extras[folder] = image.overlay(folder, STRICT)
         return self._extras[folder]
 
     def initrd(self, command: Optional[str], extra: Optional[Path] = None) -> bytes:
