@@ -56,7 +56,7 @@ def test_a_list_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert first.hunks == (("a\nb\n", "a\nc\n"), ("d\n", ""))
     assert first.pytest_ids() == ["test_guest.py::test_guest[threads-races]"]
     assert (second.clauses, second.survives) == (("PRF-3", "AIX-4"), "Why.")
-    assert "test_guest.py::test_guest[prf_device-4]" in second.pytest_ids()
+    assert "test_guest.py::test_guest[prf_device-races]" in second.pytest_ids()
 
 
 @pytest.mark.parametrize(
@@ -90,8 +90,8 @@ def test_a_list_that_is_wrong(
 
 def test_what_notices_a_clause() -> None:
     """A check that it cites, or the end of a program that has one."""
-    other = Failure("test_guest[prf_device-4]", "not ok PRF-6: read back: line 9")
-    cited = Failure("test_guest[prf_device-4]", "not ok PRF-5: turn it on: line 9")
+    other = Failure("test_guest[prf_device-races]", "not ok PRF-6: read back: line 9")
+    cited = Failure("test_guest[prf_device-races]", "not ok PRF-5: turn it on: line 9")
     ended = Failure("test_guest[prf_device-no-sstc]", "it stopped early: no last line")
     elsewhere = Failure("test_guest[pipes-4]", "it stopped early: no last line")
     assert [f.notices("PRF-5") for f in (other, cited, ended, elsewhere)] == [
