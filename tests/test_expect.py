@@ -350,6 +350,7 @@ def test_it_can_be_stopped(tmp_path: Path, images: Images) -> None:
         wait_for(
             lambda: pids.exists() and pids.read_text().count("\n") == 2,
             "two machines are booted",
+            process,
         )
         process.send_signal(signal.SIGTERM)
         assert process.communicate(timeout=HANG)[1] == "expect: stopped by SIGTERM\n"

@@ -21,7 +21,7 @@ import frames
 import image
 from harness import checks
 from harness.guest import Images
-from harness.patience import wait_for
+from harness.patience import HANG, wait_for
 from machine import Boot, Machine, memory_bytes
 
 RUN = str(image.ROOT / "scripts" / "run")
@@ -380,9 +380,9 @@ def test_stopped_by_signal(
     pid_file, report = tmp_path / "pid", tmp_path / "report.json"
     fake_qemu(f"echo $$ >{pid_file}.new; mv {pid_file}.new {pid_file}; exec sleep 1000")
     process = subprocess.Popen([RUN, "--report", report, "--", "x"])
-    wait_for(pid_file.exists, "QEMU is started")
+    wait_for(pid_file.exists, "QEMU is started", process)
     process.send_signal(number)
-    assert process.wait(30) == 128 + number
+    assert process.wait(HANG) == 128 + number
     wait_for(lambda: gone(int(pid_file.read_text())), "QEMU has gone")
     assert json.loads(report.read_text())["reason"] == "signal"
 

@@ -119,7 +119,7 @@ def test_nothing_stays(cache: Path, debootstrap, number: signal.Signals) -> None
         # Which a shell's job in the background would have ignored.
         ["env", "--default-signal=INT", TEST_ON, "13"], stderr=subprocess.DEVNULL
     )
-    wait_for((cache / "begun").exists, "debootstrap is called")
+    wait_for((cache / "begun").exists, "debootstrap is called", process)
     process.send_signal(number)
     expected = -number if number == signal.SIGKILL else 128 + number
     assert process.wait(HANG) == expected

@@ -3,7 +3,7 @@
     bench-host [WHAT...]
 
 Prints for each the seconds of a processor, and what they are of a fixed piece of
-work that is measured before and after it: the ratio says the same on a fast host, a
+work that is measured after it: the ratio says the same on a fast host, a
 slow one and a busy one, more or less. So it is for a reader, and no test asserts it.
 """
 

@@ -27,3 +27,8 @@ as_root() {
 		sudo "$@"
 	fi
 }
+
+# have_all GOAL...: what these need, or die with what is missing.
+have_all() {
+	missing=$("$root/scripts/setup" -c "$@" 2>&1) || die 126 "${missing#setup: }"
+}

@@ -8,7 +8,7 @@ from typing import Mapping, NamedTuple
 FEW = 5.0  # cells of which fewer are expected are taken together
 
 # Below this it isn't chance: with a dozen rows a right kernel fails once in 100,000
-# changes, and what was ever wrong was far below.
+# changes. Between 1e-4 and this, what is wrong is taken for chance.
 P_LEAST = 1e-6
 
 

@@ -8,8 +8,9 @@ programs' own, too (tests/guest/check.h), where a guest's second is the host's.
 from __future__ import annotations
 
 import os
+import subprocess
 import time
-from typing import Callable
+from typing import Callable, Optional
 
 PATIENCE = int(os.environ.get("TEST_PATIENCE", "1"))
 
@@ -21,9 +22,15 @@ HANG = 120 * PATIENCE
 WHOLE = 900 * PATIENCE
 
 
-def wait_for(condition: Callable[[], object], what: str) -> None:
-    """Wait until the condition holds; fail with what didn't happen."""
+def wait_for(
+    condition: Callable[[], object], what: str,
+    process: Optional[subprocess.Popen] = None,
+) -> None:
+    """Wait until the condition holds; fail with what didn't happen, or can't any
+    more: the process that should do it has ended."""
     end = time.monotonic() + HANG
     while not condition():
+        ended = process and process.poll() is not None
+        assert not ended or condition(), f"ended before: {what}"
         assert time.monotonic() < end, f"not within {HANG} s: {what}"
         time.sleep(0.01)
