@@ -129,7 +129,9 @@ spinners_start(pthread_t *t)
  * on, and this one, until enough is counted. They run on until both are read:
  * one that ends never pays for the ticks that it spent on that, which are many
  * where harts have to wait. For the same reason what is counted by then may be
- * less than what is used, but not when all have paid.
+ * less than what is used, but not when all have paid: except for a tick that was
+ * due while a hart changed over to a new thread. Its sample was of what ran before,
+ * and times has it for the thread; one for each, on harts that wait for the host.
  */
 static void
 check_threads(bool before, const char *name)
@@ -154,7 +156,8 @@ check_threads(bool before, const char *name)
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(t[i], NULL);
 	__aix_profil(buf, 2, 0, 0);
-	CHECK(counted - used <= SLACK && used - paid <= SLACK, "%s", name);
+	CHECK(counted - used <= SLACK && used - paid <= SLACK + THREADS, "%s",
+	      name);
 }
 
 static void
