@@ -5,18 +5,18 @@ from __future__ import annotations
 import datetime
 import json
 import os
-import random
 import re
 import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as xml
 from pathlib import Path
-from typing import Iterable, Optional
+from typing import Iterable
 
 import pytest
 
 import image
+from harness.tiers import ALL
 
 sys.path.append(str(image.ROOT / "labs" / "lib"))
 

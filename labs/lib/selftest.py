@@ -20,7 +20,6 @@ import random
 import sys
 import threading
 import time
-from pathlib import Path
 from typing import Callable, Optional
 
 from lab import MACROS, Lab, LabError, Variant, all_labs, read_course

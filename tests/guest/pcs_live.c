@@ -8,8 +8,8 @@
 #define SPIN_US   100000
 #define CLOCK_US  500000
 #define PERIOD_US 10000
-#define BUFFERS   40
-#define OPENS     20
+#define BUFFERS   15
+#define OPENS     8
 #define DOZERS    8
 #define WAIT_US   (30000000L * patience())
 #define TEXT_END  0x80000000u /* of user programs: below */
