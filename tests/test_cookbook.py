@@ -179,12 +179,12 @@ def test_how_sure(tmp_path: Path, seed: int) -> None:
 
 def test_what_changed(shop: Variant, tmp_path: Path) -> None:
     base, new = tmp_path / "base.pb.gz", tmp_path / "new.pb.gz"
-    tally(shop.write(), "--exact", "-o", base, "--", "shop")
+    tally(shop.write(), "--exact", "-o", base, "--", "shop 20")
     shop.folder = tmp_path / "new"
     text = shop.text
     shop.text = "\n\n\n" + text.replace("i < 20", "i < 22")
     assert len(shop.text) == len(text) + 3 and shop.text[3:] != text
-    tally(shop.write(), "--exact", "-o", new, "--", "shop")
+    tally(shop.write(), "--exact", "-o", new, "--", "shop 20")
     said = run("tally-diff", base, new, "--fail", 1, status=1)
     rows = [line for line in said.splitlines() if "[shop]" in line]
     assert shop["shipping"] in rows[0] and shop["discount"] not in rows[0]

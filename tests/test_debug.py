@@ -15,7 +15,7 @@ import pytest
 
 import image
 from harness.checks import failures
-from harness.guest import Guest
+from harness.guest import STRICT, Guest
 from harness.tiers import ALL
 
 TESTS = Path(__file__).parent
@@ -53,6 +53,14 @@ def run(command: str, *options: str) -> subprocess.CompletedProcess:
         capture_output=True,
         text=True,
     )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built() -> None:
+    """Without a warning."""
+    command = ["make", "-s", f"-j{os.cpu_count()}", "DEBUG=1", STRICT]
+    done = subprocess.run(command, cwd=image.ROOT, capture_output=True, text=True)
+    assert (done.stderr, done.returncode) == ("", 0)
 
 
 @pytest.mark.parametrize("word", WORDS)

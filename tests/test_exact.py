@@ -295,7 +295,7 @@ def test_side_by_side(tmp_path: Path) -> None:
     says the same."""
     file = tmp_path / "x.html"
     run = tally("--exact", "--sampled", "-r", "1000", "-o", str(file), "--",
-                "seq 60000 | sort | wc -l")
+                "seq 30000 | sort | wc -l")
     assert run.returncode == 0
     number = r" +([\d.]+)"
     row = rf"^ +([\d,]+){number}{number} to{number}{number} +(yes|no)  (\S+ \[\w+\])$"

@@ -13,13 +13,14 @@ import pytest
 
 from harness.guest import Guest
 from harness.patience import WHOLE
+from harness.tiers import Machines
 
 PROGRAMS = Path(__file__).parent / "hostile"
 CALLS = 60_000
 LIMITS = {"limit": 1200.0, "timeout": WHOLE}
 
 
-@pytest.mark.machines("1", "2", "4", "free")
+@pytest.mark.machines(Machines(("1", "free"), ("2", "4")))
 def test_fuzz(guest: Guest) -> None:
     result = guest(f"fuzz -s 1 -n {CALLS}", extra=PROGRAMS, **LIMITS)
     assert result.status == 0, result.out + result.err

@@ -18,7 +18,7 @@ import pytest
 
 from harness.checks import assert_checks
 from harness.guest import MACHINES, Guest, Images
-from harness.tiers import CLOCK
+from harness.tiers import Machines
 
 PROGRAMS = Path(__file__).parent / "host"
 LARGE = 5_000_000  # bytes
@@ -31,7 +31,7 @@ def share(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.machines(CLOCK)
+@pytest.mark.machines(Machines(("4", "free"), ("1", "8", "no-sstc")))
 def test_calls(guest: Guest, share: Path) -> None:
     assert_checks(guest("/bin/host_calls", extra=PROGRAMS, share=str(share)))
     assert list(share.iterdir()) == []

@@ -8,9 +8,9 @@
 #include "catch.h"
 
 #define GROUPS 12   /* of processes that fork and exit */
-#define STOPS  40   /* of a process that makes threads */
-#define TURNS  2000 /* of one that has threads: stopped, and continued */
-#define EXITS  300  /* while signals come */
+#define STOPS  20   /* of a process that makes threads */
+#define TURNS  1000 /* of one that has threads: stopped, and continued */
+#define EXITS  150  /* while signals come */
 #define STEP   50   /* how far moments are apart */
 
 static const struct timespec settle = {0, 4 * NS_PER_MS};

@@ -6,7 +6,7 @@
 #include "pcs.h"
 
 #define FAST     2000 /* samples a second on each hart */
-#define BUFFERS  24
+#define BUFFERS  8
 #define SPINS    2000 /* calls of a process that ends then */
 #define CONTEXTS 65536
 #define LOOPERS  3

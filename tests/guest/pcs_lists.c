@@ -8,8 +8,8 @@
 
 #define FAST       2000 /* samples a second on each hart */
 #define OFTEN      5000
-#define CHANGES    5000
-#define CHANGES_US 2500000
+#define CHANGES    2000
+#define CHANGES_US 1000000
 #define BEFORE     800 /* counts of rdtime: a change takes less */
 
 static int fd;

@@ -97,7 +97,7 @@ test_exec(const struct rival *r)
 	long before = pages_free();
 
 	strike(1000);
-	for (long later = -US(1500); later < US(1500); later += US(50), n++) {
+	for (long later = -US(1500); later < US(1500); later += US(100), n++) {
 		pid_t pid;
 
 		appoint(6);

@@ -14,7 +14,7 @@
 #define PER      2 /* that compute, for each hart */
 #define RIVALS   3 /* that sleep now and then */
 #define AT_ONCE  16
-#define SECONDS  4   /* whose mean is taken */
+#define SECONDS  2   /* whose mean is taken */
 #define NEAREST  250 /* counts before a tick, at which one falls asleep */
 #define FARTHEST 550
 

@@ -159,7 +159,7 @@ class Images:
     def extra(self, folder: Path) -> bytes:
         if folder not in self._extras:
             with image.build_lock():
-                self._extras[folder] = image.overlay(folder, STRICT)
+                self._extras[folder] = image.overlay(folder)
         return self._extras[folder]
 
     def initrd(self, command: Optional[str], extra: Optional[Path] = None) -> bytes:
