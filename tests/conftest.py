@@ -18,7 +18,7 @@ from harness.converter import Converter
 from harness.guest import MACHINES, Guest, Images, last_boots
 from harness.packing import APART, Packing
 from harness.patience import WHOLE
-from harness.tiers import Machines
+from harness.tiers import ALL, Machines
 from machine import Machine
 
 #: Files whose place in the order is not that of their names.
@@ -67,9 +67,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     return Packing(config, log)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Small pieces of work come last, so that no processor is idle at the end. What
-    is said of the others' outcome comes after them."""
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Long ones come with --all, or when they are named. Small pieces of work come
+    last, so that no processor is idle at the end. What is said of the others' outcome
+    comes after them."""
+    if not ALL and not any("::" in word for word in config.args):
+        long = [item for item in items if item.get_closest_marker("long")]
+        items[:] = [item for item in items if item not in long]
+        config.hook.pytest_deselected(items=long)
     items.sort(key=lambda item: _RANK.get(item.path.name, 0))
 
 

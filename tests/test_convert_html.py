@@ -241,7 +241,7 @@ def test_the_policy_allows_what_is_there_and_nothing_else(world: World) -> None:
 # --- Bounds ------------------------------------------------------------------------
 
 
-def million(stacks: int) -> Profile:
+def many(stacks: int, samples: int) -> Profile:
     rng = random.Random(3)
     words = range(0, elves.STEP, 4)
     user = [at(f, n) for f in PROGRAM for n in words]
@@ -255,7 +255,7 @@ def million(stacks: int) -> Profile:
         Process(pid, 1, "/bin/prog", None, 0, None, f"prog{pid % 7}")
         for pid in range(1000)
     ]
-    for i in range(MILLION):
+    for i in range(samples):
         inside, outside = known[i * i % stacks]
         pid = i % 999 + 1
         profile.samples.append(
@@ -271,7 +271,7 @@ def test_a_million_samples(
 ) -> None:
     """A stack's names are looked up once for each program that has it, not for each
     sample."""
-    profile = million(300)
+    profile = many(300, MILLION)
     stacks = world.stacks(profile)
     asked, frames = [], stacks.frames
     monkeypatch.setattr(stacks, "frames", lambda s: asked.append(1) or frames(s))
@@ -299,8 +299,7 @@ def test_what_is_too_much(
     measure: Callable[[Page], float],
 ) -> None:
     """It is left out, or told less finely; no sample is missing."""
-    profile = million(100)
-    profile.samples = profile.samples[:3000]
+    profile = many(100, 3000)
     assert measure(world.page(profile)) > most
     monkeypatch.setattr(write_html, name, most)
     page = world.page(profile)
@@ -313,8 +312,7 @@ def test_what_is_too_much(
 def test_what_is_not_told_apart_is_said(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    profile = million(100)
-    profile.samples = profile.samples[:3000]
+    profile = many(100, 3000)
     assert world.page(profile).data["samples"]["apart"]
     monkeypatch.setattr(write_html, "ENTRIES", 2)
     page = world.page(profile)

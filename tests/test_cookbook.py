@@ -1,5 +1,6 @@
-"""docs/cookbook.md: its questions, asked about programs in which a seed has planted
-the answers; and what the page shows is what its commands print."""
+"""docs/cookbook.md: what the page shows is what its commands print. And its questions,
+asked about programs in which a seed has planted the answers; those of which the page
+has no block, always."""
 
 from __future__ import annotations
 
@@ -39,6 +40,7 @@ def shop(tmp_path: Path, seed: int) -> Variant:
     return v
 
 
+@pytest.mark.long
 def test_which_function_and_line(shop: Variant) -> None:
     page = tally(shop.write(), "--", "shop")
     first, second = table(page, FUNCTIONS)[:2]
@@ -51,6 +53,7 @@ def test_which_function_and_line(shop: Variant) -> None:
     assert "percent = item %" in text and text in shop.text.splitlines()[number - 1]
 
 
+@pytest.mark.long
 def test_on_whose_behalf(shop: Variant) -> None:
     """Three of four items are the invoice's."""
     page = tally(shop.write(), "--of", shop["discount"], "--by", "paths", "--", "shop")
@@ -62,6 +65,7 @@ def test_on_whose_behalf(shop: Variant) -> None:
     assert re.search(r"; 240,000 calls, \d+ each$", exact, re.M)
 
 
+@pytest.mark.long
 def test_which_process(shop: Variant) -> None:
     """Many short ones are one row of their program."""
     times = shop.random.randrange(20, 40)
@@ -71,6 +75,7 @@ def test_which_process(shop: Variant) -> None:
     assert first.share > 50 and first.text.endswith(f"shop ({times})")
 
 
+@pytest.mark.long
 def test_kernel_or_user(tmp_path: Path, seed: int) -> None:
     v = Variant(tmp_path / "src", "copybytes", seed)
     v.rename("copy")
@@ -84,6 +89,7 @@ def test_kernel_or_user(tmp_path: Path, seed: int) -> None:
     assert f"read < {v['copy']} < main < _start [copybytes]" in ways[0].text
 
 
+@pytest.mark.long
 def test_where_page_faults_come_from(tmp_path: Path, seed: int) -> None:
     v = Variant(tmp_path / "src", "pages", seed)
     v.rename("fill_index", "fill_table")
@@ -97,6 +103,7 @@ def test_where_page_faults_come_from(tmp_path: Path, seed: int) -> None:
     assert first.count / second.count == pytest.approx(big / index, rel=0.1)
 
 
+@pytest.mark.long
 def test_why_a_pipeline_is_slow(tmp_path: Path, seed: int) -> None:
     """Nobody waits less than the stage that all others wait for."""
     v = Variant(tmp_path / "src", "stages", seed)
@@ -109,6 +116,7 @@ def test_why_a_pipeline_is_slow(tmp_path: Path, seed: int) -> None:
         assert row and row[1] == v["refine"], waits
 
 
+@pytest.mark.long
 def test_which_lock(tmp_path: Path, seed: int) -> None:
     v = Variant(tmp_path / "src", "ledger", seed)
     v.rename("ledger_lock", "index_lock", "book")
@@ -124,6 +132,7 @@ def test_which_lock(tmp_path: Path, seed: int) -> None:
     assert total["ledger_lock"] > 100 and total["index_lock"] < 20
 
 
+@pytest.mark.long
 def test_what_would_make_it_faster(tmp_path: Path, seed: int) -> None:
     """Without the naps under the lock hardly anything is left."""
     v = Variant(tmp_path / "src", "ledger", seed)
@@ -136,6 +145,7 @@ def test_what_would_make_it_faster(tmp_path: Path, seed: int) -> None:
     assert time > 0.8 * total and 0.9 * time < saves <= time
 
 
+@pytest.mark.long
 def test_what_happened_then(tmp_path: Path, seed: int) -> None:
     v = Variant(tmp_path / "src", "burst", seed)
     v.rename("rebuild_cache", "answer")
@@ -154,6 +164,7 @@ def test_what_happened_then(tmp_path: Path, seed: int) -> None:
     assert first("--from", after).startswith(f"work < {v['answer']} < main")
 
 
+@pytest.mark.long
 def test_how_sure(tmp_path: Path, seed: int) -> None:
     """A hundred samples can't tell; ten thousand can, and instructions are sure."""
     v = Variant(tmp_path / "src", "rivals", seed)
@@ -177,6 +188,7 @@ def test_how_sure(tmp_path: Path, seed: int) -> None:
     assert exact[1].count / exact[0].count == pytest.approx(more / less, rel=0.002)
 
 
+@pytest.mark.long
 def test_what_changed(shop: Variant, tmp_path: Path) -> None:
     base, new = tmp_path / "base.pb.gz", tmp_path / "new.pb.gz"
     tally(shop.write(), "--exact", "-o", base, "--", "shop 20")
@@ -198,6 +210,7 @@ def test_what_changed(shop: Variant, tmp_path: Path) -> None:
     assert not any("percent" in row or "before  " in row for row in rows), said
 
 
+@pytest.mark.long
 def test_the_same_in_ci(shop: Variant, tmp_path: Path) -> None:
     """Byte for byte, on a host with other things to do."""
     files = [tmp_path / "1.pb.gz", tmp_path / "2.pb.gz"]
@@ -208,6 +221,7 @@ def test_the_same_in_ci(shop: Variant, tmp_path: Path) -> None:
     run("tally-diff", *files, "--fail", 0.001)
 
 
+@pytest.mark.long
 def test_what_a_fork_costs(tmp_path: Path, seed: int) -> None:
     v = Variant(tmp_path / "src", "forks", seed)
     children = v.number("CHILDREN", 30, 90)

@@ -19,7 +19,7 @@ import pytest
 from harness import elf
 from harness.guest import Guest, Images
 from harness.kernel_image import KernelImage
-from harness.tiers import CLOCK
+from harness.tiers import CLOCK, Machines
 
 ROOT = Path(__file__).parents[1]
 EVERYWHERE = pytest.mark.machines(CLOCK)
@@ -65,7 +65,7 @@ class Log:
 # --- Loading, collecting -----------------------------------------------------
 
 
-@EVERYWHERE
+@pytest.mark.machines(Machines(("8",), ("1", "free", "no-sstc")))
 def test_every_byte_of_a_log(guest: Guest, kernel: KernelImage) -> None:
     """PRFLD: the kernel's functions. PRFSNAP: one log, a record each time."""
     table = table_of(kernel)
@@ -186,7 +186,7 @@ def until_records(count: int) -> str:
     return f"until {RECORDS.format(count)}; do sleep 0.1; done\n"
 
 
-@pytest.mark.machines("1", "4", "free")
+@pytest.mark.machines(Machines(("1", "free"), ("4",)))
 @pytest.mark.parametrize("signal", ["HUP", "INT", "TERM"])
 def test_prfdc_until_a_signal(guest: Guest, signal: str) -> None:
     """A record at once, one each period, and one at the end."""

@@ -16,7 +16,7 @@ SEED = 1
 
 @pytest.mark.parametrize(
     "name, seconds",
-    [("free-8", 60), ("free", 10), ("free-2", 10)] if ALL else [("free-8", 15)],
+    [("free-8", 60), ("free", 10), ("free-2", 10)] if ALL else [("free-8", 10)],
     ids=lambda value: str(value),
 )
 def test_all_at_once(images: Images, name: str, seconds: int) -> None:

@@ -41,7 +41,7 @@ KINDS: dict[str, Callable[[int], str]] = {
     "hostile": lambda seed: f"env HOSTILE=2 HOSTILE_SEED={seed} scripts/test"
     " tests/test_malformed.py tests/test_hostile.py",
     "killed": lambda seed: f"env SEED={seed} scripts/test tests/test_killed.py",
-    "cookbook": lambda seed: f"env COOKBOOK_SEED={seed} scripts/test"
+    "cookbook": lambda seed: f"env COOKBOOK_SEED={seed} scripts/test --all"
     " tests/test_cookbook.py",
 }
 
