@@ -1,6 +1,6 @@
 /*
- * prf's search among its addresses. Only where instructions make the time does the
- * time say how many there were.
+ * prf's search among its addresses. Only where instructions make the time
+ * does the time say how many there were.
  */
 #include "prf.h"
 

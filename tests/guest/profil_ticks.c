@@ -129,9 +129,10 @@ spinners_start(pthread_t *t)
  * on, and this one, until enough is counted. They run on until both are read:
  * one that ends never pays for the ticks that it spent on that, which are many
  * where harts have to wait. For the same reason what is counted by then may be
- * less than what is used, but not when all have paid: except for a tick that was
- * due while a hart changed over to a new thread. Its sample was of what ran before,
- * and times has it for the thread; one for each, on harts that wait for the host.
+ * less than what is used, but not when all have paid: except for a tick that
+ * was due while a hart changed over to a new thread. Its sample was of what ran
+ * before, and times has it for the thread; one for each, on harts that wait for
+ * the host.
  */
 static void
 check_threads(bool before, const char *name)
