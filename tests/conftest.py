@@ -141,9 +141,10 @@ def pytest_runtest_makereport(
 _shown: dict[BaseException, str] = {}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def images() -> Images:
-    """The kernel, the initrd and the guest test programs, built."""
+    """The kernel, the initrd and the guest test programs, built: before any test has
+    a script build them, whose warnings would not be errors."""
     return Images(GUEST_PROGRAMS)
 
 
