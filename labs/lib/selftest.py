@@ -112,8 +112,8 @@ def right_passes(bench: Bench, right: Variant) -> Finding:
     return f"fails {bad[0].name!r}: {bad[0].why}" if bad else None
 
 
-def last_year_fails(bench: Bench, before: Lab) -> Finding:
-    grading = bench.judge("last-year", macros=before)
+def last_year_fails(bench: Bench) -> Finding:
+    grading = bench.judge("last-year", macros=another(bench.lab))
     return None if failed(grading) else "passes"
 
 
@@ -131,24 +131,22 @@ def checks(
     """All of a lab's; or some, which quick draws; or two."""
     races = 1 if short else None
     benches = [Bench(name, f"{SEED}-{i}", races) for i in range(SEEDS)]
-    first, before = benches[0], another(benches[0].lab)
+    first = benches[0]
     wrong, right = first.lab.wrong(), first.lab.right()
     solutions = list(itertools.product(benches, range(NONCES)))
+    all: list[tuple[str, Callable[[], Finding]]] = [
+        (f"{name}: the start", lambda: start_fails(first)),
+        (f"{name}: last year's solution", lambda: last_year_fails(first)),
+    ]
     if quick is not None:
         drawn = random.Random(f"{quick}/{name}")
         wrong = drawn.sample(wrong, min(QUICK, len(wrong)))
         right = drawn.sample(right, min(1, len(right)))
         solutions = drawn.sample(solutions, 1)
-    all: list[tuple[str, Callable[[], Finding]]] = []
-    if short:
+    elif short:
         raced = {test.name for test in first.lab.tests if test.race}
         wrong = sorted(wrong, key=lambda w: not raced.isdisjoint(w.fails))[:1]
-        right, solutions = [], solutions[:1]
-    else:
-        all += [
-            (f"{name}: the start", lambda: start_fails(first)),
-            (f"{name}: last year's solution", lambda: last_year_fails(first, before)),
-        ]
+        all, right, solutions = [], [], solutions[:1]
     for bench, nonce in solutions:
         label = f"{name}: the solution, seed {bench.lab.course.seed}, nonce {nonce}"
         all.append((label, lambda b=bench, n=nonce: solution_passes(b, n)))
