@@ -13,12 +13,12 @@ import pytest
 
 from harness.console import Console
 from harness.guest import MACHINES, Guest, Images
-from harness.tiers import ALL
+from harness.tiers import ALL, words
 from machine import Machine
 
 BENCH = Path(__file__).parent / "bench"
 TICK = 10_000_000  # ns
-PIPELINE = "head -n 60000 /usr/share/words | sort | uniq | tail -n 1"
+PIPELINE = f"{words(60_000)} | sort | uniq | tail -n 1"
 
 
 def with_options(images: Images, folder: Path, options: str) -> Images:

@@ -15,17 +15,14 @@ from typing import Iterator
 import pytest
 
 import image
-from harness import manual, transcript
+from harness import manual, tiers, transcript
 from harness.guest import Guest, Result
-from harness.tiers import ALL
 from harness.transcript import Step
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "commands").glob("*.txt"))
 STEPS = [step for file in TRANSCRIPTS for step in transcript.read(file)]
 
 COMMANDS = sorted({file.stem for file in image.ROOT.glob("user/cmd/*.c")} - {"init"})
-WORDS = 300_000 if ALL else 60_000  # of less than that
-
 # To these an unknown option is text, or the name of something else.
 LENIENT = {"echo", "false", "find", "kill", "true"}
 STRICT = [command for command in COMMANDS if command not in LENIENT]
@@ -198,7 +195,7 @@ def large(guest: Guest, tmp_path_factory) -> dict[str, Result]:
     """Each command's output compared with Python's, in the guest."""
     folder = tmp_path_factory.mktemp("large")
     inputs = {
-        "words": guest(f"head -n {WORDS} /usr/share/words").stdout,
+        "words": guest(tiers.words(60_000)).stdout,
         "table": random_lines(5000),
         "data": random.Random(8).randbytes(50_000),
     }

@@ -20,7 +20,7 @@ from convert.files import Files, digest
 from convert.profile import Profile, Sample
 from harness import pcstream as pcs
 from harness.guest import Guest
-from harness.tiers import TOGETHER
+from harness.tiers import TOGETHER, words
 
 PROGRAMS = Path(__file__).parent / "guest"
 FAST = "echo hz 2000 >/dev/profclock; "
@@ -42,7 +42,7 @@ def of_processes(profile: Profile) -> list[Sample]:
 @pytest.mark.machines(TOGETHER)
 def test_every_sample_explains_itself(guest: Guest, tmp_path: Path) -> None:
     """However short its process lived, and whatever it has become."""
-    work = "head -n 30000 /usr/share/words | sort"
+    work = f"{words(30_000)} | sort"
     loop = "for i in 1 2 3 4 5 6 7 8 9 10; do ls /bin; (:); done\n"
     profile = record(guest, tmp_path, f"{loop}{work} | uniq -c\n")
     files = Files(image.BUILD, tmp_path)

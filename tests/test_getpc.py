@@ -18,7 +18,7 @@ from harness import pcstream as pcs
 from harness.console import Console
 from harness.guest import Guest, Images, Result
 from harness.kernel_image import KernelImage
-from harness.tiers import CLOCK
+from harness.tiers import CLOCK, words
 
 KERNEL_PC = 0xFFFFFFFF80201234
 USER_PC = 0x12345678
@@ -133,7 +133,7 @@ def test_lost(guest: Guest) -> None:
 @pytest.mark.machines(CLOCK)
 def test_all_is_accounted_for(guest: Guest, stacks: str) -> None:
     """Of real samples: those in the file, and those that are said to be lost."""
-    work = "head -n 60000 /usr/share/words | sort | uniq -c >/tmp/words"
+    work = f"{words(60_000)} | sort | uniq -c >/tmp/words"
     result = guest(
         "echo hz 1000 >/dev/profclock; echo jitter on >/dev/profclock\n"
         f"getpc -m -b 7 {stacks} sh -c '{work}'; echo hold >/dev/profclock; analpc\n"

@@ -14,7 +14,7 @@ import pytest
 from harness import elves, kpdata
 from harness.guest import Guest, Images
 from harness.kernel_image import KernelImage
-from harness.tiers import CLOCK
+from harness.tiers import CLOCK, words
 
 HOLD = "echo hold >/dev/profclock\necho startclr >/dev/kpctl\n"
 STOP = "echo stop >/dev/kpctl\n"
@@ -86,7 +86,7 @@ def test_the_manuals_example(guest: Guest, kernel: KernelImage) -> None:
     """Its script, with Tally's names: a test program runs, kprof reports."""
     result = guest(
         "echo start > /dev/kpctl\n"
-        "head -n 60000 /usr/share/words | sort | uniq | wc >/dev/null\n"
+        f"{words(60_000)} | sort | uniq | wc >/dev/null\n"
         "echo stop > /dev/kpctl\n"
         "kprof /boot/kernel /dev/kpdata >/tmp/report\n"
         "cat /dev/kpdata; cat /tmp/report >&2"

@@ -22,6 +22,7 @@ from harness import devicetree
 from harness.devicetree import Node
 from harness.guest import MACHINES, Guest, Images
 from harness.patience import HANG, WHOLE
+from harness.tiers import words
 from harness.tools import tool
 from test_boot import with_options
 
@@ -156,7 +157,7 @@ def boot_tree(
     others = with_options(images, folder, f"-dtb {file}")
     machine = MACHINES["4"]
     machine = type(machine)(harts=harts, icount=6, limit=60.0, timeout=HANG)
-    command = "head -n 60000 /usr/share/words | sort | uniq | tail -n 1 | wc -l"
+    command = f"{words(60_000)} | sort | uniq | tail -n 1 | wc -l"
     return Guest(others, machine)._boot(command, machine, others.initrd(command))
 
 

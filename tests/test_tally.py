@@ -178,7 +178,7 @@ def part(report: str, title: str) -> list[tuple[int, str]]:
 @pytest.mark.machines("1", "4", "free")
 def test_account(guest: Guest) -> None:
     """All samples are told, each once; who works is known by name."""
-    work = "head -n 60000 /usr/share/words | sort | uniq -c >/tmp/words"
+    work = f"{tiers.words(60_000)} | sort | uniq -c >/tmp/words"
     result = guest(f"tally -n 9999 sh -c '{work}'; head -n 2 /dev/profclock", limit=600)
     assert result.err == ""
     assert result.out.endswith(CLOCK)
