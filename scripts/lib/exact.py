@@ -165,7 +165,7 @@ class Exact(Stacks):
         kernel = images(tree.programs[KERNEL_PROGRAM])
         assert kernel
         super().__init__(profile, lambda: kernel, Programs())
-        self._outer: dict[tuple[int, int, Optional[int]], list[Frame]] = {}
+        self._callers: dict[tuple, list[Frame]] = {}  # those of many samples
 
     def _choose(self, profile: Profile) -> None:
         """Nothing is to be guessed."""
@@ -179,16 +179,6 @@ class Exact(Stacks):
     def _process(self, s: Sample) -> list[Frame]:
         return [Frame(self.command(s) or "no process", PROCESS)]
 
-    def code(self, s: Sample) -> list[Frame]:
-        """The callers are those of many samples."""
-        key = id(s.user), id(s.kernel), s.process
-        if key not in self._outer:
-            frames = [*self.user(s), *self._inside(s)]
-            self._outer[key] = frames[:-1]
-            return frames
-        image = self.program(s) if s.mode == USER else self.kernel()
-        return [*self._outer[key], self.frame(s.pc or 0, s.mode, image)]
-
     def program(self, s: Sample) -> Optional[Image]:
         assert s.process is not None
         return self._programs[s.process]
@@ -199,8 +189,14 @@ class Exact(Stacks):
     def _chain(self, pcs: list[int], kind: str, image: Optional[Image]) -> list[Frame]:
         """An odd address is one above what was interrupted, an even one is where
         a call returns to: either is one above the caller's code."""
-        places = [pc - (i > 0) for i, pc in enumerate(pcs)]
-        return [self.frame(pc, kind, image) for pc in reversed(places)]
+        if not pcs:
+            return []
+        key = (image, kind, *pcs[1:])
+        if key not in self._callers:
+            self._callers[key] = [
+                self.frame(pc - 1, kind, image) for pc in reversed(pcs[1:])
+            ]
+        return [*self._callers[key], self.frame(pcs[0], kind, image)]
 
     def frame(self, pc: int, kind: str, image: Optional[Image]) -> Frame:
         if pc - SIGRETURN.start in range(len(SIGRETURN.text)):

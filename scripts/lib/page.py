@@ -71,6 +71,7 @@ class Model:
         if of:
             self._keep(of)
         self.modes = mode_counts(self.profile)
+        self.busy = self.profile.total - self.modes[IDLE]
         self.harts: Counter = Counter()  # by hart and mode
         self.own: Counter = Counter()
         self.all: Counter = Counter()
@@ -80,8 +81,12 @@ class Model:
         self.processes: dict[Optional[str], set] = {}  # of each program
         self._groups: Counter = Counter()  # by program and whether in the kernel
         self._known: dict[tuple[int, Optional[str]], tuple[Frame, Function]] = {}
+        self._chains: dict[tuple, tuple[Function, ...]] = {}
+        alike: Counter = Counter()  # samples by their key in that
         for s in self.profile.samples:
-            self._add(s)
+            self._add(s, alike)
+        for key, count in alike.items():
+            self._add_chain(self._chains[key], count)
 
     def _keep(self, name: str) -> None:
         kept = []
@@ -91,10 +96,6 @@ class Model:
             elif s.mode != IDLE:
                 self.others += s.count
         self.profile.samples = kept
-
-    @property
-    def busy(self) -> int:
-        return self.profile.total - self.modes[IDLE]
 
     def seen(self) -> Counter:
         """What functions execute themselves, of what can be compared."""
@@ -114,7 +115,9 @@ class Model:
             for name in dict.fromkeys(name for name, _ in self._groups)
         ]
 
-    def _add(self, s: Sample) -> None:
+    def _add(self, s: Sample, alike: Counter) -> None:
+        """What samples of one chain have in common is counted once for all of them:
+        a run that is counted exactly has one for each instruction."""
         if s.hart is not None:
             self.harts[s.hart, s.mode] += s.count
         if s.mode == IDLE:
@@ -123,22 +126,28 @@ class Model:
         self.processes.setdefault(command, set()).add((s.pid, s.process))
         self._groups[command, s.mode != USER] += s.count
         code = self.stacks.code(s)
-        chain = [self.function(frame, command) for frame in code]
-        if not chain:
+        if not code:
             return
-        self.own[chain[-1]] += s.count
-        for function in set(chain):
-            self.all[function] += s.count
-        for call in set(zip(chain, chain[1:])):
-            self.called[call] += s.count
-        if self.of:
-            first = [function.name for function in chain].index(self.of)
-            self.paths[tuple(reversed(chain[: first + 1]))] += s.count
-        leaf = code[-1]
+        leaf, function = code[-1], self.function(code[-1], command)
+        key = (function, command, *map(id, code[:-1]))
+        if key not in self._chains:
+            outer = (self.function(frame, command) for frame in code[:-1])
+            self._chains[key] = (*outer, function)
+        alike[key] += s.count
         if leaf.image and leaf.address is not None:
             line = leaf.image.line(leaf.address)
             if line:
-                self.lines[line, chain[-1].where] += s.count
+                self.lines[line, function.where] += s.count
+
+    def _add_chain(self, chain: tuple[Function, ...], count: int) -> None:
+        self.own[chain[-1]] += count
+        for function in set(chain):
+            self.all[function] += count
+        for call in set(zip(chain, chain[1:])):
+            self.called[call] += count
+        if self.of:
+            first = [function.name for function in chain].index(self.of)
+            self.paths[tuple(reversed(chain[: first + 1]))] += count
 
     def function(self, frame: Frame, command: Optional[str]) -> Function:
         """Most frames come again and again; one that is kept has its id alone."""

@@ -27,15 +27,12 @@ class Place(NamedTuple):
     function: str
     file: str
     line: int
-
-    @property
-    def name(self) -> str:
-        return f"{self.function} [{self.program}]" if self.program else self.function
+    name: str  # of the function, and its program if that is known
 
 
 class Stack(NamedTuple):
     places: tuple[Place, ...]  # innermost first
-    count: int
+    count: int  # of all samples with these places
 
 
 class Recording(NamedTuple):
@@ -52,27 +49,30 @@ class Recording(NamedTuple):
 Message = dict[int, list[Union[int, bytes]]]
 
 
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """And where it ends."""
+    value = data[at]
+    if value < 0x80:  # as most are
+        return value, at + 1
+    value, shift = value & 0x7F, 7
+    while True:
+        at += 1
+        value |= (data[at] & 0x7F) << shift
+        shift += 7
+        if data[at] < 0x80:
+            return value, at + 1
+
+
 def _fields(data: bytes) -> Iterator[tuple[int, Union[int, bytes]]]:
     at = 0
-
-    def varint() -> int:
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
     while at < len(data):
-        key = varint()
+        key, at = _varint(data, at)
         kind = key & 7
         if kind == VARINT:
-            yield key >> 3, varint()
+            value, at = _varint(data, at)
+            yield key >> 3, value
             continue
-        size = varint() if kind == BYTES else FIXED[kind]
+        size, at = _varint(data, at) if kind == BYTES else (FIXED[kind], at)
         if at + size > len(data):
             raise IndexError
         yield key >> 3, data[at : at + size]
@@ -117,6 +117,7 @@ class _Reader:
         self.places = {
             id: self._place(found) for id, found in self._table(LOCATIONS).items()
         }
+        self._idle: dict[bytes, bool] = {}  # by label: most are another's, too
 
     def _table(self, field: int) -> dict[int, Message]:
         found = map(_message, self.message.get(field, []))
@@ -131,9 +132,11 @@ class _Reader:
             program = clean(path.rpartition("/")[2])
         if is_kernel(_one(location, 3)):
             program = KERNEL_PROGRAM
+        name = clean(self.strings[_one(function, 2)])
         return Place(
-            program, clean(self.strings[_one(function, 2)]),
+            program, name,
             self.strings[_one(function, 4)], _one(line, 2),
+            f"{name} [{program}]" if program else name,
         )
 
     def counted(self) -> tuple[int, str]:
@@ -144,14 +147,26 @@ class _Reader:
                 return types.index(unit), unit
         raise KeyError
 
-    def stacks(self, which: int) -> Iterator[Stack]:
+    def idle(self, label: bytes) -> bool:
+        if label not in self._idle:
+            self._idle[label] = self.strings[_one(_message(label), 2)] == IDLE
+        return self._idle[label]
+
+    def stacks(self, which: int) -> list[Stack]:
+        """Places have numbers here: those of one line are one place."""
+        places = list(dict.fromkeys(self.places.values()))
+        order = {place: i for i, place in enumerate(places)}
+        numbers = {id: order[place] for id, place in self.places.items()}
+        counts: dict[tuple[int, ...], int] = {}
         for data in self.message.get(SAMPLES, []):
             sample = _message(data)
-            labels = [_message(label) for label in sample.get(3, [])]
-            if any(self.strings[_one(label, 2)] == IDLE for label in labels):
+            if any(map(self.idle, sample.get(3, []))):
                 continue
-            places = tuple(self.places[id] for id in _numbers(sample.get(1, [])))
-            yield Stack(places, _numbers(sample[2])[which])
+            key = tuple([numbers[id] for id in _numbers(sample.get(1, []))])
+            counts[key] = counts.get(key, 0) + _numbers(sample[2])[which]
+        return [
+            Stack(tuple([places[i] for i in key]), n) for key, n in counts.items()
+        ]
 
 
 def read(file: str, data: bytes) -> Recording:
@@ -165,7 +180,7 @@ def read(file: str, data: bytes) -> Recording:
         reader = _Reader(plain)
         which, unit = reader.counted()
         period = _one(reader.message, PERIOD) or 1
-        return Recording(file, unit, period, list(reader.stacks(which)))
+        return Recording(file, unit, period, reader.stacks(which))
     except (zlib.error, gzip.BadGzipFile):
         raise ConvertError(file, "not a profile of pprof's (.pb.gz)") from None
     except (IndexError, KeyError, TypeError, AttributeError, UnicodeError, ValueError):

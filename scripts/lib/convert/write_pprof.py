@@ -6,6 +6,7 @@ varint, or a length and bytes. Fields that are 0 or empty are left out.
 
 from __future__ import annotations
 
+import functools
 import gzip
 from typing import Iterable, Optional
 
@@ -16,8 +17,10 @@ from .stacks import Frame, Stacks
 VARINT, BYTES = 0, 2  # wire types
 MASK = (1 << 64) - 1
 PAGE = 4096
+LABELS = "hart", "mode", "pid", "command", "level"
 
 
+@functools.lru_cache(1 << 16)  # most are ids, lengths and small counts
 def varint(value: int) -> bytes:
     value &= MASK  # a negative number is its two's complement
     out = bytearray()
@@ -50,7 +53,10 @@ class _Builder:
         self.mappings: dict[Image, int] = {}
         self.functions: dict[tuple, int] = {}
         self.locations: dict[tuple, int] = {}
-        self.samples: dict[tuple, int] = {}
+        # Encoded, as many have the callers or the labels of another.
+        self._callers: dict[tuple[int, ...], tuple[list[Frame], bytes]] = {}
+        self._labels: dict[tuple, bytes] = {}
+        self.samples: dict[tuple[bytes, bytes], int] = {}
         self.tables = bytearray()
 
     def string(self, text: str) -> int:
@@ -108,24 +114,29 @@ class _Builder:
             ]))
         return self.locations[key]
 
-    def labels(self, s: Sample) -> tuple[tuple[int, int], ...]:
+    def callers(self, frames: list[Frame]) -> bytes:
+        """Their locations, the innermost first. What is kept with them has its ids
+        alone."""
+        key = tuple(map(id, frames))
+        if key not in self._callers:
+            ids = b"".join(varint(self.location(frame)) for frame in reversed(frames))
+            self._callers[key] = frames, ids
+        return self._callers[key][1]
+
+    def labels(self, s: Sample) -> bytes:
         """All strings: pprof drops a number that is 0, as a hart may be."""
-        texts: dict[str, Optional[object]] = {
-            "hart": s.hart,
-            "mode": s.mode,
-            "pid": s.pid,
-            "command": self.stacks.command(s),
-            "level": s.level,
-        }
-        return tuple(
-            (self.string(key), self.string(str(text)))
-            for key, text in texts.items()
-            if text is not None
-        )
+        texts = s.hart, s.mode, s.pid, self.stacks.command(s), s.level
+        if texts not in self._labels:
+            self._labels[texts] = b"".join(
+                message(3, number(1, self.string(key)) + number(2, self.string(str(text))))
+                for key, text in zip(LABELS, texts)
+                if text is not None
+            )
+        return self._labels[texts]
 
     def add(self, s: Sample) -> None:
         code = self.stacks.code(s) or [Frame(f"[{s.mode}]", s.mode)]
-        ids = tuple(self.location(frame) for frame in reversed(code))
+        ids = varint(self.location(code[-1])) + self.callers(code[:-1])
         key = ids, self.labels(s)
         self.samples[key] = self.samples.get(key, 0) + s.count
 
@@ -158,10 +169,9 @@ def write(stacks: Stacks, title: str) -> bytes:
     for s in profile.samples:
         builder.add(s)
     for (ids, labels), count in builder.samples.items():
-        pairs = (message(3, number(1, k) + number(2, v)) for k, v in labels)
         counts = [count] if profile.exact else [count, count * profile.period]
         values = packed(2, counts)
-        out += message(2, packed(1, ids) + values + b"".join(pairs))
+        out += message(2, message(1, ids) + values + labels)
     comments = [builder.string(text) for text in (title, *profile.remarks())]
     out += builder.tables
     out += b"".join(message(6, text.encode(errors="replace")) for text in builder.strings)
