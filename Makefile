@@ -211,29 +211,32 @@ $(BUILD)/lib/%.o: lib/% Makefile
 
 # --- User programs -----------------------------------------------------------
 
+# They are the same on the debug kernel: it gets copies of the ordinary build's.
+out := $(if $(filter build-debug,$(BUILD)),build,$(BUILD))
+
 # A program is one file of user/cmd or of user, or one folder of user/cmd; all
 # commands share user/cmdlib. The user library has memcpy and its kin from lib,
 # as the kernel, commands have UTF-8 from there.
-lib_obj := $(patsubst %,$(BUILD)/%.o,$(wildcard user/lib/*.[cS])) \
-	$(BUILD)/user/shared/string.S.o $(BUILD)/user/shared/atomic.c.o
-cmdlib_obj := $(patsubst %,$(BUILD)/%.o,$(wildcard user/cmdlib/*.c)) \
-	$(BUILD)/user/shared/utf8.c.o
-cmdlib := $(if $(cmdlib_obj),$(BUILD)/user/cmdlib.a)
+lib_obj := $(patsubst %,$(out)/%.o,$(wildcard user/lib/*.[cS])) \
+	$(out)/user/shared/string.S.o $(out)/user/shared/atomic.c.o
+cmdlib_obj := $(patsubst %,$(out)/%.o,$(wildcard user/cmdlib/*.c)) \
+	$(out)/user/shared/utf8.c.o
+cmdlib := $(if $(cmdlib_obj),$(out)/user/cmdlib.a)
 # An archive, so that only who needs it has it: _mcount begins by itself.
-libmon := $(BUILD)/user/libmon.a
-libmon_obj := $(patsubst %,$(BUILD)/%.o,$(wildcard user/libmon/*.c))
+libmon := $(out)/user/libmon.a
+libmon_obj := $(patsubst %,$(out)/%.o,$(wildcard user/libmon/*.c))
 
 cmd_files := $(wildcard user/cmd/*.c)
 user_files := $(wildcard user/*.c)
 cmd_folders := $(patsubst %/,%,$(wildcard user/cmd/*/))
-programs := $(patsubst user/cmd/%.c,$(BUILD)/bin/%,$(cmd_files)) \
-	$(patsubst user/%.c,$(BUILD)/bin/%,$(user_files)) \
-	$(patsubst user/cmd/%,$(BUILD)/bin/%,$(cmd_folders))
+programs := $(patsubst user/cmd/%.c,$(out)/bin/%,$(cmd_files)) \
+	$(patsubst user/%.c,$(out)/bin/%,$(user_files)) \
+	$(patsubst user/cmd/%,$(out)/bin/%,$(cmd_folders))
 
-$(BUILD)/user/%.o: flags = $(user_flags)
-$(BUILD)/user/%.o: user/% Makefile
+$(out)/user/%.o: flags = $(user_flags)
+$(out)/user/%.o: user/% Makefile
 	$(compile)
-$(BUILD)/user/shared/%.o: lib/% Makefile
+$(out)/user/shared/%.o: lib/% Makefile
 	$(compile)
 
 $(cmdlib): $(cmdlib_obj)
@@ -242,17 +245,24 @@ $(cmdlib) $(libmon) $(kernel_lib):
 	$(call say,AR,$@)rm -f $@.$$$$ && $(AR) rcs $@.$$$$ $^ && \
 		mv $@.$$$$ $@
 
-$(cmd_files:user/cmd/%.c=$(BUILD)/bin/%): $(BUILD)/bin/%: \
-	$(BUILD)/user/cmd/%.c.o
-$(user_files:user/%.c=$(BUILD)/bin/%): $(BUILD)/bin/%: $(BUILD)/user/%.c.o
+$(cmd_files:user/cmd/%.c=$(out)/bin/%): $(out)/bin/%: \
+	$(out)/user/cmd/%.c.o
+$(user_files:user/%.c=$(out)/bin/%): $(out)/bin/%: $(out)/user/%.c.o
 define folder_program
-$(BUILD)/bin/$(notdir $1): $(patsubst %,$(BUILD)/%.o,$(wildcard $1/*.c))
+$(out)/bin/$(notdir $1): $(patsubst %,$(out)/%.o,$(wildcard $1/*.c))
 endef
 $(foreach f,$(cmd_folders),$(eval $(call folder_program,$f)))
 
 $(programs): flags =
 $(programs): $(lib_obj) $(cmdlib) $(libmon) user/user.ld
 	$(link_user)
+
+ifneq ($(out),$(BUILD))
+  copies := $(programs:$(out)/%=$(BUILD)/%)
+  all: $(copies)
+endif
+$(copies): $(BUILD)/%: $(out)/%
+	$(call say,CP,$@)mkdir -p $(@D) && cp $< $@.$$$$ && mv $@.$$$$ $@
 
 # --- The initrd --------------------------------------------------------------
 
@@ -537,6 +547,6 @@ help:
 
 -include $(kernel_obj:.o=.d) $(lib_obj:.o=.d) $(cmdlib_obj:.o=.d) \
 	$(libmon_obj:.o=.d) \
-	$(wildcard $(BUILD)/user/*.d $(BUILD)/user/cmd/*.d \
-	$(BUILD)/user/cmd/*/*.d \
+	$(wildcard $(out)/user/*.d $(out)/user/cmd/*.d \
+	$(out)/user/cmd/*/*.d \
 	$(extra)/obj/*.d $(extra)/obj/*/*.d)
