@@ -71,16 +71,17 @@ TABLE: dict[str, Machines] = {
     **dict.fromkeys(
         (
             "kprof_ticks",
-            "pcs_events",
-            "pcs_frames",
-            "pcs_live",
-            "pcs_stacks",
             "prf_ticks",
             "profclock",
             "profil_ticks",
             "totals",
         ),
         CLOCK,
+    ),
+    # Who takes records from logs, while ticks add to them.
+    **dict.fromkeys(
+        ("pcs_events", "pcs_frames", "pcs_live", "pcs_stacks"),
+        Machines(("8", "free"), ("1", "2", "4", "no-sstc")),
     ),
     "isolation": Machines(("4", "free-8", "vector"), ("1", "2", "8", "free", "no-sstc")),
     # A tick in a trap's last instructions waits longest where there is no other hart.

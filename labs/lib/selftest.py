@@ -20,9 +20,9 @@ import random
 import sys
 import threading
 import time
-from typing import Callable, Optional
+from typing import Callable, Optional, Sequence
 
-from lab import MACROS, Lab, LabError, Variant, all_labs, read_course
+from lab import MACROS, Edit, Lab, LabError, Variant, all_labs, read_course
 import image
 from grade import WORK
 from judge import Grading, Judge, Reference
@@ -47,41 +47,57 @@ class Bench:
         self.place = WORK / "selftest" / f"{name}-{seed}"
         self._races = races
         self._lock = threading.Lock()
-        self._right = b""  # its kernel
+        self._right: Optional[tuple[Tree, bytes]] = None  # and its kernel
         self._references: dict[int, Reference] = {}
 
-    def kernel(
-        self, name: str, whole: bool = True, variant: Optional[Variant] = None,
-        macros: Optional[Lab] = None,
+    def start(self) -> bytes:
+        tree = Tree(self.place / "start", self.lab, None)
+        put_lab(tree.path, self.lab, whole=False)
+        return kernel(tree)
+
+    def variant(
+        self, name: str, edits: Sequence[Edit] = (), macros: Optional[Lab] = None
     ) -> bytes:
-        """macros: those of the same lab in another course."""
-        tree = Tree(self.place / name, self.lab, None)
-        put_lab(tree.path, self.lab, whole)
-        for edit in variant.edits if variant else ():
+        """The right one, but for some edits. macros: those of the same lab in
+        another course."""
+        tree = Tree(self.place / name, self.lab, None, like=self.right()[0])
+        for edit in edits:
             edit_file(tree.path, edit)
         if macros:
             text = macros.parameter_files(True)[MACROS]
             (tree.path / MACROS).write_text(text)
-        built = tree.make()
-        if built.kernel is None:
-            raise LabError(f"not built: {built.complaint}")
-        return built.kernel
+        return kernel(tree)
+
+    def right(self) -> tuple[Tree, bytes]:
+        """Built once: of the others only what differs is compiled."""
+        with self._lock:
+            if self._right is None:
+                tree = Tree(self.place / "right", self.lab, None)
+                put_lab(tree.path, self.lab, whole=True)
+                self._right = tree, kernel(tree)
+            return self._right
 
     def reference(self, nonce: int) -> Reference:
-        """What the right one takes, measured once. It is built once."""
+        """What the right one takes, measured once."""
+        _, right = self.right()
         with self._lock:
-            self._right = self._right or self.kernel("right")
             if nonce not in self._references:
-                measured = Judge(self.lab, nonce).measure(self._right, self._races)
+                measured = Judge(self.lab, nonce).measure(right, self._races)
                 self._references[nonce] = measured
             return self._references[nonce]
 
     def judge(
-        self, name: str, only: Optional[tuple[str, ...]] = None, **what: object
+        self, variant: bytes, only: Optional[tuple[str, ...]] = None
     ) -> Grading:
         """With nonce 0."""
-        reference = self.reference(0)
-        return Judge(self.lab, 0).judge(self.kernel(name, **what), reference, only=only)
+        return Judge(self.lab, 0).judge(variant, self.reference(0), only=only)
+
+
+def kernel(tree: Tree) -> bytes:
+    built = tree.make()
+    if built.kernel is None:
+        raise LabError(f"not built: {built.complaint}")
+    return built.kernel
 
 
 def failed(grading: Grading) -> list[str]:
@@ -89,8 +105,7 @@ def failed(grading: Grading) -> list[str]:
 
 
 def start_fails(bench: Bench) -> Finding:
-    judge = Judge(bench.lab, 0)
-    grading = judge.judge(bench.kernel("start", whole=False), Reference())
+    grading = Judge(bench.lab, 0).judge(bench.start(), Reference())
     if grading.died_early:
         return f"doesn't boot: {grading.judged()[0].why}"
     return None if failed(grading) else "passes"
@@ -101,19 +116,19 @@ def solution_passes(bench: Bench, nonce: int) -> Finding:
 
 
 def wrong_fails(bench: Bench, wrong: Variant) -> Finding:
-    grading = bench.judge(wrong.name, only=wrong.fails, variant=wrong)
+    grading = bench.judge(bench.variant(wrong.name, wrong.edits), wrong.fails)
     passed = [test for test in wrong.fails if test not in failed(grading)]
     return f"passes {', '.join(map(repr, passed))}" if passed else None
 
 
 def right_passes(bench: Bench, right: Variant) -> Finding:
-    grading = bench.judge(right.name, variant=right)
+    grading = bench.judge(bench.variant(right.name, right.edits))
     bad = [v for v in grading.judged() if not v.ok]
     return f"fails {bad[0].name!r}: {bad[0].why}" if bad else None
 
 
 def last_year_fails(bench: Bench) -> Finding:
-    grading = bench.judge("last-year", macros=another(bench.lab))
+    grading = bench.judge(bench.variant("last-year", macros=another(bench.lab)))
     return None if failed(grading) else "passes"
 
 

@@ -100,12 +100,19 @@ class Tree:
     files are laid over it and built in the sandbox, where nothing else is.
     """
 
-    def __init__(self, path: Path, lab: Lab, sandbox: Optional[Sandbox]) -> None:
+    def __init__(
+        self, path: Path, lab: Lab, sandbox: Optional[Sandbox],
+        like: Optional[Tree] = None,
+    ) -> None:
+        """like: what to copy instead of the checkout: that lab's, and built."""
         self.path = path
         self.lab = lab
         self.sandbox = sandbox
         self.build = path / image.BUILD.name
         shutil.rmtree(path, ignore_errors=True)
+        if like:
+            shutil.copytree(like.path, path)
+            return
         for name in sources([*KERNEL, *([lab.host] if lab.host else [])]):
             copy = path / name
             copy.parent.mkdir(parents=True, exist_ok=True)
