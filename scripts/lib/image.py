@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # DEBUG=1 in the environment: the debug build, here and for make.
 DEBUG = os.environ.get("DEBUG") == "1"
 BUILD = ROOT / ("build-debug" if DEBUG else "build")
+PROGRAMS = ROOT / "build"  # of both kernels
 PATIENCE = 2.0  # seconds that make may take without a word
 BLOCK = 512  # bytes in a block of a tar archive
 
@@ -35,7 +36,8 @@ class BuildError(Exception):
 def build_lock() -> Iterator[None]:
     """Held by whoever runs make, or reads what it makes."""
     BUILD.mkdir(exist_ok=True)
-    with open(BUILD / ".lock", "w") as lock:
+    PROGRAMS.mkdir(exist_ok=True)
+    with open(PROGRAMS / ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -70,7 +72,7 @@ def overlay_path(extra: Path) -> Path:
     """Where the archive is built; the programs lie in a folder beside it, its
     name with .d for .tar, in bin."""
     name = hashlib.sha256(os.fsencode(extra.resolve())).hexdigest()[:12]
-    return BUILD / f"overlay-{name}.tar"
+    return PROGRAMS / f"overlay-{name}.tar"
 
 
 def overlay(extra: Path, *arguments: str, verbose: bool = False) -> bytes:

@@ -275,7 +275,7 @@ test_leave(void)
  * here an alarm does.
  */
 #define SLEEP_COUNTS 400 /* a call takes less until it sleeps */
-#define SLEEPS       1200
+#define SLEEPS       400
 
 static void
 on_alarm(int sig)

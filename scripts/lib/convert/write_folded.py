@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from typing import Iterable
 
 from .stacks import Frame, Stacks
 
 
-def fold(frames: Iterable[Frame]) -> str:
+@functools.lru_cache(1 << 16)
+def _clean(name: str) -> str:
     """What separates frames and lines can't be in a name."""
-    return ";".join(" ".join(f.name.replace(";", ",").split()) for f in frames)
+    return " ".join(name.replace(";", ",").split())
+
+
+def fold(frames: Iterable[Frame]) -> str:
+    return ";".join([_clean(frame.name) for frame in frames])
 
 
 def write(stacks: Stacks) -> bytes:
