@@ -73,7 +73,8 @@ def pytest_collection_modifyitems(
     """Long ones come with --all, or when they are named. Small pieces of work come
     last, so that no processor is idle at the end. What is said of the others' outcome
     comes after them."""
-    if not ALL and not any("::" in word for word in config.args):
+    named = config.option.keyword or any("::" in word for word in config.args)
+    if not ALL and not named:
         long = [item for item in items if item.get_closest_marker("long")]
         items[:] = [item for item in items if item not in long]
         config.hook.pytest_deselected(items=long)

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -160,6 +161,22 @@ def test_no_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(plugin.shutil, "which", lambda name: None)
     with pytest.raises(plugin.SetupError, match="no cc: scripts/setup installs it"):
         plugin.build(ROOT / "scripts" / "truth" / "counter", 7, tmp_path)
+
+
+def test_a_plugin_is_built_where_a_source_is_newer(tmp_path: Path) -> None:
+    sources = tmp_path / "counter"
+    shutil.copytree(ROOT / "scripts" / "truth" / "counter", sources)
+
+    def built() -> int:
+        return plugin.build(sources, 7, tmp_path).stat().st_mtime_ns
+
+    first = built()
+    assert built() == first
+    for changed in (*sources.iterdir(), sources):
+        now = time.time_ns()
+        os.utime(changed, ns=(now, now))
+        before, first = first, built()
+        assert first > before, changed
 
 
 def test_callgrind(tmp_path: Path) -> None:
