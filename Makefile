@@ -162,7 +162,8 @@ ld_flags := -Wl,-z,max-page-size=4096 -Wl,--build-id=none
 # What others may be reading is replaced, never rewritten.
 put = -o $@.$$$$ && mv $@.$$$$ $@
 compile = $(call say,CC,$<)mkdir -p $(@D) && $(CC) $(flags) -MMD -MP \
-	-MF $(@:.o=.d) -MT $@ -c $< $(put)
+	-MF $@.$$$$.d -MT $@ -c $< -o $@.$$$$ && \
+	mv $@.$$$$.d $(@:.o=.d) && mv $@.$$$$ $@
 link_user = $(call say,LD,$@)mkdir -p $(@D) && $(CC) $(user_link) \
 	$(ld_flags) $(filter %.o,$^) $(filter %.a,$^) -Wl,--start-group -lm -lc -lgcc \
 	-Wl,--end-group $(flags) $(put)
@@ -211,32 +212,32 @@ $(BUILD)/lib/%.o: lib/% Makefile
 
 # --- User programs -----------------------------------------------------------
 
-# They are the same on the debug kernel: it gets copies of the ordinary build's.
-out := $(if $(filter build-debug,$(BUILD)),build,$(BUILD))
+# They are the same on the debug kernel: build-debug gets copies of build's.
+user_out := $(if $(filter build-debug,$(BUILD)),build,$(BUILD))
 
 # A program is one file of user/cmd or of user, or one folder of user/cmd; all
 # commands share user/cmdlib. The user library has memcpy and its kin from lib,
 # as the kernel, commands have UTF-8 from there.
-lib_obj := $(patsubst %,$(out)/%.o,$(wildcard user/lib/*.[cS])) \
-	$(out)/user/shared/string.S.o $(out)/user/shared/atomic.c.o
-cmdlib_obj := $(patsubst %,$(out)/%.o,$(wildcard user/cmdlib/*.c)) \
-	$(out)/user/shared/utf8.c.o
-cmdlib := $(if $(cmdlib_obj),$(out)/user/cmdlib.a)
+lib_obj := $(patsubst %,$(user_out)/%.o,$(wildcard user/lib/*.[cS])) \
+	$(user_out)/user/shared/string.S.o $(user_out)/user/shared/atomic.c.o
+cmdlib_obj := $(patsubst %,$(user_out)/%.o,$(wildcard user/cmdlib/*.c)) \
+	$(user_out)/user/shared/utf8.c.o
+cmdlib := $(if $(cmdlib_obj),$(user_out)/user/cmdlib.a)
 # An archive, so that only who needs it has it: _mcount begins by itself.
-libmon := $(out)/user/libmon.a
-libmon_obj := $(patsubst %,$(out)/%.o,$(wildcard user/libmon/*.c))
+libmon := $(user_out)/user/libmon.a
+libmon_obj := $(patsubst %,$(user_out)/%.o,$(wildcard user/libmon/*.c))
 
 cmd_files := $(wildcard user/cmd/*.c)
 user_files := $(wildcard user/*.c)
 cmd_folders := $(patsubst %/,%,$(wildcard user/cmd/*/))
-programs := $(patsubst user/cmd/%.c,$(out)/bin/%,$(cmd_files)) \
-	$(patsubst user/%.c,$(out)/bin/%,$(user_files)) \
-	$(patsubst user/cmd/%,$(out)/bin/%,$(cmd_folders))
+programs := $(patsubst user/cmd/%.c,$(user_out)/bin/%,$(cmd_files)) \
+	$(patsubst user/%.c,$(user_out)/bin/%,$(user_files)) \
+	$(patsubst user/cmd/%,$(user_out)/bin/%,$(cmd_folders))
 
-$(out)/user/%.o: flags = $(user_flags)
-$(out)/user/%.o: user/% Makefile
+$(user_out)/user/%.o: flags = $(user_flags)
+$(user_out)/user/%.o: user/% Makefile
 	$(compile)
-$(out)/user/shared/%.o: lib/% Makefile
+$(user_out)/user/shared/%.o: lib/% Makefile
 	$(compile)
 
 $(cmdlib): $(cmdlib_obj)
@@ -245,11 +246,11 @@ $(cmdlib) $(libmon) $(kernel_lib):
 	$(call say,AR,$@)rm -f $@.$$$$ && $(AR) rcs $@.$$$$ $^ && \
 		mv $@.$$$$ $@
 
-$(cmd_files:user/cmd/%.c=$(out)/bin/%): $(out)/bin/%: \
-	$(out)/user/cmd/%.c.o
-$(user_files:user/%.c=$(out)/bin/%): $(out)/bin/%: $(out)/user/%.c.o
+$(cmd_files:user/cmd/%.c=$(user_out)/bin/%): $(user_out)/bin/%: \
+	$(user_out)/user/cmd/%.c.o
+$(user_files:user/%.c=$(user_out)/bin/%): $(user_out)/bin/%: $(user_out)/user/%.c.o
 define folder_program
-$(out)/bin/$(notdir $1): $(patsubst %,$(out)/%.o,$(wildcard $1/*.c))
+$(user_out)/bin/$(notdir $1): $(patsubst %,$(user_out)/%.o,$(wildcard $1/*.c))
 endef
 $(foreach f,$(cmd_folders),$(eval $(call folder_program,$f)))
 
@@ -257,12 +258,12 @@ $(programs): flags =
 $(programs): $(lib_obj) $(cmdlib) $(libmon) user/user.ld
 	$(link_user)
 
-ifneq ($(out),$(BUILD))
-  copies := $(programs:$(out)/%=$(BUILD)/%)
-  all: $(copies)
-endif
-$(copies): $(BUILD)/%: $(out)/%
+copies :=
+ifneq ($(user_out),$(BUILD))
+copies := $(programs:$(user_out)/%=$(BUILD)/%)
+$(copies): $(BUILD)/%: $(user_out)/%
 	$(call say,CP,$@)mkdir -p $(@D) && cp $< $@.$$$$ && mv $@.$$$$ $@
+endif
 
 # --- The initrd --------------------------------------------------------------
 
@@ -276,7 +277,7 @@ sources := $(sort $(wildcard Makefile linker.ld README.md docs/*.md \
 manuals := $(sort $(wildcard man/*.[1-9]))
 
 # A folder is filled and packed afresh, so that nothing stale stays in.
-$(BUILD)/initrd.tar: $(programs) $(kernel) $(sources) $(manuals) \
+$(BUILD)/initrd.tar: $(programs) $(copies) $(kernel) $(sources) $(manuals) \
 	scripts/mkroot
 	$(call say,TAR,$@)OBJCOPY=$(OBJCOPY) READELF=$(READELF) \
 		scripts/mkroot $@.$$$$.d --kernel $(kernel) \
@@ -547,6 +548,6 @@ help:
 
 -include $(kernel_obj:.o=.d) $(lib_obj:.o=.d) $(cmdlib_obj:.o=.d) \
 	$(libmon_obj:.o=.d) \
-	$(wildcard $(out)/user/*.d $(out)/user/cmd/*.d \
-	$(out)/user/cmd/*/*.d \
+	$(wildcard $(user_out)/user/*.d $(user_out)/user/cmd/*.d \
+	$(user_out)/user/cmd/*/*.d \
 	$(extra)/obj/*.d $(extra)/obj/*/*.d)

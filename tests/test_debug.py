@@ -60,7 +60,8 @@ def run(command: str, *options: str) -> subprocess.CompletedProcess:
 def built() -> None:
     """Without a warning."""
     command = ["make", "-s", f"-j{os.cpu_count()}", "DEBUG=1", STRICT]
-    done = subprocess.run(command, cwd=image.ROOT, capture_output=True, text=True)
+    with image.build_lock():
+        done = subprocess.run(command, cwd=image.ROOT, capture_output=True, text=True)
     assert (done.stderr, done.returncode) == ("", 0)
 
 
@@ -129,6 +130,16 @@ def test_tools() -> None:
                  .replace("$work", "sh -c 'seq 2000 | sort | wc'"),
                  "--harts", "4", "--icount", "6")
     assert result.stdout == "good\n" * len(TOOLS), result.stderr
+
+
+def test_names_of_ones_own_programs() -> None:
+    """They are built once for both kernels; samples have names on this one, too."""
+    command = ["scripts/tally", "--harts", "1", "--icount", "6",
+               "--extra", "tests/exact", "--", "known 30000"]
+    run = subprocess.run(command, cwd=image.ROOT, env={**os.environ, "DEBUG": "1"},
+                         capture_output=True, text=True)
+    assert (run.stderr, run.returncode) == ("", 0)
+    assert " loop [known]\n" in run.stdout
 
 
 def test_stress() -> None:

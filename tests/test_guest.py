@@ -78,7 +78,7 @@ TABLE: dict[str, Machines] = {
         ),
         CLOCK,
     ),
-    # Who takes records from logs, while ticks add to them.
+    # These take records from logs while ticks add to them.
     **dict.fromkeys(
         ("pcs_events", "pcs_frames", "pcs_stacks"),
         Machines(("8", "free"), ("1", "2", "4", "no-sstc")),

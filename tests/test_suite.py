@@ -36,6 +36,7 @@ def test_patience_is_the_guests_too(
     (tmp_path / "flags").write_text(f"-I{image.ROOT}/tests/guest\n")
     (tmp_path / "deadlines.c").write_text(DEADLINES)
     guest = Guest(images, MACHINES["1"])
+    monkeypatch.setattr(harness, "PATIENCE", 1)
     usual = [int(n) for n in guest("/bin/deadlines", extra=tmp_path).out.split()]
     monkeypatch.setattr(harness, "PATIENCE", 4)
     longer = [int(n) for n in guest("/bin/deadlines", extra=tmp_path).out.split()]

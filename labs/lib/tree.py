@@ -104,7 +104,7 @@ class Tree:
         self, path: Path, lab: Lab, sandbox: Optional[Sandbox],
         like: Optional[Tree] = None,
     ) -> None:
-        """like: what to copy instead of the checkout: that lab's, and built."""
+        """like: a tree of the same lab, built, to copy in place of the checkout."""
         self.path = path
         self.lab = lab
         self.sandbox = sandbox

@@ -11,7 +11,7 @@ from typing import Callable, Iterator, NamedTuple, Optional
 
 from convert.elf import Image
 from convert.profile import IDLE, INTERRUPT, KERNEL, USER, Process, Profile, Sample
-from convert.stacks import PROCESS, Called, Frame, Programs, Stacks
+from convert.stacks import PROCESS, Called, Frame, Programs, Stacks, nowhere
 from landmarks import Code, call_landmarks
 from programs import SIGRETURN, Program
 
@@ -200,10 +200,10 @@ class Exact(Stacks):
 
     def frame(self, pc: int, kind: str, image: Optional[Image]) -> Frame:
         if pc - SIGRETURN.start in range(len(SIGRETURN.text)):
-            return Frame(SIGRETURN.name, kind)
+            return nowhere(SIGRETURN.name, kind)
         if pc > 0:
             return super().frame(pc, kind, image)
-        return Frame("[elsewhere]" if kind == USER else "[firmware]", kind)
+        return nowhere("[elsewhere]" if kind == USER else "[firmware]", kind)
 
     def calls(self) -> Iterator[Called]:
         for n in self.tree.nodes:

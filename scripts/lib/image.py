@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # DEBUG=1 in the environment: the debug build, here and for make.
 DEBUG = os.environ.get("DEBUG") == "1"
 BUILD = ROOT / ("build-debug" if DEBUG else "build")
-PROGRAMS = ROOT / "build"  # of both kernels
+PROGRAMS = ROOT / "build"  # of both kernels, and who builds
 PATIENCE = 2.0  # seconds that make may take without a word
 BLOCK = 512  # bytes in a block of a tar archive
 
@@ -34,7 +34,7 @@ class BuildError(Exception):
 
 @contextlib.contextmanager
 def build_lock() -> Iterator[None]:
-    """Held by whoever runs make, or reads what it makes."""
+    """Held by whoever runs make, of either build, or reads what it makes."""
     BUILD.mkdir(exist_ok=True)
     PROGRAMS.mkdir(exist_ok=True)
     with open(PROGRAMS / ".lock", "w") as lock:

@@ -82,11 +82,11 @@ class Model:
         self._groups: Counter = Counter()  # by program and whether in the kernel
         self._known: dict[tuple[int, Optional[str]], tuple[Frame, Function]] = {}
         self._chains: dict[tuple, tuple[Function, ...]] = {}
-        alike: Counter = Counter()  # samples by their key in that
+        self._alike: Counter = Counter()  # what to count of each, by the same key
         for s in self.profile.samples:
-            self._add(s, alike)
-        for key, count in alike.items():
-            self._add_chain(self._chains[key], count)
+            self._add(s)
+        for key, chain in self._chains.items():
+            self._add_chain(chain, self._alike[key])
 
     def _keep(self, name: str) -> None:
         kept = []
@@ -115,7 +115,7 @@ class Model:
             for name in dict.fromkeys(name for name, _ in self._groups)
         ]
 
-    def _add(self, s: Sample, alike: Counter) -> None:
+    def _add(self, s: Sample) -> None:
         """What samples of one chain have in common is counted once for all of them:
         a run that is counted exactly has one for each instruction."""
         if s.hart is not None:
@@ -133,7 +133,7 @@ class Model:
         if key not in self._chains:
             outer = (self.function(frame, command) for frame in code[:-1])
             self._chains[key] = (*outer, function)
-        alike[key] += s.count
+        self._alike[key] += s.count
         if leaf.image and leaf.address is not None:
             line = leaf.image.line(leaf.address)
             if line:
@@ -150,7 +150,8 @@ class Model:
             self.paths[tuple(reversed(chain[: first + 1]))] += count
 
     def function(self, frame: Frame, command: Optional[str]) -> Function:
-        """Most frames come again and again; one that is kept has its id alone."""
+        """Most frames come again and again. They are kept: none that is made later
+        has the id of one of them."""
         key = id(frame), command
         if key not in self._known:
             where = "kernel" if frame.kind != USER else os.path.basename(command or "?")

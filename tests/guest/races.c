@@ -275,7 +275,6 @@ test_leave(void)
  * here an alarm does.
  */
 #define SLEEP_COUNTS 400 /* a call takes less until it sleeps */
-#define SLEEPS       400
 
 static void
 on_alarm(int sig)
@@ -292,9 +291,9 @@ test_late_sleep(void)
 	int n = 0, good = 0;
 
 	sigaction(SIGALRM, &act, NULL);
-	for (; n < SLEEPS; n++) {
+	for (; n < SLEEP_COUNTS; n++) {
 		setitimer(ITIMER_REAL, &soon, NULL);
-		spin_till(nth_tick(1) - n % SLEEP_COUNTS);
+		spin_till(nth_tick(1) - n);
 		good += nanosleep(&shortest, NULL) == 0;
 	}
 	signal(SIGALRM, SIG_DFL);

@@ -53,11 +53,16 @@ class Files:
     def _find_built(self, path: str, wanted: Digest) -> Optional[Path]:
         if self._known is None:
             self._known = {}
-            for archive in sorted(self.build.glob("*.tar"), key=self._rank):
+            for archive in sorted(self._archives(), key=self._rank):
                 self._known.update(self._members(archive))
             for file in self.more:
                 self._known["", digest(file.read_bytes())] = file
         return self._known.get((path, wanted)) or self._known.get(("", wanted))
+
+    def _archives(self) -> set[Path]:
+        """Those of --extra are in the ordinary build, for the debug kernel, too."""
+        overlays = self.build.with_name("build").glob("overlay-*.tar")
+        return {*self.build.glob("*.tar"), *overlays}
 
     def _rank(self, archive: Path) -> tuple[bool, float, Path]:
         """The last one counts."""

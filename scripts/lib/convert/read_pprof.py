@@ -153,7 +153,8 @@ class _Reader:
         return self._idle[label]
 
     def stacks(self, which: int) -> list[Stack]:
-        """Places have numbers here: those of one line are one place."""
+        """Samples of the same places are one. In between a place is a number, which
+        is compared sooner."""
         places = list(dict.fromkeys(self.places.values()))
         order = {place: i for i, place in enumerate(places)}
         numbers = {id: order[place] for id, place in self.places.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import os
 from pathlib import Path
 from typing import Callable, Iterable, NamedTuple, Optional
@@ -178,13 +179,13 @@ class Stacks:
 
     def user(self, s: Sample) -> list[Frame]:
         chain = self._chain(s.user_addresses(), USER, self.program(s))
-        return [Frame(CUT, USER), *chain] if s.cut_user else chain
+        return [nowhere(CUT, USER), *chain] if s.cut_user else chain
 
     def _inside(self, s: Sample) -> list[Frame]:
         if s.mode == USER or s.pc is None:
             return []
         chain = self._chain([s.pc, *s.kernel], s.mode, self.kernel())
-        return [Frame(CUT, s.mode), *chain] if s.cut_kernel else chain
+        return [nowhere(CUT, s.mode), *chain] if s.cut_kernel else chain
 
     def _chain(self, pcs: list[int], kind: str, image: Optional[Image]) -> list[Frame]:
         """Where code was, and its callers, which were left by a call: that is
@@ -223,6 +224,12 @@ class Stacks:
             name = function.name if function else f"{pc:#x}"
             self._cache[key] = Frame(name, kind, image if function else None, pc)
         return self._cache[key]
+
+
+@functools.lru_cache(maxsize=None)
+def nowhere(name: str, kind: str) -> Frame:
+    """One that has no address: the same for all, as others are."""
+    return Frame(name, kind)
 
 
 def mode_counts(profile: Profile) -> dict[str, int]:

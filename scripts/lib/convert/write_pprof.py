@@ -115,8 +115,8 @@ class _Builder:
         return self.locations[key]
 
     def callers(self, frames: list[Frame]) -> bytes:
-        """Their locations, the innermost first. What is kept with them has its ids
-        alone."""
+        """Their locations, the innermost first. The frames are kept: none that is
+        made later has the id of one of them."""
         key = tuple(map(id, frames))
         if key not in self._callers:
             ids = b"".join(varint(self.location(frame)) for frame in reversed(frames))
