@@ -201,16 +201,12 @@ def test_the_approximation_joins_the_exact_test() -> None:
         assert near == pytest.approx(exact, rel=0.25)
 
 
-def place(function: str, file: str = "", line: int = 0) -> Place:
-    return Place("work", function, file, line, f"{function} [work]")
-
-
 def recording(r: random.Random, weights: list[int]) -> Recording:
     counts = [0] * len(weights)
     for i in r.choices(range(len(weights)), weights, k=3_000):
         counts[i] += 1
-    places = [place(f"f{i}") for i in range(len(weights))]
-    stacks = [Stack((p,), n) for p, n in zip(places, counts)]
+    places = [Place("work", f"f{i}", "", 0) for i in range(len(weights))]
+    stacks = [Stack((place,), n) for place, n in zip(places, counts)]
     return Recording("made", "samples", 1000, stacks)
 
 
@@ -231,7 +227,7 @@ def test_chance_alone_is_seldom_a_change() -> None:
 
 
 def lined(path: str, counts: dict[int, int], unit: str = "instructions") -> Recording:
-    stacks = [Stack((place("f", path, n),), count) for n, count in counts.items()]
+    stacks = [Stack((Place("work", "f", path, n),), count) for n, count in counts.items()]
     return Recording("made", unit, 1, stacks)
 
 
@@ -271,7 +267,7 @@ def test_files_that_are_not_there_are_one_row(tmp_path: Path) -> None:
         (tmp_path / name / "work.c").write_text("a;\n")
     lines = Lines(str(tmp_path / "old"), str(tmp_path / "new"))
     base, new = lined("/x/work.c", {1: 3}), lined("/x/work.c", {1: 3, 0: 1})
-    base.stacks.append(Stack((place("g", "/x/other.c", 8),), 4))
+    base.stacks.append(Stack((Place("work", "g", "/x/other.c", 8),), 4))
     new.stacks.append(Stack((), 6))
     found = {c.what: (c.base, c.new) for c in
              lines.changes(compare.Comparison(base, new))}

@@ -24,7 +24,7 @@ from typing import Callable, Optional, Sequence
 
 from lab import MACROS, Edit, Lab, LabError, Variant, all_labs, read_course
 import image
-from grade import WORK
+from grade import WORK, solution
 from judge import Grading, Judge, Reference
 from machine import SetupError
 from sandbox import TroubleError
@@ -47,7 +47,7 @@ class Bench:
         self.place = WORK / "selftest" / f"{name}-{seed}"
         self._races = races
         self._lock = threading.Lock()
-        self._right: Optional[tuple[Tree, bytes]] = None  # and its kernel
+        self._right = b""  # its kernel
         self._references: dict[int, Reference] = {}
 
     def start(self) -> bytes:
@@ -60,7 +60,9 @@ class Bench:
     ) -> bytes:
         """The right one, but for some edits. macros: those of the same lab in
         another course."""
-        tree = Tree(self.place / "variants" / name, self.lab, None, self.right()[0])
+        self.right()
+        place = self.place / "variants" / name
+        tree = Tree(place, self.lab, None, like=self.place / "right")
         for edit in edits:
             edit_file(tree.path, edit)
         if macros:
@@ -68,18 +70,15 @@ class Bench:
             (tree.path / MACROS).write_text(text)
         return kernel(tree)
 
-    def right(self) -> tuple[Tree, bytes]:
+    def right(self) -> bytes:
         """Built once: of the others only what differs is compiled."""
         with self._lock:
-            if self._right is None:
-                tree = Tree(self.place / "right", self.lab, None)
-                put_lab(tree.path, self.lab, whole=True)
-                self._right = tree, kernel(tree)
+            self._right = self._right or solution(self.lab, self.place / "right")
             return self._right
 
     def reference(self, nonce: int) -> Reference:
         """What the right one takes, measured once."""
-        _, right = self.right()
+        right = self.right()
         with self._lock:
             if nonce not in self._references:
                 measured = Judge(self.lab, nonce).measure(right, self._races)

@@ -102,7 +102,7 @@ class Tree:
 
     def __init__(
         self, path: Path, lab: Lab, sandbox: Optional[Sandbox],
-        like: Optional[Tree] = None,
+        like: Optional[Path] = None,
     ) -> None:
         """like: a tree of the same lab, built, to copy in place of the checkout."""
         self.path = path
@@ -111,7 +111,7 @@ class Tree:
         self.build = path / image.BUILD.name
         shutil.rmtree(path, ignore_errors=True)
         if like:
-            shutil.copytree(like.path, path)
+            shutil.copytree(like, path)
             return
         for name in sources([*KERNEL, *([lab.host] if lab.host else [])]):
             copy = path / name

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # DEBUG=1 in the environment: the debug build, here and for make.
 DEBUG = os.environ.get("DEBUG") == "1"
 BUILD = ROOT / ("build-debug" if DEBUG else "build")
-PROGRAMS = ROOT / "build"  # of both kernels, and who builds
+PROGRAMS = ROOT / "build"  # what both kernels run; and the lock of both builds
 PATIENCE = 2.0  # seconds that make may take without a word
 BLOCK = 512  # bytes in a block of a tar archive
 

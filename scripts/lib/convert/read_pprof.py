@@ -27,7 +27,10 @@ class Place(NamedTuple):
     function: str
     file: str
     line: int
-    name: str  # of the function, and its program if that is known
+
+    @property
+    def name(self) -> str:
+        return f"{self.function} [{self.program}]" if self.program else self.function
 
 
 class Stack(NamedTuple):
@@ -132,11 +135,9 @@ class _Reader:
             program = clean(path.rpartition("/")[2])
         if is_kernel(_one(location, 3)):
             program = KERNEL_PROGRAM
-        name = clean(self.strings[_one(function, 2)])
         return Place(
-            program, name,
+            program, clean(self.strings[_one(function, 2)]),
             self.strings[_one(function, 4)], _one(line, 2),
-            f"{name} [{program}]" if program else name,
         )
 
     def counted(self) -> tuple[int, str]:
@@ -153,20 +154,18 @@ class _Reader:
         return self._idle[label]
 
     def stacks(self, which: int) -> list[Stack]:
-        """Samples of the same places are one. In between a place is a number, which
-        is compared sooner."""
-        places = list(dict.fromkeys(self.places.values()))
-        order = {place: i for i, place in enumerate(places)}
-        numbers = {id: order[place] for id, place in self.places.items()}
+        """Samples of the same places are one: several locations may be of a line."""
+        first: dict[Place, int] = {}
+        same = {id: first.setdefault(place, id) for id, place in self.places.items()}
         counts: dict[tuple[int, ...], int] = {}
         for data in self.message.get(SAMPLES, []):
             sample = _message(data)
             if any(map(self.idle, sample.get(3, []))):
                 continue
-            key = tuple([numbers[id] for id in _numbers(sample.get(1, []))])
+            key = tuple([same[id] for id in _numbers(sample.get(1, []))])
             counts[key] = counts.get(key, 0) + _numbers(sample[2])[which]
         return [
-            Stack(tuple([places[i] for i in key]), n) for key, n in counts.items()
+            Stack(tuple([self.places[id] for id in key]), n) for key, n in counts.items()
         ]
 
 
