@@ -365,7 +365,7 @@ check_crowd(void)
 	for (int i = 0; i < 3; i++)
 		child[i] = child_start(disturb);
 	ctl(PROFCLOCK, "go");
-	for (uint64_t until = now_us() + 4 * SPIN_US; now_us() < until;) {
+	for (uint64_t until = now_us() + 20 * SPIN_US; now_us() < until;) {
 		struct pcs_stat s = account_of(fd);
 
 		good &= adds_up(&s) && s.unread <= s.recorded + s.merged;
