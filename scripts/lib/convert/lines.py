@@ -26,20 +26,26 @@ LIMIT = 60  # seconds, which a damaged file may need
 TABLE = r"^ The {} Table.*:\n((?:  .*\n)+)"
 # In an entry: how a field is stored, and where its string is.
 FORM = re.compile(r"(?<=\t)\(\w+\)[\t ]|(?<=\t)\([\w ,]*offset: \w+\): ")
-STATEMENT = re.compile(r"""\ \ \[0x\w+\]\ \ (?:
-    Advance\ Line\ by\ -?\d+\ to\ (?P<line>\d+)
-    | Advance\ PC\ by\ [a-z ]*\d+\ to\ (?P<pc>\w+)(?:\ \(reset\ view\))?
-    | (?P<copy>Copy)(?:\ \(view\ \d+\))?
-    | Set\ (?:column|is_stmt|ISA)\ to\ \d+
-    | Set\ (?:basic\ block|(?:prologue_end|epilogue_begin)\ to\ true)
-    | Set\ File\ Name\ to\ entry\ (?P<file>\d+)\ in\ the\ File\ Name\ Table
-    | Special\ opcode\ \d+:\ advance\ Address\ by\ \d+\ to\ (?P<address>\w+)
-      (?:\ \(reset\ view\))?\ and\ Line\ by\ -?\d+\ to\ (?P<special>\d+)
-      (?:\ \(view\ \d+\))?
-    | Extended\ opcode\ 4:\ set\ Discriminator\ to\ \d+
-    | Extended\ opcode\ 2:\ set\ Address\ to\ (?P<start>\w+)
-    | (?P<end>Extended\ opcode\ 1:\ End\ of\ Sequence)
-    )""", re.VERBOSE)
+# Statements that set registers, and the one that makes a row of them. Where several
+# set the same register the last counts, as it does for a group of the expression.
+ROW = re.compile(r"""
+    (?:\ \ \[0x\w+\]\ \ (?:
+        Advance\ Line\ by\ -?\d+\ to\ (?P<line>\d+)
+        | (?:Advance\ PC\ by\ [a-z ]*\d+|Extended\ opcode\ 2:\ set\ Address)
+          \ to\ (?P<pc>\w+)(?:\ \(reset\ view\))?
+        | Set\ (?:column|is_stmt|ISA)\ to\ \d+
+        | Set\ (?:basic\ block|(?:prologue_end|epilogue_begin)\ to\ true)
+        | Set\ File\ Name\ to\ entry\ (?P<file>\d+)\ in\ the\ File\ Name\ Table
+        | Extended\ opcode\ 4:\ set\ Discriminator\ to\ \d+
+    )\n+)*
+    \ \ \[0x\w+\]\ \ (?:
+        Copy(?:\ \(view\ \d+\))?
+        | Special\ opcode\ \d+:\ advance\ Address\ by\ \d+\ to\ (?P<address>\w+)
+          (?:\ \(reset\ view\))?\ and\ Line\ by\ -?\d+\ to\ (?P<special>\d+)
+          (?:\ \(view\ \d+\))?
+        | (?P<end>Extended\ opcode\ 1:\ End\ of\ Sequence)
+    )\n+
+    | (?P<other>.)""", re.VERBOSE | re.DOTALL)
 
 
 class Line(NamedTuple):
@@ -97,29 +103,22 @@ def by_readelf(path: Path) -> Optional[Rows]:
 
 def _printed_rows(text: str) -> Iterator[tuple[int, Optional[Line]]]:
     """The rows of readelf's text. An error if any of it is not understood."""
-    for unit in re.split(r"^  Offset: ", text, flags=re.MULTILINE)[1:]:
+    for unit in text.split("\n  Offset: ")[1:]:
         head, _, program = unit.partition("\n Line Number Statements:\n")
         names = _printed_names(head)
         address, file, number = 0, 1, 1
-        for statement in filter(None, program.split("\n")):
-            found = STATEMENT.fullmatch(statement)
-            if not found:
-                raise ValueError(statement)
-            kind = found.lastgroup
-            if kind == "line":
-                number = int(found["line"])
-            elif kind in ("pc", "start"):
-                address = int(found[kind], 0)
-            elif kind == "file":
-                file = int(found["file"])
-            elif kind == "end":
+        for row in ROW.finditer(program.lstrip("\n")):
+            line, pc, entry, special_pc, special_line, end, other = row.groups()
+            if other:
+                raise ValueError(row.start())
+            address = int(special_pc or pc or hex(address), 0)
+            number = int(special_line or line or number)
+            file = int(entry or file)
+            if end:
                 yield address, None
                 address, file, number = 0, 1, 1
-            elif kind:  # copy or special
-                if kind == "special":
-                    address, number = int(found["address"], 0), int(found["special"])
-                if address:
-                    yield address, Line(names[file], number)
+            elif address:
+                yield address, Line(names[file], number)
 
 
 def _printed_names(head: str) -> dict[int, str]:
