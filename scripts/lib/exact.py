@@ -11,7 +11,7 @@ from typing import Callable, Iterator, NamedTuple, Optional
 
 from convert.elf import Image
 from convert.profile import IDLE, INTERRUPT, KERNEL, USER, Process, Profile, Sample
-from convert.stacks import PROCESS, Called, Frame, Programs, Stacks, nowhere
+from convert.stacks import PROCESS, Called, Callers, Frame, Programs, Stacks, nowhere
 from landmarks import Code, call_landmarks
 from programs import SIGRETURN, Program
 
@@ -165,7 +165,7 @@ class Exact(Stacks):
         kernel = images(tree.programs[KERNEL_PROGRAM])
         assert kernel
         super().__init__(profile, lambda: kernel, Programs())
-        self._callers: dict[tuple, list[Frame]] = {}  # those of many samples
+        self._nodes: dict[tuple, Callers] = {}
 
     def _choose(self, profile: Profile) -> None:
         """Nothing is to be guessed."""
@@ -177,32 +177,33 @@ class Exact(Stacks):
         return self.profile.processes[sample.process].name or None
 
     def _process(self, s: Sample) -> list[Frame]:
-        return [Frame(self.command(s) or "no process", PROCESS)]
+        return [nowhere(self.command(s) or "no process", PROCESS)]
 
     def program(self, s: Sample) -> Optional[Image]:
         assert s.process is not None
         return self._programs[s.process]
 
-    def user(self, s: Sample) -> list[Frame]:
-        return self._chain(s.user_addresses(), USER, self.program(s))
+    def split(self, s: Sample) -> tuple[Callers, Frame]:
+        """The samples of a node share their stacks, so these are made once for all:
+        the tree keeps them, and no others have their ids."""
+        key = id(s.user), id(s.kernel), s.mode, s.process
+        if key not in self._nodes:
+            self._nodes[key], _ = super().split(s)
+        assert s.pc is not None
+        image = self.program(s) if s.mode == USER else self.kernel()
+        return self._nodes[key], self.frame(s.pc, s.mode, image)
 
     def _chain(self, pcs: list[int], kind: str, image: Optional[Image]) -> list[Frame]:
         """An odd address is one above what was interrupted, an even one is where
         a call returns to: either is one above the caller's code."""
-        if not pcs:
-            return []
-        key = (image, kind, *pcs[1:])
-        if key not in self._callers:
-            self._callers[key] = [
-                self.frame(pc - 1, kind, image) for pc in reversed(pcs[1:])
-            ]
-        return [*self._callers[key], self.frame(pcs[0], kind, image)]
+        found = [self.frame(pc - 1, kind, image) for pc in pcs[1:]]
+        return [*reversed(found), *(self.frame(pc, kind, image) for pc in pcs[:1])]
 
-    def frame(self, pc: int, kind: str, image: Optional[Image]) -> Frame:
+    def _frame(self, pc: int, kind: str, image: Optional[Image]) -> Frame:
         if pc - SIGRETURN.start in range(len(SIGRETURN.text)):
             return nowhere(SIGRETURN.name, kind)
         if pc > 0:
-            return super().frame(pc, kind, image)
+            return super()._frame(pc, kind, image)
         return nowhere("[elsewhere]" if kind == USER else "[firmware]", kind)
 
     def calls(self) -> Iterator[Called]:

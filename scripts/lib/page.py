@@ -11,7 +11,7 @@ from typing import Iterator, NamedTuple, Optional
 import image
 from convert.lines import Line
 from convert.profile import IDLE, MODES, USER, Sample, plural
-from convert.stacks import Frame, Stacks, mode_counts
+from convert.stacks import Callers, Frame, Stacks, mode_counts
 
 # What samples can't tell: the sampler, and who reads them, always right after one.
 SAMPLER, RECORDER = "clock_interrupt", "getpc"
@@ -81,31 +81,53 @@ class Model:
         self.processes: dict[Optional[str], set] = {}  # of each program
         self._groups: Counter = Counter()  # by program and whether in the kernel
         self._known: dict[tuple[int, Optional[str]], tuple[Frame, Function]] = {}
-        self._chains: dict[tuple, tuple[Function, ...]] = {}
-        self._alike: Counter = Counter()  # what to count of each, by the same key
-        for s in self.profile.samples:
-            self._add(s)
-        for key, chain in self._chains.items():
-            self._add_chain(chain, self._alike[key])
+        self._alike = self._together()
+        at: Counter = Counter()
+        for s, callers, frames in self._alike:
+            self._add(s, callers, frames, at)
+        for (frame, where), count in at.items():
+            line = _line(frame)
+            if line:
+                self.lines[line, where] += count
 
     def _keep(self, name: str) -> None:
         kept = []
+        inside: dict[Callers, bool] = {}
         for s in self.profile.samples:
-            if any(frame.name == name for frame in self.stacks.code(s)):
+            callers, own = self.stacks.split(s)
+            if callers not in inside:
+                inside[callers] = any(frame.name == name for frame in callers.code)
+            if own.name == name or inside[callers]:
                 kept.append(s)
             elif s.mode != IDLE:
                 self.others += s.count
         self.profile.samples = kept
 
+    def _together(self) -> list[tuple[Sample, Callers, Counter]]:
+        """Samples that differ in nothing but the frame that they were in: one of
+        them, and how many were in each. A run that is counted exactly has a sample
+        for each instruction, so what they have in common is counted once for all."""
+        found: dict[tuple, tuple[Sample, Callers, Counter]] = {}
+        for s in self.profile.samples:
+            callers, own = self.stacks.split(s)
+            key = callers, s.hart, s.mode, s.pid, s.process
+            if key not in found:
+                found[key] = s, callers, Counter()
+            found[key][2][own] += s.count
+        return list(found.values())
+
     def seen(self) -> Counter:
         """What functions execute themselves, of what can be compared."""
         found: Counter = Counter()
-        for s in self.profile.samples:
-            command, code = self.stacks.command(s), self.stacks.code(s)
-            if s.mode == IDLE or command == RECORDER or not code:
+        for s, callers, frames in self._alike:
+            command = self.stacks.command(s)
+            if s.mode == IDLE or command == RECORDER or s.pc is None:
                 continue
-            if code[-1].name not in AROUND and all(f.name != SAMPLER for f in code):
-                found[self.function(code[-1], command)] += s.count
+            if any(frame.name == SAMPLER for frame in callers.code):
+                continue
+            for frame, count in frames.items():
+                if frame.name not in AROUND and frame.name != SAMPLER:
+                    found[self.function(frame, command)] += count
         return found
 
     def groups(self) -> list[Group]:
@@ -115,29 +137,28 @@ class Model:
             for name in dict.fromkeys(name for name, _ in self._groups)
         ]
 
-    def _add(self, s: Sample) -> None:
-        """What samples of one chain have in common is counted once for all of them:
-        a run that is counted exactly has one for each instruction."""
+    def _add(
+        self, s: Sample, callers: Callers, frames: Counter, at: Counter
+    ) -> None:
+        """at: gets the counts by frame and program, whose lines are to be found."""
+        count = sum(frames.values())
         if s.hart is not None:
-            self.harts[s.hart, s.mode] += s.count
+            self.harts[s.hart, s.mode] += count
         if s.mode == IDLE:
             return
         command = self.stacks.command(s)
         self.processes.setdefault(command, set()).add((s.pid, s.process))
-        self._groups[command, s.mode != USER] += s.count
-        code = self.stacks.code(s)
-        if not code:
+        self._groups[command, s.mode != USER] += count
+        if s.pc is None:
             return
-        leaf, function = code[-1], self.function(code[-1], command)
-        key = (function, command, *map(id, code[:-1]))
-        if key not in self._chains:
-            outer = (self.function(frame, command) for frame in code[:-1])
-            self._chains[key] = (*outer, function)
-        self._alike[key] += s.count
-        if leaf.image and leaf.address is not None:
-            line = leaf.image.line(leaf.address)
-            if line:
-                self.lines[line, function.where] += s.count
+        outer = [self.function(frame, command) for frame in callers.code]
+        own: Counter = Counter()
+        for frame, count in frames.items():
+            function = self.function(frame, command)
+            own[function] += count
+            at[frame, function.where] += count
+        for function, count in own.items():
+            self._add_chain((*outer, function), count)
 
     def _add_chain(self, chain: tuple[Function, ...], count: int) -> None:
         self.own[chain[-1]] += count
@@ -160,6 +181,12 @@ class Model:
             if function not in self.starts:
                 self.starts[function] = _start(frame)
         return self._known[key][1]
+
+
+def _line(frame: Frame) -> Optional[Line]:
+    if frame.image is None or frame.address is None:
+        return None
+    return frame.image.line(frame.address)
 
 
 def _start(frame: Frame) -> Optional[Line]:

@@ -25,6 +25,16 @@ class Frame(NamedTuple):
     address: Optional[int] = None
 
 
+class Callers:
+    """The frames around the one that a sample was in, outermost first. All samples
+    that have the same ones share an object, which is compared by what it is: so
+    what is made of them is made once."""
+
+    def __init__(self, frames: list[Frame], code: list[Frame]) -> None:
+        self.frames = frames  # below process and modes
+        self.code = code  # functions only
+
+
 class Called(NamedTuple):
     """How often a function was called from one place."""
 
@@ -76,6 +86,7 @@ class Stacks:
         self.programs = programs
         self.kernel = kernel
         self._cache: dict[tuple, Frame] = {}
+        self._callers: dict[tuple[int, ...], Callers] = {}
         self._choose(profile)
 
     def _choose(self, profile: Profile) -> None:
@@ -147,18 +158,24 @@ class Stacks:
         found = [image for (p, _), image in self._images.items() if p == pid and image]
         return found[-1] if found else None
 
-    def code(self, s: Sample) -> list[Frame]:
-        """The functions, outermost first."""
-        return [*self.user(s), *self._inside(s)]
+    def split(self, s: Sample) -> tuple[Callers, Frame]:
+        """And the frame that it was in: its mode if there is no address. No frame
+        is made twice and all are kept, so that their ids tell them apart."""
+        *outer, own = self.frames(s)
+        key = tuple(map(id, outer))
+        if key not in self._callers:
+            code = [*self.user(s), *self._inside(s)]
+            self._callers[key] = Callers(outer, code[:-1])
+        return self._callers[key], own
 
     def frames(self, s: Sample) -> list[Frame]:
-        """The same, below process and modes."""
+        """The functions, outermost first, below process and modes."""
         frames = self._process(s)
         user, inside = self.user(s), self._inside(s)
         if user or s.mode == USER:
-            frames += [Frame("[user]", USER), *user]
+            frames += [nowhere("[user]", USER), *user]
         if s.mode != USER:
-            frames += [Frame(f"[{s.mode}]", s.mode), *inside]
+            frames += [nowhere(f"[{s.mode}]", s.mode), *inside]
         return frames
 
     def _process(self, s: Sample) -> list[Frame]:
@@ -175,7 +192,7 @@ class Stacks:
             name = command
         else:
             return []
-        return [Frame(name, PROCESS)]
+        return [nowhere(name, PROCESS)]
 
     def user(self, s: Sample) -> list[Frame]:
         chain = self._chain(s.user_addresses(), USER, self.program(s))
@@ -220,10 +237,13 @@ class Stacks:
     def frame(self, pc: int, kind: str, image: Optional[Image]) -> Frame:
         key = pc, kind, image
         if key not in self._cache:
-            function = image.function(pc) if image else None
-            name = function.name if function else f"{pc:#x}"
-            self._cache[key] = Frame(name, kind, image if function else None, pc)
+            self._cache[key] = self._frame(pc, kind, image)
         return self._cache[key]
+
+    def _frame(self, pc: int, kind: str, image: Optional[Image]) -> Frame:
+        function = image.function(pc) if image else None
+        name = function.name if function else f"{pc:#x}"
+        return Frame(name, kind, image if function else None, pc)
 
 
 @functools.lru_cache(maxsize=None)

@@ -29,14 +29,18 @@ class _Costs:
         self.own: dict[Function, Counter] = {}  # by line
         self.calls: dict[Function, Counter] = {}  # by line and function
         self.inclusive: dict[Function, Counter] = {}
+        alike: Counter = Counter()
         for s in stacks.profile.samples:
+            callers, own = stacks.split(s)
             command = stacks.command(s)
-            frames = stacks.code(s) or [Frame(f"[{s.mode}]", s.mode)]
-            chain = [self.function(frame, command) for frame in frames]
-            self.own.setdefault(chain[-1][0], Counter())[chain[-1][1]] += s.count
+            alike[callers, command, self.function(own, command)] += s.count
+        for (callers, command, (function, line)), count in alike.items():
+            self.own.setdefault(function, Counter())[line] += count
+            chain = [self.function(frame, command) for frame in callers.code]
+            chain.append((function, line))
             for (caller, line), (function, _) in set(zip(chain, chain[1:])):
                 costs = self.inclusive.setdefault(caller, Counter())
-                costs[line, function] += s.count
+                costs[line, function] += count
         for call in stacks.calls():
             caller, line = self.function(call.caller, call.command)
             function, _ = self.function(call.function, call.command)

@@ -6,7 +6,7 @@ import functools
 from collections import Counter
 from typing import Iterable
 
-from .stacks import Frame, Stacks
+from .stacks import Stacks
 
 
 @functools.lru_cache(1 << 16)
@@ -15,13 +15,17 @@ def _clean(name: str) -> str:
     return " ".join(name.replace(";", ",").split())
 
 
-def fold(frames: Iterable[Frame]) -> str:
-    return ";".join([_clean(frame.name) for frame in frames])
+def fold(names: Iterable[str]) -> str:
+    return ";".join(map(_clean, names))
 
 
 def write(stacks: Stacks) -> bytes:
-    counts: Counter = Counter()
+    alike: Counter = Counter()
     for sample in stacks.profile.samples:
-        counts[fold(stacks.frames(sample))] += sample.count
+        callers, own = stacks.split(sample)
+        alike[callers, own.name] += sample.count
+    counts: Counter = Counter()
+    for (callers, name), count in alike.items():
+        counts[fold([*(frame.name for frame in callers.frames), name])] += count
     lines = (f"{stack} {count}\n" for stack, count in counts.items())
     return "".join(sorted(lines)).encode()

@@ -12,7 +12,7 @@ from typing import Iterable, Optional
 
 from .elf import Image
 from .profile import NANOSECONDS, USER, Sample, Unfit
-from .stacks import Frame, Stacks
+from .stacks import Callers, Frame, Stacks
 
 VARINT, BYTES = 0, 2  # wire types
 MASK = (1 << 64) - 1
@@ -54,7 +54,7 @@ class _Builder:
         self.functions: dict[tuple, int] = {}
         self.locations: dict[tuple, int] = {}
         # Encoded, as many have the callers or the labels of another.
-        self._callers: dict[tuple[int, ...], tuple[list[Frame], bytes]] = {}
+        self._callers: dict[Callers, bytes] = {}
         self._labels: dict[tuple, bytes] = {}
         self.samples: dict[tuple[bytes, bytes], int] = {}
         self.tables = bytearray()
@@ -114,14 +114,13 @@ class _Builder:
             ]))
         return self.locations[key]
 
-    def callers(self, frames: list[Frame]) -> bytes:
-        """Their locations, the innermost first. The frames are kept: none that is
-        made later has the id of one of them."""
-        key = tuple(map(id, frames))
-        if key not in self._callers:
-            ids = b"".join(varint(self.location(frame)) for frame in reversed(frames))
-            self._callers[key] = frames, ids
-        return self._callers[key][1]
+    def callers(self, callers: Callers) -> bytes:
+        """Their locations, the innermost first."""
+        if callers not in self._callers:
+            self._callers[callers] = b"".join(
+                varint(self.location(frame)) for frame in reversed(callers.code)
+            )
+        return self._callers[callers]
 
     def labels(self, s: Sample) -> bytes:
         """All strings: pprof drops a number that is 0, as a hart may be."""
@@ -135,8 +134,8 @@ class _Builder:
         return self._labels[texts]
 
     def add(self, s: Sample) -> None:
-        code = self.stacks.code(s) or [Frame(f"[{s.mode}]", s.mode)]
-        ids = varint(self.location(code[-1])) + self.callers(code[:-1])
+        callers, own = self.stacks.split(s)
+        ids = varint(self.location(own)) + self.callers(callers)
         key = ids, self.labels(s)
         self.samples[key] = self.samples.get(key, 0) + s.count
 

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Optional
 
 from .profile import Sample
-from .stacks import Frame, Stacks
+from .stacks import Callers, Frame, Stacks
 
 SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
@@ -18,6 +18,7 @@ class _Frames:
     def __init__(self) -> None:
         self.list: list[dict] = []
         self._index: dict[tuple, int] = {}
+        self._callers: dict[Callers, tuple[int, ...]] = {}
 
     def index(self, frame: Frame) -> int:
         """A function is one frame, wherever in it the address is."""
@@ -34,6 +35,11 @@ class _Frames:
             self.list.append(entry)
         return self._index[key]
 
+    def callers(self, callers: Callers) -> tuple[int, ...]:
+        if callers not in self._callers:
+            self._callers[callers] = tuple(map(self.index, callers.frames))
+        return self._callers[callers]
+
 
 def _title(hart: Optional[int]) -> str:
     return "all harts" if hart is None else f"hart {hart}"
@@ -45,12 +51,15 @@ def _weighted(
     """Stacks, and what each stands for: nanoseconds, in the order of time; or all
     instructions that have the same one."""
     profile = stacks.profile
-    found = [([frames.index(f) for f in stacks.frames(s)], s.count) for s in samples]
+    found = []
+    for s in samples:
+        callers, own = stacks.split(s)
+        found.append(((*frames.callers(callers), frames.index(own)), s.count))
     if not profile.exact:
-        return [f for f, _ in found], [n * profile.period for _, n in found]
+        return [list(f) for f, _ in found], [n * profile.period for _, n in found]
     counts: Counter = Counter()
     for stack, n in found:
-        counts[tuple(stack)] += n
+        counts[stack] += n
     return [list(stack) for stack in counts], list(counts.values())
 
 

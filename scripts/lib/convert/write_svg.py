@@ -10,6 +10,7 @@ import json
 import re
 import time
 import zlib
+from collections import Counter
 from pathlib import Path
 from typing import Iterable, Iterator, Optional
 from xml.sax.saxutils import escape, quoteattr
@@ -223,7 +224,11 @@ def draw(
 def write(stacks: Stacks, title: str) -> bytes:
     profile = stacks.profile
     root = Node("all", PROCESS)
+    alike: Counter = Counter()
     for sample in profile.samples:
-        root.add(stacks.frames(sample), sample.count)
+        callers, own = stacks.split(sample)
+        alike[callers, own.name, own.kind] += sample.count
+    for (callers, name, kind), count in alike.items():
+        root.add([*callers.frames, Frame(name, kind)], count)
     picture = Picture(root, profile.unit)
     return draw(picture, title, subtitle(profile), picture.legend(profile))
