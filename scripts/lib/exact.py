@@ -99,7 +99,7 @@ class Tree:
     def __init__(self, text: str, kernel: Program, programs: list[Program]) -> None:
         self.programs = [kernel, *programs]
         self.nodes: list[Node] = []
-        self.samples: list[Sample] = []
+        self.counts: list[tuple[Node, int, int, Optional[int]]] = []
         self.harts: Counter = Counter()  # by hart and mode
         self.processes: list[tuple[str, int, int]] = []  # user, kernel
         self.unfollowed = 0
@@ -128,9 +128,7 @@ class Tree:
     def _count(self, n: Node, at: int, count: int, hart: Optional[int]) -> None:
         if n.program == ELSEWHERE:
             self.elsewhere += count
-        self.samples.append(Sample(
-            n.mode, count, at, hart, kernel=n.kernel, user=n.user, process=n.root,
-        ))
+        self.counts.append((n, at, count, hart))
 
 
 class Exact(Stacks):
@@ -141,7 +139,7 @@ class Exact(Stacks):
     ) -> None:
         self.tree = tree
         self._images = images
-        roots = sorted({s.process for s in tree.samples})
+        roots = sorted({n.root for n, *_ in tree.counts})
         order = {root: i for i, root in enumerate(roots)}
         profile = Profile("exact profile", unit="instruction")
         profile.processes = [
@@ -150,8 +148,9 @@ class Exact(Stacks):
         ]
         several = len({hart for hart, _ in tree.harts}) > 1
         profile.samples = [
-            s._replace(process=order[s.process], hart=None if several else s.hart)
-            for s in tree.samples
+            Sample(n.mode, count, at, None if several else hart, kernel=n.kernel,
+                   user=n.user, process=order[n.root])
+            for n, at, count, hart in tree.counts
         ]
         if tree.elsewhere:
             profile.warnings.append(
@@ -165,7 +164,7 @@ class Exact(Stacks):
         kernel = images(tree.programs[KERNEL_PROGRAM])
         assert kernel
         super().__init__(profile, lambda: kernel, Programs())
-        self._nodes: dict[tuple, Callers] = {}
+        self._nodes: dict[tuple, tuple[Callers, Optional[Image]]] = {}
 
     def _choose(self, profile: Profile) -> None:
         """Nothing is to be guessed."""
@@ -188,10 +187,12 @@ class Exact(Stacks):
         the tree keeps them, and no others have their ids."""
         key = id(s.user), id(s.kernel), s.mode, s.process
         if key not in self._nodes:
-            self._nodes[key], _ = super().split(s)
+            callers, _ = super().split(s)
+            image = self.program(s) if s.mode == USER else self.kernel()
+            self._nodes[key] = callers, image
+        callers, image = self._nodes[key]
         assert s.pc is not None
-        image = self.program(s) if s.mode == USER else self.kernel()
-        return self._nodes[key], self.frame(s.pc, s.mode, image)
+        return callers, self.frame(s.pc, s.mode, image)
 
     def _chain(self, pcs: list[int], kind: str, image: Optional[Image]) -> list[Frame]:
         """An odd address is one above what was interrupted, an even one is where

@@ -9,6 +9,8 @@ from typing import Iterator, NamedTuple, Optional
 
 from elftools.elf.elffile import ELFFile
 
+from convert.elf import FUNCTION, symbols
+
 SSTATUS = 0x100
 SIE = 2
 SYSTEM = 0x73
@@ -44,14 +46,14 @@ class Code:
             self.start: int = text["p_vaddr"]
             self.text: bytes = text.data()
             table = elf.get_section_by_name(".symtab")
-            symbols = list(table.iter_symbols())
-        self.symbols = {s.name: s["st_value"] for s in symbols}
-        found = {
-            s["st_value"]: Function(s["st_value"], s["st_value"] + s["st_size"], s.name)
-            for s in symbols
-            if s["st_info"]["type"] == "STT_FUNC"
+            found = list(symbols(table))
+        self.symbols = {s.name: s.value for s in found}
+        functions = {
+            s.value: Function(s.value, s.value + s.size, s.name)
+            for s in found
+            if s.kind == FUNCTION
         }
-        self.functions = [found[start] for start in sorted(found)]
+        self.functions = [functions[start] for start in sorted(functions)]
         self._starts = [f.start for f in self.functions]
 
     @property

@@ -7,7 +7,7 @@ import io
 import re
 import struct
 from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import Iterator, NamedTuple, Optional
 
 from elftools.common.exceptions import DWARFError, ELFError, ELFParseError
 from elftools.construct import ConstructError
@@ -21,8 +21,7 @@ from .profile import ConvertError, clean
 
 INSTRUCTION = 4  # bytes, at most
 
-# pyelftools reads one symbol in the time that this takes for dozens.
-SYMBOL = struct.Struct("<IBBHQQ")  # name, type, visibility, section, value, size
+SYMBOL = struct.Struct("<IBBHQQ")  # its name, type, visibility, section, value, size
 OBJECT, FUNCTION, UNDEFINED = 1, 2, 0
 
 # What the compiler adds when it splits or copies a function.
@@ -37,6 +36,24 @@ DAMAGE = (ELFError, ELFParseError, DWARFError, ConstructError, ValueError,
 class Function(NamedTuple):
     start: int
     name: str
+
+
+class Symbol(NamedTuple):
+    name: str
+    kind: int
+    section: int
+    value: int
+    size: int
+
+
+def symbols(table: SymbolTableSection) -> Iterator[Symbol]:
+    """All at once, as pyelftools takes too long for each."""
+    names, data = table.stringtable.data(), table.data()
+    if len(data) != table["sh_size"] or table["sh_entsize"] != SYMBOL.size:
+        raise ELFError("not a whole table of symbols")
+    for at, info, _, section, value, size in SYMBOL.iter_unpack(data):
+        name = names[at : names.index(b"\0", at)].decode(errors="replace")
+        yield Symbol(name, info & 15, section, value, size)
 
 
 class Image:
@@ -84,16 +101,12 @@ class Image:
     def _read_symbols(self, table: SymbolTableSection) -> None:
         """Functions; where several begin, the first name stands for all."""
         found: dict[int, str] = {}
-        names, data = table.stringtable.data(), table.data()
-        if len(data) != table["sh_size"] or table["sh_entsize"] != SYMBOL.size:
-            raise ELFError("not a whole table of symbols")
-        for at, info, _, section, value, size in SYMBOL.iter_unpack(data):
-            name = names[at : names.index(b"\0", at)].decode(errors="replace")
+        for name, kind, section, value, size in symbols(table):
             if section != UNDEFINED:
                 self._symbols[name] = value
-            if info & 15 == OBJECT and name:
+            if kind == OBJECT and name:
                 self._variables.append((value, size, clean(name)))
-            if info & 15 == FUNCTION and self.holds(value):
+            if kind == FUNCTION and self.holds(value):
                 found[value] = min(name, found.get(value, name))
         self.functions = [
             Function(a, clean(_PIECE.sub("", found[a]))) for a in sorted(found)
