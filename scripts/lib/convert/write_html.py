@@ -14,6 +14,7 @@ import array
 import base64
 import bisect
 import collections
+import dataclasses
 import hashlib
 import itertools
 import json
@@ -26,7 +27,7 @@ from .annotate import ROOT, Excerpt, Instruction, Sources, instructions
 from .elf import Function, Image
 from .lines import Line
 from .profile import MODES, Profile, Sample
-from .stacks import PROCESS, Frame, Stacks
+from .stacks import PROCESS, Callers, Frame, Stacks
 from .waits import Ready, Row, Waits
 
 HERE = Path(__file__).parent / "page"
@@ -98,12 +99,16 @@ class Tree:
             self.own.append(0)
         return found
 
-    def node(self, frames: list[Frame]) -> int:
-        """Once the tree is full, what has no node ends in a [rare] one."""
-        node = 0
+    @property
+    def full(self) -> bool:
+        return len(self.parents) >= MADE
+
+    def node(self, frames: list[Frame], node: int = 0) -> int:
+        """Where these end above a node. Once the tree is full, what has no node ends
+        in a [rare] one."""
         for frame in frames:
             place = self.place(frame)
-            if len(self.parents) >= MADE and (node, place) not in self._children:
+            if self.full and (node, place) not in self._children:
                 rare = RARE._replace(kind=frames[-1].kind)
                 return self.child(node, self.place(rare))
             node = self.child(node, place)
@@ -168,6 +173,17 @@ class Tree:
             pending += children[node]
 
 
+@dataclasses.dataclass
+class Around:
+    """What samples with the same callers have in common."""
+
+    frames: list[Frame]
+    code: set[Frame]
+    lines: set[tuple]
+    node: Optional[int] = None  # where the callers end, if the tree has room for all
+    count: int = 0
+
+
 class Recording:
     """A profile's samples, as the page has them."""
 
@@ -182,21 +198,28 @@ class Recording:
         self.lines: collections.Counter = collections.Counter()
         self.all_lines: collections.Counter = collections.Counter()
         self._line_of: dict[Frame, tuple] = {}
-        self._nodes: dict[tuple, int] = {}
+        self._around: dict[Callers, Around] = {}
         self._programs: dict[tuple, tuple] = {}
-        counts: collections.Counter = collections.Counter()
-        alike: dict[tuple, Sample] = {}
+        index: dict[tuple, int] = {}
+        alike: list[Sample] = []
+        counts: list[int] = []
         where = []
         for s in self.profile.samples:
             key = (self._program(s), s.mode, s.pc, s.kernel, s.user, s.cut_kernel,
                    s.cut_user, s.hart is None)
-            alike.setdefault(key, s)
-            counts[key] += s.count
-            where.append((key, self._who(s)))
-        for key, s in sorted(alike.items(), key=lambda item: -counts[item[0]]):
-            self._nodes[key] = self._add(s, counts[key])
+            i = index.setdefault(key, len(alike))
+            if i == len(alike):
+                alike.append(s)
+                counts.append(0)
+            counts[i] += s.count
+            where.append((i, self._who(s)))
+        nodes = [0] * len(alike)
+        for i in sorted(range(len(alike)), key=lambda i: -counts[i]):
+            nodes[i] = self._add(alike[i], counts[i])
+        for around in self._around.values():
+            self._add_around(around)
         now = self.tree.trim()
-        self.where = [(now[self._nodes[key]], who) for key, who in where]
+        self.where = [(now[nodes[i]], who) for i, who in where]
 
     def _program(self, s: Sample) -> tuple:
         """What the stacks of a process depend on, besides the addresses."""
@@ -222,20 +245,39 @@ class Recording:
 
     def _add(self, s: Sample, count: int) -> int:
         """The node where stacks like this one end."""
-        frames, command = self.stacks.frames(s), self.stacks.command(s)
+        callers, own = self.stacks.split(s)
+        if callers not in self._around:
+            self._around[callers] = self._make_around(s, callers)
+        around = self._around[callers]
+        around.count += count
+        if around.node is not None:
+            node = self.tree.node([own], around.node)
+        else:
+            node = self.tree.node([*around.frames, own])
+            if not self.tree.full:
+                around.node = self.tree.parents[node]
+        self.tree.own[node] += count
+        if own.image:
+            line = self._line(own)
+            self.own[own.image, own.address] += count
+            self.lines[line] += count
+            self.all[own.image, own.address] += count * (own not in around.code)
+            self.all_lines[line] += count * (line not in around.lines)
+        return node
+
+    def _make_around(self, s: Sample, callers: Callers) -> Around:
+        frames, command = list(callers.frames), self.stacks.command(s)
         if frames and s.pid and command and frames[0].kind == PROCESS:
             frames[0] = Frame(command, PROCESS)  # processes are chosen elsewhere
-        node = self.tree.node(frames)
-        self.tree.own[node] += count
-        code = {f for f in frames if f.image}
-        for frame in code:
-            self.all[frame.image, frame.address] += count
-        for line in set(map(self._line, code)):
-            self.all_lines[line] += count
-        if frames and frames[-1].image:
-            self.own[frames[-1].image, frames[-1].address] += count
-            self.lines[self._line(frames[-1])] += count
-        return node
+        code = {frame for frame in frames if frame.image}
+        return Around(frames, code, set(map(self._line, code)))
+
+    def _add_around(self, around: Around) -> None:
+        """To all functions and lines that called, once for each sample."""
+        for frame in around.code:
+            self.all[frame.image, frame.address] += around.count
+        for line in around.lines:
+            self.all_lines[line] += around.count
 
     def _line(self, frame: Frame) -> tuple:
         """What a frame's samples are added to: program, function and line."""
