@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from typing import Iterator, NamedTuple, Union
+from typing import NamedTuple, Union
 
 from .profile import IDLE, ConvertError, clean, is_kernel
 
@@ -66,26 +66,22 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
             return value, at + 1
 
 
-def _fields(data: bytes) -> Iterator[tuple[int, Union[int, bytes]]]:
-    at = 0
-    while at < len(data):
-        key, at = _varint(data, at)
-        kind = key & 7
-        if kind == VARINT:
-            value, at = _varint(data, at)
-            yield key >> 3, value
-            continue
-        size, at = _varint(data, at) if kind == BYTES else (FIXED[kind], at)
-        if at + size > len(data):
-            raise IndexError
-        yield key >> 3, data[at : at + size]
-        at += size
-
-
 def _message(data: bytes) -> Message:
     found: Message = {}
-    for field, value in _fields(data):
-        found.setdefault(field, []).append(value)
+    at, end = 0, len(data)
+    while at < end:
+        key, at = _varint(data, at)
+        kind = key & 7
+        value: Union[int, bytes]
+        if kind == VARINT:
+            value, at = _varint(data, at)
+        else:
+            size, at = _varint(data, at) if kind == BYTES else (FIXED[kind], at)
+            value = data[at : at + size]
+            at += size
+            if at > end:
+                raise IndexError
+        found.setdefault(key >> 3, []).append(value)
     return found
 
 
@@ -120,6 +116,7 @@ class _Reader:
         self.places = {
             id: self._place(found) for id, found in self._table(LOCATIONS).items()
         }
+        self._callers: dict[bytes, tuple[int, ...]] = {}
         self._idle: dict[bytes, bool] = {}  # by label: most are another's, too
 
     def _table(self, field: int) -> dict[int, Message]:
@@ -153,6 +150,18 @@ class _Reader:
             self._idle[label] = self.strings[_one(_message(label), 2)] == IDLE
         return self._idle[label]
 
+    def _locations(self, values: list, same: dict[int, int]) -> tuple[int, ...]:
+        """Of a sample. What follows its first location, its callers, is another's as
+        well: so it is read once."""
+        packed = values[0] if len(values) == 1 else b""
+        if not packed or not isinstance(packed, bytes):
+            return tuple([same[id] for id in _numbers(values)])
+        own, at = _varint(packed, 0)
+        rest = packed[at:]
+        if rest not in self._callers:
+            self._callers[rest] = tuple([same[id] for id in _numbers([rest])])
+        return same[own], *self._callers[rest]
+
     def stacks(self, which: int) -> list[Stack]:
         """Samples of the same places are one: several locations may be of a line."""
         first: dict[Place, int] = {}
@@ -162,7 +171,7 @@ class _Reader:
             sample = _message(data)
             if any(map(self.idle, sample.get(3, []))):
                 continue
-            key = tuple([same[id] for id in _numbers(sample.get(1, []))])
+            key = self._locations(sample.get(1, []), same)
             counts[key] = counts.get(key, 0) + _numbers(sample[2])[which]
         return [
             Stack(tuple([self.places[id] for id in key]), n) for key, n in counts.items()
