@@ -183,8 +183,8 @@ class Exact(Stacks):
         return self._programs[s.process]
 
     def split(self, s: Sample) -> tuple[Callers, Frame]:
-        """The samples of a node share their stacks, so these are made once for all:
-        the tree keeps them, and no others have their ids."""
+        """The samples of a node share the tuples of their callers. The tree keeps
+        these, so ids tell them apart, which is quicker than to hash addresses."""
         key = id(s.user), id(s.kernel), s.mode, s.process
         if key not in self._nodes:
             callers, _ = super().split(s)

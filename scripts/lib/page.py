@@ -81,11 +81,11 @@ class Model:
         self.processes: dict[Optional[str], set] = {}  # of each program
         self._groups: Counter = Counter()  # by program and whether in the kernel
         self._known: dict[tuple[int, Optional[str]], tuple[Frame, Function]] = {}
+        self._at: Counter = Counter()  # by frame and program
         self._alike = self._together()
-        at: Counter = Counter()
         for s, callers, frames in self._alike:
-            self._add(s, callers, frames, at)
-        for (frame, where), count in at.items():
+            self._add(s, callers, frames)
+        for (frame, where), count in self._at.items():
             line = _line(frame)
             if line:
                 self.lines[line, where] += count
@@ -97,7 +97,7 @@ class Model:
             callers, own = self.stacks.split(s)
             if callers not in inside:
                 inside[callers] = any(frame.name == name for frame in callers.code)
-            if own.name == name or inside[callers]:
+            if inside[callers] or s.pc is not None and own.name == name:
                 kept.append(s)
             elif s.mode != IDLE:
                 self.others += s.count
@@ -137,10 +137,8 @@ class Model:
             for name in dict.fromkeys(name for name, _ in self._groups)
         ]
 
-    def _add(
-        self, s: Sample, callers: Callers, frames: Counter, at: Counter
-    ) -> None:
-        """at: gets the counts by frame and program, whose lines are to be found."""
+    def _add(self, s: Sample, callers: Callers, frames: Counter) -> None:
+        """Samples that are together."""
         count = sum(frames.values())
         if s.hart is not None:
             self.harts[s.hart, s.mode] += count
@@ -153,12 +151,12 @@ class Model:
             return
         outer = [self.function(frame, command) for frame in callers.code]
         own: Counter = Counter()
-        for frame, count in frames.items():
+        for frame, n in frames.items():
             function = self.function(frame, command)
-            own[function] += count
-            at[frame, function.where] += count
-        for function, count in own.items():
-            self._add_chain((*outer, function), count)
+            own[function] += n
+            self._at[frame, function.where] += n
+        for function, n in own.items():
+            self._add_chain((*outer, function), n)
 
     def _add_chain(self, chain: tuple[Function, ...], count: int) -> None:
         self.own[chain[-1]] += count

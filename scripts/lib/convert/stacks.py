@@ -26,9 +26,9 @@ class Frame(NamedTuple):
 
 
 class Callers:
-    """The frames around the one that a sample was in, outermost first. All samples
-    that have the same ones share an object, which is compared by what it is: so
-    what is made of them is made once."""
+    """The frames around the one that a sample was in, outermost first. Samples that
+    have the same frames around them share one object. Objects are compared by
+    identity, as to hash all the frames for each sample would take too long."""
 
     def __init__(self, frames: list[Frame], code: list[Frame]) -> None:
         self.frames = frames  # below process and modes
@@ -159,8 +159,8 @@ class Stacks:
         return found[-1] if found else None
 
     def split(self, s: Sample) -> tuple[Callers, Frame]:
-        """And the frame that it was in: its mode if there is no address. No frame
-        is made twice and all are kept, so that their ids tell them apart."""
+        """The frames around a sample's own, and that one: its mode if it has no
+        address. No frame is made twice and all are kept, so ids tell them apart."""
         *outer, own = self.frames(s)
         key = tuple(map(id, outer))
         if key not in self._callers:
