@@ -26,6 +26,7 @@ LIMIT = 60  # seconds, which a damaged file may need
 TABLE = r"^ The {} Table.*:\n((?:  .*\n)+)"
 # In an entry: how a field is stored, and where its string is.
 FORM = re.compile(r"(?<=\t)\(\w+\)[\t ]|(?<=\t)\([\w ,]*offset: \w+\): ")
+
 # Statements that set registers, and the one that makes a row of them. Where several
 # set the same register the last counts, as it does for a group of the expression.
 ROW = re.compile(r"""
@@ -111,7 +112,8 @@ def _printed_rows(text: str) -> Iterator[tuple[int, Optional[Line]]]:
             line, pc, entry, special_pc, special_line, end, other = row.groups()
             if other:
                 raise ValueError(row.start())
-            address = int(special_pc or pc or hex(address), 0)
+            if special_pc or pc:
+                address = int(special_pc or pc, 0)
             number = int(special_line or line or number)
             file = int(entry or file)
             if end:

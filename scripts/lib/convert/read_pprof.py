@@ -151,8 +151,8 @@ class _Reader:
         return self._idle[label]
 
     def _locations(self, values: list, same: dict[int, int]) -> tuple[int, ...]:
-        """Of a sample. What follows its first location, its callers, is another's as
-        well: so it is read once."""
+        """A sample's, its own first. Its callers are decoded once for all samples that
+        have the same ones, as most do."""
         packed = values[0] if len(values) == 1 else b""
         if not packed or not isinstance(packed, bytes):
             return tuple([same[id] for id in _numbers(values)])

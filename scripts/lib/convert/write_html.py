@@ -104,8 +104,8 @@ class Tree:
         return len(self.parents) >= MADE
 
     def node(self, frames: list[Frame], node: int = 0) -> int:
-        """Where these end above a node. Once the tree is full, what has no node ends
-        in a [rare] one."""
+        """Where these frames end, from a node on. Once the tree is full, what has no
+        node ends in a [rare] one."""
         for frame in frames:
             place = self.place(frame)
             if self.full and (node, place) not in self._children:
@@ -273,7 +273,7 @@ class Recording:
         return Around(frames, code, set(map(self._line, code)))
 
     def _add_around(self, around: Around) -> None:
-        """To all functions and lines that called, once for each sample."""
+        """What called has the counts of all samples that it is around."""
         for frame in around.code:
             self.all[frame.image, frame.address] += around.count
         for line in around.lines:
