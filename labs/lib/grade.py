@@ -60,7 +60,6 @@ class Grader:
             for name in lab.files
             if (folder / name).is_file()
         }
-        self.tree.make()
 
     def grade(self, folder: Path, options: argparse.Namespace) -> Grade:
         who = folder.name
@@ -88,13 +87,18 @@ def graded(
     lab: Lab, judge: Judge, kernel: bytes, reference: Reference,
     options: argparse.Namespace, who: str, kept: float = 1.0,
 ) -> Grade:
-    only = [options.test] if options.test else None
+    only = chosen(options)
     grading = judge.judge(kernel, reference, only=only, races=options.races)
     ended = "forged" if grading.forged else "judged"
     return Grade(
         lab, who, judge.nonce, commit(), grading.judged(only), ended,
         grading.forged, grading.instructions, kept,
     )
+
+
+def chosen(options: argparse.Namespace) -> Optional[list[str]]:
+    """The tests that were asked for; None: all."""
+    return [options.test] if options.test else None
 
 
 def submitted(
@@ -129,14 +133,15 @@ def solution(lab: Lab, folder: Path) -> bytes:
     return built.kernel
 
 
-def reference_of(lab: Lab, judge: Judge) -> Reference:
+def reference_of(lab: Lab, judge: Judge, options: argparse.Namespace) -> Reference:
     """Measured with the same script; in a hand-out, what was measured then."""
     if HANDED_OUT.exists():
         if image.DEBUG:  # that wasn't measured: the limits are wide
             return Reference()
         facts = json.loads(HANDED_OUT.read_text())["reference"]
         return Reference(facts["seconds"], facts["costs"])
-    return judge.measure(solution(lab, WORK / "solution" / lab.name))
+    kernel = solution(lab, WORK / "solution" / lab.name)
+    return judge.measure(kernel, chosen(options), options.races)
 
 
 # --- A student's own tree ----------------------------------------------------
@@ -153,7 +158,7 @@ def grade_here(lab: Lab, judge: Judge, options: argparse.Namespace) -> Grade:
         if built.kernel is None:
             raise LabError(built.complaint)
         kernel = built.kernel
-    reference = reference_of(lab, judge)
+    reference = reference_of(lab, judge, options)
     return graded(lab, judge, kernel, reference, options, "this tree")
 
 
@@ -176,7 +181,7 @@ def grade_all(
     sandbox: Optional[Sandbox],
 ) -> list[Grade]:
     """Side by side; the order is the folders'."""
-    reference = reference_of(lab, judge)
+    reference = reference_of(lab, judge, options)
     waiting: queue.SimpleQueue = queue.SimpleQueue()
     for place in enumerate(folders):
         waiting.put(place)

@@ -62,10 +62,14 @@ class Judge:
         drawn = random.Random(f"{self.seed}/{kind.name}/races")
         return [drawn.randrange(1, 1 << 31) for _ in range(kind.race)]
 
-    def measure(self, kernel: bytes, races: Optional[int] = None) -> Reference:
-        """What the reference takes. LabError: it fails a test itself."""
+    def measure(
+        self, kernel: bytes, only: Optional[Collection[str]] = None,
+        races: Optional[int] = None,
+    ) -> Reference:
+        """What the reference takes, with the same script as what is judged by it.
+        LabError: it fails a test itself."""
         reference = Reference()
-        grading = self.judge(kernel, reference, measuring=True, races=races)
+        grading = self.judge(kernel, reference, True, only, races)
         bad = [v for v in grading.judged() if not v.ok]
         if bad:
             raise LabError(f"{self.lab.name}: the solution fails {bad[0].name!r}:"

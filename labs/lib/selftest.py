@@ -81,7 +81,9 @@ class Bench:
         right = self.right()
         with self._lock:
             if nonce not in self._references:
-                measured = Judge(self.lab, nonce).measure(right, self._races)
+                measured = Judge(self.lab, nonce).measure(
+                    right, races=self._races
+                )
                 self._references[nonce] = measured
             return self._references[nonce]
 
