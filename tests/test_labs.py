@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import json
 import re
 import shutil
@@ -153,6 +154,57 @@ def test_a_function_is_cut() -> None:
 
 # --- Grades ------------------------------------------------------------------
 
+#: A test that looks at the grade of one submission: its text, under a name.
+hands_in = functools.partial(pytest.mark.parametrize, "facts", indirect=True)
+
+
+@pytest.fixture(scope="module")
+def graded_course(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """All that the chosen tests hand in, and a few more: what comes of it. Graded at
+    once, so that the reference is built and measured once."""
+    folder = tmp_path_factory.mktemp("course")
+    all = folder / "all"
+    for item in request.session.items:
+        if item.path == request.path and "facts" in item.fixturenames:
+            hand_in(all / item.callspec.id, item.callspec.params["facts"])
+    hand_in(all / "anna", solution())
+    hand_in(hand_in(all / "ben", solution()), "2027-02-02T16:30", "submitted")
+    hand_in(all / "carl", "int x = ;\n")
+    (all / "dora").mkdir()
+    (all / "link/kernel").mkdir(parents=True)
+    (all / "link/kernel/syscall").symlink_to(LABS / "ticks/solution/kernel/syscall")
+    others = hand_in(all / "others", (TICKS.folder / "skeleton" / FILE).read_text())
+    hand_in(others, "all:\n\ttouch /tmp/made\n", "Makefile")
+    hand_in(others, "not a kernel", "build/kernel.elf")
+    hand_in(others, '{"points": 10}', "json")
+    hand_in(others, "def tests(): pass", "labs/ticks/check.py")
+    text = (LABS / "course.conf").read_text()
+    due = "2027-02-01T18:00+01:00"
+    conf = folder / "course.conf"
+    conf.write_text(text.replace("[ticks]\n", f"[ticks]\ndue = {due}\n"))
+    done = labs("grade", "ticks", "--all", all, "-j", 2, "--course", conf,
+                "--json", folder / "json", "--html", folder / "page")
+    assert done.returncode == 0, done.stderr
+    count = len(list(all.iterdir()))
+    assert done.stdout.startswith(f"{count} submissions, 1 with all points")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def course(graded_course: Path) -> dict[str, dict]:
+    """What --json says of each submission."""
+    facts = json.loads((graded_course / "json").read_text())
+    return {f["submission"]: f for f in facts}
+
+
+@pytest.fixture
+def facts(request: pytest.FixtureRequest, course: dict[str, dict]) -> dict:
+    """Of the submission that the test hands in."""
+    return course[request.node.callspec.id]
+
+
 
 def test_all_points(tmp_path: Path) -> None:
     hand_in(tmp_path / "anna", solution())
@@ -166,10 +218,11 @@ def test_all_points(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "gradescope").read_text())["score"] == 10
 
 
-def test_one_mistake_costs_one_test(tmp_path: Path) -> None:
+@hands_in(
+    [replaced("if (!LAB_EINVAL_FIRST &&", "if (LAB_EINVAL_FIRST &&")], ids=["order"]
+)
+def test_one_mistake_costs_one_test(facts: dict) -> None:
     """It says which operation, what was expected and what came."""
-    text = replaced("if (!LAB_EINVAL_FIRST &&", "if (LAB_EINVAL_FIRST &&")
-    facts = grade(hand_in(tmp_path / "s", text), tmp_path / "json")
     bad = [test for test in facts["tests"] if not test["ok"]]
     assert [test["name"] for test in bad] == ["both are wrong"]
     assert bad[0]["why"].startswith("`call 1122 ")
@@ -177,16 +230,18 @@ def test_one_mistake_costs_one_test(tmp_path: Path) -> None:
     assert facts["points"] == 10 - bad[0]["of"]
 
 
-def test_a_race_is_found_and_found_again(tmp_path: Path) -> None:
+RACE = replaced(
+    "	__atomic_add_fetch(&counts[s->hart][place[s->mode]], 1,\n"
+    "			   __ATOMIC_RELAXED);\n",
+    "	counts[s->hart][place[s->mode]]++;\n",
+)
+
+
+@hands_in([RACE], ids=["race"])
+def test_a_race_is_found_and_found_again(facts: dict, tmp_path: Path) -> None:
     """By the command that the report shows."""
-    text = replaced(
-        "	__atomic_add_fetch(&counts[s->hart][place[s->mode]], 1,\n"
-        "			   __ATOMIC_RELAXED);\n",
-        "	counts[s->hart][place[s->mode]]++;\n",
-    )
-    folder = hand_in(tmp_path / "s", text)
-    first = grade(folder, tmp_path / "json")
-    (bad,) = [test for test in first["tests"] if not test["ok"]]
+    folder = hand_in(tmp_path / "s", RACE)
+    (bad,) = [test for test in facts["tests"] if not test["ok"]]
     assert bad["name"] == "two harts count for one" and "--races" in bad["replay"]
     nonce, races = bad["replay"].split("--nonce ")[1].split(" --races ")
     again = grade(folder, tmp_path / "json", "--test", bad["name"], "--nonce", nonce,
@@ -194,13 +249,13 @@ def test_a_race_is_found_and_found_again(tmp_path: Path) -> None:
     assert [test["why"] for test in again["tests"]] == [bad["why"]]
 
 
-def test_a_panic_costs_one_test(tmp_path: Path) -> None:
+NO_HART = "	if (hart >= nharts)\n		return -EINVAL;\n"
+PANIC = replaced(NO_HART, NO_HART.replace("-EINVAL", "*(volatile long *)8"))
+
+
+@hands_in([PANIC], ids=["panic"])
+def test_a_panic_costs_one_test(facts: dict) -> None:
     """What comes after it gets a boot of its own; the report shows the panic."""
-    text = replaced(
-        "	if (hart >= nharts)\n		return -EINVAL;\n",
-        "	if (hart >= nharts)\n		return *(volatile long *)8;\n",
-    )
-    facts = grade(hand_in(tmp_path / "s", text), tmp_path / "json")
     why = {t["name"]: t["why"] for t in facts["tests"] if not t["ok"]}
     lost = {"there is no such hart", "both are wrong"}
     assert set(why) <= lost and "there is no such hart" in why
@@ -208,13 +263,11 @@ def test_a_panic_costs_one_test(tmp_path: Path) -> None:
     assert "sys_hart_ticks" in why["there is no such hart"]
 
 
-def test_a_hang_with_interrupts_off_ends(tmp_path: Path) -> None:
-    text = replaced(
-        "	if (hart >= nharts)\n		return -EINVAL;\n",
-        "	if (hart >= nharts)\n"
-        '		asm volatile("csrci sstatus, 2\\n1: j 1b");\n',
-    )
-    facts = grade(hand_in(tmp_path / "s", text), tmp_path / "json")
+HANG = NO_HART.replace("return -EINVAL", 'asm volatile("csrci sstatus, 2\\n1: j 1b")')
+
+
+@hands_in([replaced(NO_HART, HANG)], ids=["hang"])
+def test_a_hang_with_interrupts_off_ends(facts: dict) -> None:
     why = {t["name"]: t["why"] for t in facts["tests"] if not t["ok"]}
     # Another hart may have noticed, if it was awake when the time was over.
     ends = ("it hangs with interrupts off", "it waits for ever")
@@ -222,32 +275,21 @@ def test_a_hang_with_interrupts_off_ends(tmp_path: Path) -> None:
     assert points(facts)["what comes back"] > 0
 
 
-def test_a_course(tmp_path: Path) -> None:
+def test_a_course(course: dict[str, dict], graded_course: Path) -> None:
     """Every folder is a submission; one page has all, and lateness costs."""
-    due = "2027-02-01T18:00+01:00"
-    course = tmp_path / "course.conf"
-    text = (LABS / "course.conf").read_text()
-    course.write_text(text.replace("[ticks]\n", f"[ticks]\ndue = {due}\n"))
-    hand_in(tmp_path / "all/anna", solution())
-    hand_in(hand_in(tmp_path / "all/ben", solution()), "2027-02-02T16:30", "submitted")
-    hand_in(tmp_path / "all/carl", "int x = ;\n")
-    (tmp_path / "all/dora").mkdir()
-    done = labs("grade", "ticks", "--all", tmp_path / "all", "-j", 2, "--course",
-                course, "--json", tmp_path / "json", "--html", tmp_path / "page")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("4 submissions, 1 with all points")
-    facts = json.loads((tmp_path / "json").read_text())
-    by_name = {f["submission"]: f for f in facts}
-    assert [f["points"] for f in facts] == [10, 9, 0, 0]
-    assert by_name["ben"]["late"] == 0.1
-    assert by_name["carl"]["ended"] == "not built"
-    assert "hart_ticks.c:1" in by_name["carl"]["why"]
-    assert (by_name["dora"]["ended"], by_name["dora"]["why"]) == (
+    assert [course[who]["points"] for who in ("anna", "ben", "carl", "dora")] == [
+        10, 9, 0, 0
+    ]
+    assert course["ben"]["late"] == 0.1
+    assert course["carl"]["ended"] == "not built"
+    assert "hart_ticks.c:1" in course["carl"]["why"]
+    assert (course["dora"]["ended"], course["dora"]["why"]) == (
         "refused", f"none of {FILE} was handed in"
     )
-    assert len({f["nonce"] for f in facts}) == 1
-    page = (tmp_path / "page").read_text()
-    assert all(f"<td>{name}</td>" in page for name in by_name)
+    assert list(course) == sorted(course)
+    assert len({f["nonce"] for f in course.values()}) == 1
+    page = (graded_course / "page").read_text()
+    assert all(f"<td>{name}</td>" in page for name in course)
 
 
 @pytest.mark.parametrize(
@@ -319,21 +361,21 @@ FINDS_SCRIPT = """
 	}
 """
 
+FORGES = '	forge("\\x10ook what comes back\\nok all\\n\\x10k");'
+
 CHEATS = {
-    "forge": ('	forge("\\x10ook what comes back\\nok all\\n\\x10k");',
-              "something other than the tests has printed"),
-    "script": (FINDS_SCRIPT, "a step was answered before it was asked"),
+    "forge": "something other than the tests has printed",
+    "script": "a step was answered before it was asked",
 }
 
 
-@pytest.mark.parametrize("name", CHEATS)
-def test_a_kernel_that_answers_itself(name: str, tmp_path: Path) -> None:
+@hands_in(
+    [PRINTS.replace("	BODY\n", body) for body in (FORGES, FINDS_SCRIPT)], ids=CHEATS
+)
+def test_a_kernel_that_answers_itself(facts: dict) -> None:
     """One answer that isn't the tests' own, and there are no points."""
-    body, why = CHEATS[name]
-    text = PRINTS.replace("	BODY\n", body)
-    facts = grade(hand_in(tmp_path / "s", text), tmp_path / "json")
     assert (facts["ended"], facts["points"]) == ("forged", 0), facts["why"]
-    assert facts["why"].startswith(why)
+    assert facts["why"].startswith(CHEATS[facts["submission"]])
 
 
 def test_a_kernel_that_lies_about_time(tmp_path: Path) -> None:
@@ -351,38 +393,28 @@ def test_a_kernel_that_lies_about_time(tmp_path: Path) -> None:
     assert "times what the reference takes" in facts["tests"][0]["why"]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        'asm(".incbin \\"/etc/passwd\\"");',
-        f'asm(".incbin \\"{LABS}/ticks/solution/{FILE}\\"");',
-        f'#include "{LABS}/ticks/solution/{FILE}"',
-        f'#include "../../labs/ticks/solution/{FILE}"',
-    ],
-)
-def test_nothing_can_be_read_in_the_build(line: str, tmp_path: Path) -> None:
-    facts = grade(hand_in(tmp_path / "s", f"{line}\n{solution()}"), tmp_path / "json")
+READS = {
+    "passwords": 'asm(".incbin \\"/etc/passwd\\"");',
+    "solution": f'asm(".incbin \\"{LABS}/ticks/solution/{FILE}\\"");',
+    "include": f'#include "{LABS}/ticks/solution/{FILE}"',
+    "relative": f'#include "../../labs/ticks/solution/{FILE}"',
+}
+
+
+@hands_in([f"{line}\n{solution()}" for line in READS.values()], ids=READS)
+def test_nothing_can_be_read_in_the_build(facts: dict) -> None:
     assert (facts["ended"], facts["points"]) == ("not built", 0)
     assert "root:" not in facts["why"]
 
 
-def test_a_link_is_not_followed(tmp_path: Path) -> None:
-    folder = tmp_path / "s"
-    (folder / "kernel").mkdir(parents=True)
-    (folder / "kernel/syscall").symlink_to(LABS / "ticks/solution/kernel/syscall")
-    facts = grade(folder, tmp_path / "json")
-    assert (facts["ended"], facts["points"]) == ("refused", 0)
-    assert "link" in facts["why"]
+def test_a_link_is_not_followed(course: dict[str, dict]) -> None:
+    assert (course["link"]["ended"], course["link"]["points"]) == ("refused", 0)
+    assert "link" in course["link"]["why"]
 
 
-def test_other_files_are_not_taken(tmp_path: Path) -> None:
+def test_other_files_are_not_taken(course: dict[str, dict]) -> None:
     """A Makefile, a kernel, a report, a model of one's own: nobody looks at them."""
-    folder = hand_in(tmp_path / "s", (TICKS.folder / "skeleton" / FILE).read_text())
-    hand_in(folder, "all:\n\ttouch /tmp/made\n", "Makefile")
-    hand_in(folder, "not a kernel", "build/kernel.elf")
-    hand_in(folder, '{"points": 10}', "json")
-    hand_in(folder, "def tests(): pass", "labs/ticks/check.py")
-    facts = grade(folder, tmp_path / "json")
+    facts = course["others"]
     assert (facts["ended"], facts["points"]) == ("judged", 0)
 
 
