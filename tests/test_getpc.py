@@ -18,7 +18,7 @@ from harness import pcstream as pcs
 from harness.console import Console
 from harness.guest import Guest, Images, Result
 from harness.kernel_image import KernelImage
-from harness.tiers import CLOCK, words
+from harness.tiers import TAKEN, words
 
 KERNEL_PC = 0xFFFFFFFF80201234
 USER_PC = 0x12345678
@@ -40,7 +40,7 @@ def times(stream: bytes) -> tuple[int, int]:
 # --- getpc -------------------------------------------------------------------
 
 
-@pytest.mark.machines(CLOCK)
+@pytest.mark.machines("4", "free")
 def test_every_byte(guest: Guest) -> None:
     """START and the requests, what the device gave, STOP; nothing more."""
     made = (
@@ -130,7 +130,7 @@ def test_lost(guest: Guest) -> None:
 
 
 @pytest.mark.parametrize("stacks", ["", "-s"])
-@pytest.mark.machines(CLOCK)
+@pytest.mark.machines(TAKEN)
 def test_all_is_accounted_for(guest: Guest, stacks: str) -> None:
     """Of real samples: those in the file, and those that are said to be lost."""
     work = f"{words(60_000)} | sort | uniq -c >/tmp/words"
@@ -248,7 +248,6 @@ def known(kernel: KernelImage) -> bytes:
     return HEAD + pcs.logbuf(*records[:9], lost=5) + pcs.logbuf(*records[9:]) + TAIL
 
 
-@pytest.mark.machines(CLOCK)
 def test_report(
     guest: Guest,
     kernel: KernelImage,

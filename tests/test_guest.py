@@ -12,7 +12,7 @@ import pytest
 
 from harness.checks import assert_checks
 from harness.guest import MACHINES, Guest, Images
-from harness.tiers import CHILDREN, CLOCK, ONE, TOGETHER, Machines
+from harness.tiers import CHILDREN, CLOCK, ONE, TAKEN, TOGETHER, Machines
 
 FOLDER = Path(__file__).parent / "guest"
 PROGRAMS = sorted(
@@ -78,11 +78,7 @@ TABLE: dict[str, Machines] = {
         ),
         CLOCK,
     ),
-    # These take records from logs while ticks add to them.
-    **dict.fromkeys(
-        ("pcs_events", "pcs_frames", "pcs_stacks"),
-        Machines(("8", "free"), ("1", "2", "4", "no-sstc")),
-    ),
+    **dict.fromkeys(("pcs_events", "pcs_frames", "pcs_stacks"), TAKEN),
     # On one hart a tick can fall into the taking of an account.
     "pcs_live": Machines(("1", "free"), ("2", "4", "8", "no-sstc")),
     "isolation": Machines(("4", "free-8", "vector"), ("1", "2", "8", "free", "no-sstc")),

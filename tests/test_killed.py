@@ -16,7 +16,7 @@ import image
 from harness.patience import HANG
 
 PROGRAMS = Path(__file__).parent / "hostile"
-ROUNDS = int(os.environ.get("KILLED_ROUNDS", "12"))
+ROUNDS = int(os.environ.get("KILLED_ROUNDS", "6"))
 SEED = int(os.environ.get("SEED", "1"))
 RECORD = 16  # bytes of a record of the log
 

@@ -17,7 +17,7 @@ from harness.patience import wait_for
 
 PROGRAMS = Path(__file__).parent / "console"
 
-FLOOD = 1_500_000  # bytes
+FLOOD = 600_000  # bytes
 LINES = 20_000
 
 

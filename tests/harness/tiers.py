@@ -47,3 +47,6 @@ TOGETHER = Machines(("races", "free-8"), ("1", "2", "4", "8", "free"))
 
 #: The clock's own samples count, so it matters how it is programmed.
 CLOCK = Machines(("8", "1", "no-sstc", "free"), ("2", "4"))
+
+#: Records are taken from logs while ticks of all harts add to them.
+TAKEN = Machines(("8", "free"), ("1", "2", "4", "no-sstc"))

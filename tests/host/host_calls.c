@@ -13,9 +13,9 @@
 #define OPEN    50
 #define MANY    700 /* names: more than one request lists */
 #define WRITERS 4
-#define WRITES  200
+#define WRITES  100
 #define LARGE   (3 * 1024 * 1024 + 17)
-#define DEPTH   700
+#define DEPTH   520
 #define CUTS    100 /* programs that are cut short while they run */
 
 static void
