@@ -659,7 +659,7 @@ def some_text(size: int) -> str:
 @pytest.mark.machines("1", "4", "free")
 def test_paste(console: Console) -> None:
     """A here-document arrives as it was typed, and so do the commands."""
-    text = some_text(10_000)
+    text = some_text(5_000)
     keys = f"cat >/tmp/f <<'END'\n{text}END\nwc -c </tmp/f; echo all''there\n"
     with console.pasting(keys.replace("\n", "\r")):
         console.expect(r"\nallthere\s")
@@ -670,7 +670,7 @@ def test_paste(console: Console) -> None:
 @pytest.mark.machines("4", "free")
 def test_paste_into_a_program(console: Console) -> None:
     """Lines for a program that was started by the same paste; and ^D ends."""
-    text = some_text(10_000)
+    text = some_text(5_000)
     keys = f"cat >/tmp/f\n{text}" + control("D") + "echo all''there\n"
     with console.pasting(keys.replace("\n", "\r")):
         console.expect(r"\nallthere\s")
