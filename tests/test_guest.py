@@ -16,7 +16,8 @@ from harness.tiers import CHILDREN, CLOCK, ONE, TAKEN, TOGETHER, Machines
 
 FOLDER = Path(__file__).parent / "guest"
 PROGRAMS = sorted(
-    {file.stem for file in FOLDER.glob("*.c")} - {"forks", "overload"}  # test_overload.py's
+    {file.stem for file in FOLDER.glob("*.c")}
+    - {"exhaust", "forks", "overload"}  # test_memory.py's, test_overload.py's
     | {file.parent.name for file in FOLDER.glob("*/*.c")}
 )
 
@@ -100,7 +101,6 @@ TABLE: dict[str, Machines] = {
     # Where only one's own interrupts take time away.
     "jitter": only("1"),
     # The less memory there is, the sooner it is used up.
-    "exhaust": Machines(("32M",), ("free-32M",)),
     "kstacks": Machines(("32M",), ("free-32M",)),
     "prf_memory": only("32M"),
     "profil_memory": only("32M"),

@@ -12,6 +12,7 @@ import pytest
 
 from harness.console import Console
 from harness.guest import BootResult, Guest
+from harness.tiers import Machines
 
 HART = (
     r"hart {}: 0x[0-9a-f]+( [\w.]+\+0x[0-9a-f]+)?(, or with interrupts off since then)?"
@@ -77,7 +78,7 @@ def assert_panic(
     assert all(name in names for name in callers), text  # in this order
 
 
-@pytest.mark.machines("1", "4", "8", "free")
+@pytest.mark.machines(Machines(("4", "free"), ("1", "8")))
 @pytest.mark.parametrize("what", PANICS)
 def test_panic(guest: Guest, what: str) -> None:
     """Status 125, and a message that says what, where and how it came there."""
@@ -117,7 +118,7 @@ def test_panic_at_a_terminal(console: Console) -> None:
     assert console.tty.exitstatus == 125
 
 
-@pytest.mark.machines("1", "4", "8", "free")
+@pytest.mark.machines(Machines(("4", "free"), ("1", "8")))
 def test_limit(guest: Guest) -> None:
     """Status 124, where each hart is, and who sleeps on what."""
     spin = "while :; do :; done"

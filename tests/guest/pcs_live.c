@@ -225,7 +225,7 @@ check_group(void)
 	begin(FAST);
 	ioctl(fd, PROF_GROUP, (long)getpgrp());
 	ctl(PROFCLOCK, "go");
-	for (int n = 0; n < BUFFERS / 3; n++) {
+	for (int n = 0; n < BUFFERS / 5; n++) {
 		read(fd, &b, BSIZE);
 		for (size_t i = 0; i < NUMSAMPS; i++) {
 			const struct PSAMPLE *p = &b.lb_data[i];
