@@ -18,7 +18,7 @@ from harness import pcstream as pcs
 from harness.console import Console
 from harness.guest import Guest, Images, Result
 from harness.kernel_image import KernelImage
-from harness.tiers import TAKEN, words
+from harness.tiers import MADE, TAKEN, words
 
 KERNEL_PC = 0xFFFFFFFF80201234
 USER_PC = 0x12345678
@@ -40,7 +40,7 @@ def times(stream: bytes) -> tuple[int, int]:
 # --- getpc -------------------------------------------------------------------
 
 
-@pytest.mark.machines("4", "free")
+@pytest.mark.machines(MADE)
 def test_every_byte(guest: Guest) -> None:
     """START and the requests, what the device gave, STOP; nothing more."""
     made = (

@@ -14,7 +14,7 @@ import pytest
 from harness import elves, kpdata
 from harness.guest import Guest, Images
 from harness.kernel_image import KernelImage
-from harness.tiers import CLOCK, words
+from harness.tiers import CLOCK, MADE, words
 
 HOLD = "echo hold >/dev/profclock\necho startclr >/dev/kpctl\n"
 STOP = "echo stop >/dev/kpctl\n"
@@ -45,7 +45,6 @@ def functions(kernel: KernelImage) -> str:
 # --- The device --------------------------------------------------------------
 
 
-@pytest.mark.machines(CLOCK)
 def test_the_size_is_that_of_kernel_text(guest: Guest, kernel: KernelImage) -> None:
     assert len(kernel.text) % kpdata.BUCKET == 0
     data = guest("cat /dev/kpdata").stdout
@@ -56,7 +55,7 @@ def test_before_the_first_start_all_is_zero(guest: Guest) -> None:
     assert set(guest("sleep 1; cat /dev/kpdata").stdout) == {0}
 
 
-@pytest.mark.machines(CLOCK)
+@pytest.mark.machines(MADE)
 def test_every_byte(guest: Guest, kernel: KernelImage) -> None:
     """Total, kernel's, and the bucket of each 8 bytes from the base of text."""
     last = kernel.text[-1]
@@ -107,7 +106,7 @@ def test_the_manuals_example(guest: Guest, kernel: KernelImage) -> None:
 # --- The tool ----------------------------------------------------------------
 
 
-@pytest.mark.machines(CLOCK)
+@pytest.mark.machines(MADE)
 def test_report(
     guest: Guest, kernel: KernelImage, expected: Callable[[str, str], None]
 ) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from harness.guest import Guest, Images
 from harness.kernel_image import KernelImage
-from harness.tiers import CLOCK
+from harness.tiers import MADE
 
 ROOT = Path(__file__).parents[1]
 
@@ -49,7 +49,7 @@ def sample(mode: str, pc: int, count: int) -> str:
     return f"echo sample {mode} 0 0 0 {pc:#x} {count} >/dev/profclock\n"
 
 
-@pytest.mark.machines(CLOCK)
+@pytest.mark.machines(MADE)
 def test_every_byte(guest: Guest, kernel: KernelImage, tmp_path: Path) -> None:
     """PRF-3, 10, 11, 18: the kernel's whole symbol table, as prfld loads it."""
     code = kernel.text

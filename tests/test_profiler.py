@@ -19,10 +19,9 @@ import pytest
 from harness import elf
 from harness.guest import Guest, Images
 from harness.kernel_image import KernelImage
-from harness.tiers import CLOCK, Machines
+from harness.tiers import MADE, Machines
 
 ROOT = Path(__file__).parents[1]
-EVERYWHERE = pytest.mark.machines(CLOCK)
 HOLD = "echo hold >/dev/profclock\n"
 DAY = 24 * 60 * 60
 
@@ -329,7 +328,6 @@ def logs(tmp_path_factory) -> Path:
     return folder
 
 
-@EVERYWHERE
 def test_report(
     guest: Guest, logs: Path, expected: Callable[[str, str], None]
 ) -> None:
@@ -345,7 +343,7 @@ def test_report(
     expected("prfpr.txt", "".join(f"$ {r.command}\n{r.out}" for r in results))
 
 
-@EVERYWHERE
+@pytest.mark.machines(MADE)
 def test_report_of_this_kernel(guest: Guest, kernel: KernelImage) -> None:
     """Its own names, and the defaults for cutoff and namelist."""
     counts = {"sys_read": 128, "memcpy": 255, "clock_interrupt": 64}

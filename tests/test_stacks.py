@@ -14,6 +14,7 @@ import pytest
 
 from harness.converter import CONVERT
 from harness.guest import Guest
+from harness.tiers import Machines
 
 PROGRAMS = Path(__file__).parent / "calltree"
 RECORD = (
@@ -50,7 +51,7 @@ def folded(folder: Path, *words: str) -> dict[str, int]:
     }
 
 
-@pytest.mark.machines("1", "2", "4", "8", "free")
+@pytest.mark.machines(Machines(("1", "8", "free"), ("2", "4")))
 def test_a_known_tree(guest: Guest, tmp_path: Path) -> None:
     """User and kernel in one stack, whose every function is the right one."""
     guest(RECORD, extra=PROGRAMS, share=str(tmp_path))

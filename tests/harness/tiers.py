@@ -48,5 +48,8 @@ TOGETHER = Machines(("races", "free-8"), ("1", "2", "4", "8", "free"))
 #: The clock's own samples count, so it matters how it is programmed.
 CLOCK = Machines(("8", "1", "no-sstc", "free"), ("2", "4"))
 
+#: Samples are made, so the clock doesn't matter; but all harts count.
+MADE = Machines(("4", "free"), ("1", "8", "no-sstc"))
+
 #: Records are taken from logs while ticks of all harts add to them.
 TAKEN = Machines(("8", "free"), ("1", "2", "4", "no-sstc"))
