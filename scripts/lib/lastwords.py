@@ -18,28 +18,22 @@ TRAP = re.compile(rb"scause [^\n]*\nhart [^\n]*\n  0x[0-9a-f]+ $")
 def with_lines(text: bytes, kernel: Path) -> bytes:
     """The text as it is if the kernel or the host can't tell lines."""
     try:
-        from elftools.common.exceptions import ELFError
-        from elftools.elf.elffile import ELFFile
-
-        from convert.lines import Lines
+        from convert.elf import Image
+        from convert.profile import ConvertError
     except ImportError:  # no pyelftools: only the converters ask for it
-        return text
-    try:
-        with open(kernel, "rb") as file:
-            elf = ELFFile(file)
-            table = elf.get_section_by_name(".symtab")
-            symbols = {s.name: s["st_value"] for s in table.iter_symbols()}
-            lines = Lines(kernel, elf)
-    except (OSError, ELFError, AttributeError):
         return text
 
     def add_line(found: re.Match) -> bytes:
         before = text[: found.start()]
         exact = HART.search(before) or TRAP.search(before)
-        start = symbols.get(found[1].decode())
+        start = image.symbol(found[1].decode())
         if start is None:
             return found[0]
-        line = lines.find(start + int(found[2], 16) - (0 if exact else 1))
+        line = image.line(start + int(found[2], 16) - (0 if exact else 1))
         return found[0] + (f" ({line.file}:{line.number})".encode() if line else b"")
 
-    return PLACE.sub(add_line, text)
+    try:
+        image = Image(kernel)
+        return PLACE.sub(add_line, text)
+    except ConvertError:
+        return text
