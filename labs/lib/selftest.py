@@ -82,9 +82,7 @@ class Bench:
         right = self.right()
         with self._lock:
             if nonce not in self._references:
-                measured = Judge(self.lab, nonce).measure(
-                    right, races=self._races
-                )
+                measured = Judge(self.lab, nonce).measure(right, races=self._races)
                 self._references[nonce] = measured
             return self._references[nonce]
 

@@ -197,8 +197,8 @@ class Exact(Stacks):
     def _chain(self, pcs: list[int], kind: str, image: Optional[Image]) -> list[Frame]:
         """An odd address is one above what was interrupted, an even one is where
         a call returns to: either is one above the caller's code."""
-        found = [self.frame(pc - 1, kind, image) for pc in pcs[1:]]
-        return [*reversed(found), *(self.frame(pc, kind, image) for pc in pcs[:1])]
+        callers = [self.frame(pc - 1, kind, image) for pc in reversed(pcs[1:])]
+        return callers + [self.frame(pc, kind, image) for pc in pcs[:1]]
 
     def _frame(self, pc: int, kind: str, image: Optional[Image]) -> Frame:
         if pc - SIGRETURN.start in range(len(SIGRETURN.text)):

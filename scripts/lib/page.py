@@ -80,7 +80,7 @@ class Model:
         self.starts: dict[Function, Optional[Line]] = {}
         self.processes: dict[Optional[str], set] = {}  # of each program
         self._groups: Counter = Counter()  # by program and whether in the kernel
-        self._known: dict[tuple[int, Optional[str]], tuple[Frame, Function]] = {}
+        self._known: dict[tuple[int, Optional[str]], Function] = {}
         self._at: Counter = Counter()  # by frame and program
         self._alike = self._together()
         for s, callers, frames in self._alike:
@@ -169,16 +169,16 @@ class Model:
             self.paths[tuple(reversed(chain[: first + 1]))] += count
 
     def function(self, frame: Frame, command: Optional[str]) -> Function:
-        """Most frames come again and again. They are kept: none that is made later
-        has the id of one of them."""
+        """Most frames come again and again, and the stacks keep them all: none that
+        is made later has the id of one of them."""
         key = id(frame), command
         if key not in self._known:
             where = "kernel" if frame.kind != USER else os.path.basename(command or "?")
             function = Function(frame.name, where)
-            self._known[key] = frame, function
+            self._known[key] = function
             if function not in self.starts:
                 self.starts[function] = _start(frame)
-        return self._known[key][1]
+        return self._known[key]
 
 
 def _line(frame: Frame) -> Optional[Line]:

@@ -9,6 +9,7 @@
 #define CLOCK_US  500000
 #define PERIOD_US 10000
 #define BUFFERS   15
+#define OF_GROUP  3 /* buffers with samples of a group */
 #define OPENS     8
 #define DOZERS    8
 #define WAIT_US   (30000000L * patience())
@@ -225,7 +226,7 @@ check_group(void)
 	begin(FAST);
 	ioctl(fd, PROF_GROUP, (long)getpgrp());
 	ctl(PROFCLOCK, "go");
-	for (int n = 0; n < BUFFERS / 5; n++) {
+	for (int n = 0; n < OF_GROUP; n++) {
 		read(fd, &b, BSIZE);
 		for (size_t i = 0; i < NUMSAMPS; i++) {
 			const struct PSAMPLE *p = &b.lb_data[i];
