@@ -187,8 +187,7 @@ def graded_course(
     done = labs("grade", "ticks", "--all", all, "-j", 2, "--course", conf,
                 "--json", folder / "json", "--html", folder / "page")
     assert done.returncode == 0, done.stderr
-    count = len(list(all.iterdir()))
-    assert done.stdout.startswith(f"{count} submissions, 1 with all points")
+    (folder / "said").write_text(done.stdout)
     return folder
 
 
@@ -277,6 +276,10 @@ def test_a_hang_with_interrupts_off_ends(facts: dict) -> None:
 
 def test_a_course(course: dict[str, dict], graded_course: Path) -> None:
     """Every folder is a submission; one page has all, and lateness costs."""
+    said = (graded_course / "said").read_text()
+    assert said.startswith(f"{len(course)} submissions, 1 with all points")
+    handed_in = {folder.name for folder in (graded_course / "all").iterdir()}
+    assert set(course) == handed_in
     assert [course[who]["points"] for who in ("anna", "ben", "carl", "dora")] == [
         10, 9, 0, 0
     ]
