@@ -16,7 +16,7 @@
  * needs none of other harts: one that remembers the old entry takes a fault,
  * comes here, finds nothing to do, and flushes its own TLB. An entry that
  * leads to another page does: harts that remember the old one would go on
- * reading the old page.
+ * reading the old page. And only then may it gain W: see fault_unshare.
  */
 #include <errno.h>
 #include <string.h>
@@ -130,7 +130,14 @@ fault_fill(struct aspace *as, struct region *r, uintptr_t va, pte_t *pte,
 	return 0;
 }
 
-/* The page at va may be written, but its entry lacks W: copy it if need be. */
+/*
+ * The page at va may be written, but its entry lacks W: copy it if need be.
+ *
+ * A copy gets its W in two steps. Other harts may read the old page until they
+ * have flushed. If one could store to the new page before that, by the new
+ * entry, another would still read what was there before: even after it has
+ * seen that the store is done. So the new entry lacks W until all have flushed.
+ */
 static int
 fault_unshare(struct aspace *as, const struct region *r, uintptr_t va,
 	      pte_t *pte)
@@ -149,9 +156,10 @@ fault_unshare(struct aspace *as, const struct region *r, uintptr_t va,
 		return -ENOMEM;
 	if (*pte & PTE_X) /* a program's own text: as for fault_fill */
 		aspace_flush_text(as);
-	/* Other threads may read the old page until all harts have flushed. */
-	table_set(pte, pte_make(page, (*pte & PTE_FLAGS_MASK) | PTE_W));
+	table_set(pte, pte_make(page, *pte & PTE_FLAGS_MASK));
 	aspace_flush(as);
+	table_set(pte, *pte | PTE_W);
+	tlb_flush_page(va);
 	page_free(old);
 	return 0;
 }

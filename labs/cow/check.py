@@ -748,6 +748,12 @@ def published(play: Play, p: Process) -> None:
 
     p.do(f"publish {AREA * PAGE:#x} 20", judge)
 
+    def judge_told(answer: str) -> Optional[str]:
+        n = int(answer)
+        return f"{n} times it reads what was there before it was told" if n else None
+
+    p.do(f"publish-told {AREA * PAGE:#x} 150", judge_told)
+
 
 # --- What it costs -----------------------------------------------------------
 

@@ -653,6 +653,78 @@ do_publish(void)
 	pthread_join(reader, NULL);
 }
 
+/* What the threads of publish-told know besides; atomics. */
+static struct {
+	unsigned long round, told, stale;
+} order;
+
+/* Some time after a round begins, store to the page's second word, and tell. */
+static void *
+store_and_tell(void *)
+{
+	unsigned long n = 0;
+
+	while (!__atomic_load_n(&both.stop, __ATOMIC_ACQUIRE)) {
+		if (__atomic_load_n(&order.round, __ATOMIC_ACQUIRE) == n)
+			continue;
+		n++;
+		for (volatile unsigned long i = n * 37 % 400; i > 0; i--)
+			;
+		both.word[1] = n;
+		__atomic_store_n(&order.told, n, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+static void *
+read_what_is_told(void *)
+{
+	while (!__atomic_load_n(&both.stop, __ATOMIC_ACQUIRE)) {
+		unsigned long told;
+
+		(void)both.word[1]; /* by the entry as it was */
+		told = __atomic_load_n(&order.told, __ATOMIC_ACQUIRE);
+		if (both.word[1] < told)
+			order.stale++;
+	}
+	return NULL;
+}
+
+/* publish-told ADDRESS ROUNDS: while a child shares a page, store to it;
+ * another thread does, too, and tells a third. How often that one then still
+ * reads what was there before. */
+static void
+do_publish_told(void)
+{
+	pthread_t storer, reader;
+	unsigned long rounds;
+
+	both.word = (volatile unsigned long *)number();
+	rounds = number();
+	both.stop = false;
+	memset(&order, 0, sizeof(order));
+	WORD(0) = WORD(1) = both.word[1] = 0;
+	pthread_create(&reader, NULL, read_what_is_told, NULL);
+	pthread_create(&storer, NULL, store_and_tell, NULL);
+	for (unsigned long n = 1; n <= rounds; n++) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			for (;;)
+				pause();
+		__atomic_store_n(&order.round, n, __ATOMIC_RELEASE);
+		WORD(0) = n;
+		while (__atomic_load_n(&order.told, __ATOMIC_ACQUIRE) < n)
+			;
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	__atomic_store_n(&both.stop, true, __ATOMIC_RELEASE);
+	pthread_join(storer, NULL);
+	pthread_join(reader, NULL);
+	answer_number(order.stale);
+}
+
 /* --- The rest --- */
 
 /* Fill the kernel's stack with a byte that can be recognized later. */
@@ -1032,6 +1104,7 @@ static const struct operation {
     {"poke-told", do_poke_told},
     {"fork-writing", do_fork_writing},
     {"publish", do_publish},
+    {"publish-told", do_publish_told},
     {"pwrite", do_pwrite},
     {"write-edge", do_write_edge},
     {"write-many", do_write_many},

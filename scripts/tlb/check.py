@@ -52,6 +52,8 @@ KINDS = {
             " after the lock is given back at {pc}",
     "freed": "{hart} may go by the entry for {va} that {other} changed at {cause},"
              " after its page is freed at {pc}",
+    "stale": "{hart} may read the page that {va} had before {other} changed its entry at"
+             " {cause}, though others may store in the new one from {pc} on",
     "early": "{hart} at {pc} maps {va} before others are sure to see what {other}"
              " stored at {cause}",
     "text": "{hart} may execute {va}, from {pc} on, as it was before {other} stored"

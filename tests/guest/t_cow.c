@@ -4,7 +4,8 @@
 
 #include "observe.h"
 
-#define PAGES 64
+#define PAGES  64
+#define ROUNDS 400
 
 static char data[PAGES][PAGE] = {"of the program's file"};
 
@@ -139,6 +140,94 @@ test_writer(void)
 	pthread_join(t, NULL);
 }
 
+/*
+ * In each round a fork shares the page. One thread's store copies it; another
+ * stores by the new entry, and then tells so. The third reads the page all the
+ * time: when it has been told, it must not find what was there before.
+ */
+static volatile struct {
+	_Alignas(PAGE) unsigned long copied; /* the page: this.. */
+	unsigned long stored;                /* ..and this */
+	_Alignas(PAGE) unsigned long round;
+	unsigned long told, stale;
+	bool stop;
+} order;
+
+static void *
+copy_page(void *arg)
+{
+	for (unsigned long i = 1; i <= ROUNDS; i++) {
+		while (order.round < i)
+			;
+		order.copied = i;
+	}
+	return arg;
+}
+
+static void *
+store_and_tell(void *arg)
+{
+	for (unsigned long i = 1; i <= ROUNDS; i++) {
+		while (order.round < i)
+			;
+		for (volatile unsigned long n = i * 37 % 400; n > 0; n--)
+			;
+		order.stored = i;
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		order.told = i;
+	}
+	return arg;
+}
+
+static void *
+read_what_is_told(void *arg)
+{
+	while (!order.stop) {
+		unsigned long told;
+
+		(void)order.stored; /* by the entry as it was */
+		told = order.told;
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		if (order.stored < told) /* without a store, and a fault */
+			order.stale++;
+	}
+	return arg;
+}
+
+static void
+test_order(void)
+{
+	void *(*const bodies[])(void *) = {read_what_is_told, copy_page,
+					   store_and_tell};
+	pthread_t t[3];
+
+	order.copied = order.stored = 0;
+	for (int i = 0; i < 3; i++)
+		pthread_create(&t[i], NULL, bodies[i], NULL);
+	for (unsigned long i = 1; i <= ROUNDS; i++) {
+		struct gate end = gate_make();
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			gate_pass(end);
+			_exit(0);
+		}
+		order.round = i;
+		while (order.told < i)
+			;
+		gate_open(end);
+		waitpid(pid, NULL, 0);
+		gate_remove(end);
+	}
+	order.stop = true;
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], NULL);
+	CHECK(order.stale == 0,
+	      "nobody finds what was there before a store that he was told of:"
+	      " %lu",
+	      order.stale);
+}
+
 /* --- What is given back can't be reached any more --- */
 
 static jmp_buf fault;
@@ -222,6 +311,7 @@ main(void)
 	CHECK(heap[PAGES * PAGE - 1] == 7, "heap is there to its end");
 	test_reader();
 	test_writer();
+	test_order();
 	test_unmapped();
 	return check_done();
 }

@@ -11,7 +11,9 @@
  *   led to another page or table, is harmless while the change is being made.
  *   It is complete when its thread unlocks the address space, which is the next
  *   mutex that it unlocks, or frees the old page. By then every hart must have
- *   forgotten, and the thread must be ordered after that.
+ *   forgotten, and the thread must be ordered after that. If the new entry
+ *   leads to another page, it may let harts store there only then, as what one
+ *   stores would not be seen by those that read the old page.
  * - In the kernel a fault is a panic, so every change counts at once, also of
  *   entries that weren't valid. But only an access is an error: the kernel may
  *   free a page that harts remember, if nothing goes to that address any more.
@@ -184,6 +186,16 @@ bool
 tables_is_table(size_t page)
 {
 	return tables[page].level != 0;
+}
+
+/* The leaf that a hart finds for va if it goes by the old entry, or 0. */
+static uint64_t
+old_leaf(const struct change *c, uint64_t va)
+{
+	if (!(c->old & VALID))
+		return 0;
+	return is_leaf(c->old) ? c->old
+			       : walk(entry_pa(c->old), va, c->level - 1);
 }
 
 /* --- What harts remember --- */
@@ -391,6 +403,52 @@ check_published(unsigned int hart, const struct table *t, uint64_t va,
 			pages_fetched(h, page, va, pc);
 }
 
+/*
+ * The entry lets harts store in its page. What one stores there must be seen by
+ * all: so none may still read another page there, by an entry that this one, or
+ * an earlier one of the same change, has taken the place of.
+ */
+static void
+check_stale(unsigned int hart, const struct table *t, uint64_t va,
+	    uint64_t entry, uint64_t pc)
+{
+	struct vclock v = order_before_stores(hart);
+
+	if (t->root == KERNEL || !(entry & VALID) || !(entry & WRITE))
+		return;
+	for (size_t i = 0; i < nchanges; i++) {
+		const struct change *c = &changes[i];
+		uint64_t old;
+
+		if (c->root != t->root || va - c->va >= c->size)
+			continue;
+		old = old_leaf(c, va);
+		if (!(old & READ) || entry_pa(old) == entry_pa(entry))
+			continue;
+		for (unsigned int h = 0; h < nharts; h++)
+			if (c->of[h].state == MAY_REMEMBER ||
+			    (h != hart && c->of[h].state == FORGOT &&
+			     v.at[h] < c->of[h].moment))
+				report("stale", h, pc, va, c->hart, c->pc);
+	}
+}
+
+/* A change that matters: from now on harts may go by the old entry. */
+static void
+remember(const struct table *t, struct change *c)
+{
+	tables_changes++;
+	if ((c->old & VALID) && !is_leaf(c->old) &&
+	    tables_is_table(page_number(entry_pa(c->old))))
+		table_remove(&tables[page_number(entry_pa(c->old))]);
+	for (unsigned int h = 0; h < nharts; h++)
+		if (roots[t->root].harts >> h & 1)
+			c->of[h].state = MAY_REMEMBER;
+	change_add(c);
+	for (unsigned int h = 0; t->root == KERNEL && h < nharts; h++)
+		recount(h);
+}
+
 void
 tables_stored(unsigned int hart, uint64_t thread, uint64_t pa, uint64_t pc)
 {
@@ -415,18 +473,9 @@ tables_stored(unsigned int hart, uint64_t thread, uint64_t pa, uint64_t pc)
 		if (!is_leaf(new))
 			table_add(entry_pa(new), t->root, c.va, t->level - 1);
 	}
-	if (!matters(t, old, new))
-		return;
-	tables_changes++;
-	if ((old & VALID) && !is_leaf(old) &&
-	    tables_is_table(page_number(entry_pa(old))))
-		table_remove(&tables[page_number(entry_pa(old))]);
-	for (unsigned int h = 0; h < nharts; h++)
-		if (roots[t->root].harts >> h & 1)
-			c.of[h].state = MAY_REMEMBER;
-	change_add(&c);
-	for (unsigned int h = 0; t->root == KERNEL && h < nharts; h++)
-		recount(h);
+	if (matters(t, old, new))
+		remember(t, &c);
+	check_stale(hart, t, c.va, new, pc);
 }
 
 /* A change is complete. Has every hart forgotten, before this one goes on? */
@@ -484,16 +533,6 @@ tables_freed(unsigned int hart, uint64_t pa, uint64_t pc)
 }
 
 /* --- Accesses --- */
-
-/* The leaf that a hart finds for va if it goes by the old entry, or 0. */
-static uint64_t
-old_leaf(const struct change *c, uint64_t va)
-{
-	if (!(c->old & VALID))
-		return 0;
-	return is_leaf(c->old) ? c->old
-			       : walk(entry_pa(c->old), va, c->level - 1);
-}
 
 void
 tables_accessed(unsigned int hart, uint64_t va, enum access kind, uint64_t pc)

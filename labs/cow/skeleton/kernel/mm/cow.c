@@ -59,9 +59,11 @@ cow_write(struct aspace *as, struct region *, uintptr_t, pte_t *pte)
 
 	if (page == NULL)
 		return -ENOMEM;
-	/* Other threads may read the old page until all harts have flushed. */
-	table_set(pte, pte_make(page, (*pte & PTE_FLAGS_MASK) | PTE_W));
+	/* Other threads may read the old page until all harts have flushed. So
+	 * none may write to the new one before that. */
+	table_set(pte, pte_make(page, *pte & PTE_FLAGS_MASK));
 	aspace_flush(as);
+	*pte |= PTE_W;
 	page_free(old);
 	return 0;
 }

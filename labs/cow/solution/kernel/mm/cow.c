@@ -125,7 +125,8 @@ take_over(struct aspace *as, uintptr_t va, pte_t *pte)
 }
 
 /* The old page, which is the caller's to free after a flush; NULL: no memory.
- */
+ * Before the flush the new entry has no W: else what one hart stores by it is
+ * not what another one reads by the old entry. */
 static void *
 copy(pte_t *pte)
 {
@@ -133,7 +134,7 @@ copy(pte_t *pte)
 
 	if (page == NULL)
 		return NULL;
-	table_set(pte, pte_make(page, (*pte & PTE_FLAGS_MASK) | PTE_W));
+	table_set(pte, pte_make(page, *pte & PTE_FLAGS_MASK));
 	return old;
 }
 
@@ -153,6 +154,7 @@ cow_write(struct aspace *as, struct region *r, uintptr_t va, pte_t *pte)
 {
 	uintptr_t first = LAB_FIRST(va);
 	void *old[COW_WINDOW];
+	pte_t *copied[COW_WINDOW] = {pte};
 	unsigned int n = 0;
 
 	if (page_refs(pte_page(*pte)) == 1)
@@ -162,9 +164,10 @@ cow_write(struct aspace *as, struct region *r, uintptr_t va, pte_t *pte)
 	for (uintptr_t at = first; at < first + COW_WINDOW * PAGE_SIZE;
 	     at += PAGE_SIZE) {
 		pte = shared_neighbour(as, r, at);
-		if (pte == NULL)
+		if (pte == NULL || at == va)
 			continue;
 		if (page_refs(pte_page(*pte)) > 1) {
+			copied[n] = pte;
 			if ((old[n] = copy(pte)) == NULL)
 				break;
 			n++;
@@ -175,8 +178,10 @@ cow_write(struct aspace *as, struct region *r, uintptr_t va, pte_t *pte)
 	if (n > 0)
 		aspace_flush(as);
 	as->cow[COPIED] += LAB_BY_WRITES ? n > 0 : n;
-	while (n > 0)
-		page_free(old[--n]);
+	while (n > 0) {
+		*copied[--n] |= PTE_W;
+		page_free(old[n]);
+	}
 	return 0;
 }
 
