@@ -19,6 +19,8 @@
 #include "aspace.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "base/layout.h"
 #include "base/list.h"
@@ -42,8 +44,9 @@ aspace_create(void)
 		as = kmalloc(sizeof(*as));
 	if (as == NULL)
 		return NULL;
+	/* first[] is set entry by entry, as they are used. */
+	memset(as, 0, offsetof(struct aspace, first));
 	list_init(&as->tables);
-	as->ntables = 0;
 	as->root = table_alloc(as, NULL);
 	if (as->root == NULL) {
 		kfree(as);
@@ -51,12 +54,8 @@ aspace_create(void)
 	}
 	ktable_init_root(as->root);
 	as->refs = 1;
-	as->going = false;
-	as->harts = 0;
 	as->lock = (struct mutex)MUTEX("aspace", as->lock);
 	region_init(as);
-	as->heap = as->brk = 0;
-	as->size = as->resident = 0;
 	return as;
 }
 

@@ -68,7 +68,6 @@ struct aspace {
 	size_t nregions;      /* others read these three without the lock */
 	struct region *spare; /* of first[], that were in use; by branch[0] */
 	unsigned int nfirst;  /* from here on none of first[] ever was */
-	struct region first[REGIONS_WITHIN];
 
 	/* Constant after exec: all code, and that without frame pointers; and
 	 * where in its file the code begins; arguments and environment. */
@@ -76,6 +75,8 @@ struct aspace {
 		uintptr_t start, end;
 	} text, frameless, args, env;
 	off_t text_offset;
+
+	struct region first[REGIONS_WITHIN];
 };
 
 /* Set and explained by fs/vfs.c: files are a higher floor (docs/tour.md). */
