@@ -15,7 +15,9 @@
  *   forget          sleep on a wait queue that nobody will wake
  *   keep            take a mutex, and return without releasing it
  *   sleeplock       sleep with a spinlock held
- *   freetwice       free a block, and once more
+ *   freetwice [BYTES]
+ *                   free a block, and once more; of so many bytes, and alone in
+ *                   its page
  *   failalloc N     of the allocations that the writing thread's system calls
  *                   make from now on, let the Nth fail; 0: none
  *
@@ -211,11 +213,16 @@ run_sleeplock(char **)
 }
 
 static int
-run_freetwice(char **)
+run_freetwice(char **argv)
 {
-	void *block = kmalloc(64);
+	uint64_t size = 64;
+	void *block;
 
-	kmalloc(64); /* without this the page would be freed, too */
+	if (argv[1] != NULL && number_parse(argv[1], 1 << 20, &size) != 0)
+		return -EINVAL;
+	block = kmalloc(size);
+	if (argv[1] == NULL)
+		kmalloc(size); /* else the page would be freed, too */
 	kfree(block);
 	kfree(block);
 	return 0;
@@ -275,7 +282,7 @@ static const struct ctlword words[] = {
     {.name = "forget", .run = run_forget},
     {.name = "keep", .run = run_keep},
     {.name = "sleeplock", .run = run_sleeplock},
-    {.name = "freetwice", .run = run_freetwice},
+    {.name = "freetwice", .run = run_freetwice, .max = 1},
     {.name = "failalloc", .run = run_failalloc, .min = 1, .max = 1},
     CHECK_WORDS, /* and {0} */
 };

@@ -50,10 +50,14 @@ PANICS = {
         "panic: sleep under a spinlock: at level 1, for ktest\n",
         ["wait_common", "run_sleeplock", "ctl_write", "sys_write", "syscall"],
     ),
-    "freetwice": (
-        r"panic: freed twice: 0x\w+\n",
-        ["kfree", "run_freetwice", "ctl_write", "sys_write", "syscall"],
-    ),
+    **{
+        word: (
+            r"panic: freed twice: 0x\w+\n",
+            ["kfree", "run_freetwice", "ctl_write", "sys_write", "syscall"],
+        )
+        # Among others in a page; alone, so that the page is freed, too; and large.
+        for word in ("freetwice", "freetwice 2000", "freetwice 70000")
+    },
 }
 
 

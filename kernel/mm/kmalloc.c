@@ -170,8 +170,10 @@ allocate(size_t size, void *pc)
 		return block;
 	}
 	block = pages_alloc(n);
-	if (block != NULL)
+	if (block != NULL) {
+		page_of(block)->use = PAGE_LARGE;
 		page_of(block)->npages = n;
+	}
 	return block;
 }
 
@@ -197,8 +199,13 @@ kfree(void *block)
 	if (block == NULL)
 		return;
 	p = page_of(block);
-	if (p->use == PAGE_SMALL)
+	if (p->use == PAGE_SMALL) {
 		small_free(p, block, __builtin_return_address(0));
-	else
-		pages_free(block, p->npages);
+		return;
+	}
+	/* If it was the last object of its page, that may be anybody's now. */
+	if (p->use != PAGE_LARGE)
+		panic("freed twice: %p", block);
+	p->use = PAGE_OTHER;
+	pages_free(block, p->npages);
 }

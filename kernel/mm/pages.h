@@ -9,6 +9,7 @@ enum page_use {
 	PAGE_OTHER, /* in use, cached, or never handed over */
 	PAGE_FREE,  /* in the list of free pages */
 	PAGE_SMALL, /* holds kmalloc's small objects */
+	PAGE_LARGE, /* the first of a large block of kmalloc's */
 };
 
 /*
@@ -19,7 +20,7 @@ struct page {
 	struct list link; /* of free pages, a class's, or an aspace's tables */
 	union {
 		void *objects;   /* PAGE_SMALL: the first of the free objects */
-		size_t npages;   /* first page of a large block: its length */
+		size_t npages;   /* PAGE_LARGE: of the block */
 		uint64_t *entry; /* a page table: what leads to it, if any */
 	};
 	unsigned int refs; /* atomic; not used for pages_alloc's n > 1 */
