@@ -28,6 +28,7 @@ EVERYWHERE = ("1", "4", "free")
 TABLE: dict[str, tuple[str, ...]] = {
     "files_locks": EVERYWHERE,
     "signals": EVERYWHERE,
+    "statuses": EVERYWHERE,
     "timers": EVERYWHERE,
     "pthreads": EVERYWHERE,
     "spawn": EVERYWHERE,

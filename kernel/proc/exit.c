@@ -48,13 +48,24 @@ shell_status(int status)
 	return SHELL_SIGNALLED + WTERMSIG(status);
 }
 
+static struct sigaction
+action_on_child(struct proc *p)
+{
+	struct sigaction act;
+
+	spin_lock(&p->lock);
+	act = *signal_action(p, SIGCHLD);
+	spin_unlock(&p->lock);
+	return act;
+}
+
 /* Has p asked that its children don't become zombies? */
 static bool
-auto_reaps_children(const struct proc *p)
+auto_reaps_children(struct proc *p)
 {
-	const struct sigaction *act = &p->action[SIGCHLD];
+	struct sigaction act = action_on_child(p);
 
-	return act->sa_handler == SIG_IGN || act->sa_flags & SA_NOCLDWAIT;
+	return act.sa_handler == SIG_IGN || act.sa_flags & SA_NOCLDWAIT;
 }
 
 /* init is also told of a status that p's old parent hasn't collected. */
@@ -107,7 +118,7 @@ proc_tell_parent(struct proc *p, int status)
 	if (parent == NULL)
 		return;
 	if (p->state == PROC_ZOMBIE ||
-	    !(parent->action[SIGCHLD].sa_flags & SA_NOCLDSTOP))
+	    !(action_on_child(parent).sa_flags & SA_NOCLDSTOP))
 		signal_post(parent, 0, &info);
 	wake_all(&parent->child_wait);
 }
@@ -131,6 +142,7 @@ exit_begin(int status, bool must)
 	begun = must || !(current->work & WORK_SIGNAL);
 	if (begun && p->state < PROC_EXITING) {
 		p->state = PROC_EXITING;
+		p->status_new = false; /* it has stopped, or gone on, in vain */
 		p->exit_status = status;
 		signal_tell(p, SIGKILL);
 		wake_all(&p->cont_wait);

@@ -42,7 +42,7 @@ signal_exec(struct proc *p)
 {
 	spin_lock(&p->lock);
 	for (int sig = 1; sig < NSIG; sig++) {
-		struct sigaction *act = &p->action[sig];
+		struct sigaction *act = signal_action(p, sig);
 
 		if (act->sa_handler != SIG_IGN)
 			act->sa_handler = SIG_DFL;
@@ -106,11 +106,11 @@ signal_take(struct sigaction *act, siginfo_t *info)
 	else if (from->set & ~current->sigmask)
 		sig = __builtin_ctzl(from->set & ~current->sigmask) + 1;
 	if (sig != 0) {
-		*act = p->action[sig];
+		*act = *signal_action(p, sig);
 		if (!fault && !halts(act, sig))
 			pending_take(p, from, sig, info);
 		if (act->sa_flags & SA_RESETHAND)
-			p->action[sig].sa_handler = SIG_DFL;
+			signal_action(p, sig)->sa_handler = SIG_DFL;
 	}
 	spin_unlock(&p->lock);
 	return sig;
@@ -130,7 +130,8 @@ signal_halting(void)
 	spin_lock(&p->lock);
 	ready = (p->pending.set | current->pending.set) & ~current->sigmask;
 	for (int sig = 1; sig < NSIG; sig++)
-		any |= ready & sigmask(sig) && halts(&p->action[sig], sig);
+		any |= ready & sigmask(sig) &&
+		       halts(signal_action(p, sig), sig);
 	spin_unlock(&p->lock);
 	return any;
 }

@@ -36,8 +36,16 @@ bool signal_send_group(pid_t pgrp, int sig);
  * sig is SIGKILL, which no thread blocks. The caller holds p->lock.
  */
 void signal_tell(struct proc *p, int sig);
+/* What p does on sig. The caller holds p->lock. */
+static inline struct sigaction *
+signal_action(struct proc *p, int sig)
+{
+	must_hold(&p->lock);
+	return &p->action[sig];
+}
+
 /* Would sig have no effect on p? The caller holds p->lock. */
-bool signal_ignored(const struct proc *p, int sig);
+bool signal_ignored(struct proc *p, int sig);
 /* The current thread has caused an exception, and gets sig for it. */
 void signal_fault(int sig, int code, uintptr_t address);
 

@@ -141,7 +141,7 @@ static void
 set_action(struct proc *p, int sig, const struct sigaction *act)
 {
 	spin_lock(&p->lock);
-	p->action[sig] = *act;
+	*signal_action(p, sig) = *act;
 	if (signal_ignored(p, sig)) {
 		pending_forget(p, &p->pending, sigmask(sig));
 		list_each (struct thread, t, &p->threads, proc_link)
@@ -170,7 +170,7 @@ sys_rt_sigaction(const unsigned long *arg)
 		act.sa_mask &= ~UNMASKABLE;
 	}
 	spin_lock(&p->lock);
-	old = p->action[sig];
+	old = *signal_action(p, sig);
 	spin_unlock(&p->lock);
 	if (arg[2] != 0 && copy_out(arg[2], &old, sizeof(old)) < 0)
 		return -EFAULT;

@@ -45,11 +45,10 @@ signal_info(int sig, int code)
  * SIGSTOP. Its own faults still end it: see signal_fault.
  */
 bool
-signal_ignored(const struct proc *p, int sig)
+signal_ignored(struct proc *p, int sig)
 {
-	_sig_func_ptr handler = p->action[sig].sa_handler;
+	_sig_func_ptr handler = signal_action(p, sig)->sa_handler;
 
-	must_hold(&p->lock);
 	return handler == SIG_IGN ||
 	       (handler == SIG_DFL &&
 		(p == init_proc || sigmask(sig) & SIGNALS_IGNORED));
@@ -138,6 +137,8 @@ signal_post(struct proc *p, pid_t tid, const siginfo_t *info)
 	else if (sig != 0)
 		r = make_pending(p, t, info);
 	spin_unlock(&p->lock);
+	if (sig == SIGKILL) /* it neither stops nor goes on any more */
+		p->status_new = false;
 	if (p->state == PROC_STOPPED && (sig == SIGCONT || sig == SIGKILL)) {
 		p->state = PROC_ALIVE;
 		wake_all(&p->cont_wait);
@@ -183,7 +184,7 @@ signal_fault(int sig, int code, uintptr_t address)
 		 * and cause the exception for ever. The default action ends the
 		 * process.
 		 */
-		p->action[sig].sa_handler = SIG_DFL;
+		signal_action(p, sig)->sa_handler = SIG_DFL;
 		current->sigmask &= ~sigmask(sig);
 	}
 	spin_unlock(&p->lock);

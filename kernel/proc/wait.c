@@ -70,7 +70,7 @@ has_news(const struct proc *child, int options)
 	must_hold(&proc_tree_lock);
 	if (child->state == PROC_ZOMBIE)
 		return options & WEXITED;
-	asked = child->state == PROC_STOPPED ? WSTOPPED : WCONTINUED;
+	asked = child->status == STATUS_CONTINUED ? WCONTINUED : WSTOPPED;
 	return child->status_new && options & asked;
 }
 

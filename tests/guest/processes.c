@@ -3,11 +3,16 @@
  * it; orphans; process groups, and kill by pid and by group.
  */
 #include <limits.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 
 #include "observe.h"
 
-#define MANY 100 /* children at once */
+#define MANY    100 /* children at once */
+#define CLONES  300
+#define SPURNED 3000
 
 static struct gate gate;
 
@@ -427,6 +432,100 @@ test_child_flags(void)
 	sigaction(SIGCHLD, &was, NULL);
 }
 
+/* A child in this memory. It ends at once: with 0, if its number is at told. */
+static pid_t
+clone_told(int *told)
+{
+	register long a0 asm("a0") = SIGCHLD | CLONE_VM | CLONE_VFORK |
+				     CLONE_PARENT_SETTID;
+	register long a1 asm("a1") = 0;
+	register int *a2 asm("a2") = told;
+	register long a7 asm("a7") = SYS_clone;
+
+	asm volatile("ecall\n"
+		     "bnez a0, 1f\n"
+		     "lw a0, (a2)\n"
+		     "seqz a0, a0\n"
+		     "li a7, %[exit]\n"
+		     "ecall\n"
+		     "1:"
+		     : "+r"(a0)
+		     : [exit] "i"(SYS_exit_group), "r"(a1), "r"(a2), "r"(a7)
+		     : "memory");
+	return a0;
+}
+
+static void
+on_signal(int)
+{
+}
+
+/* In a group of its own, which gets signals all the time; and a page fault is
+ * on the way to where a child's number is stored. */
+static int
+begin_early(void)
+{
+	struct sigaction act = {.sa_handler = on_signal,
+				.sa_flags = SA_RESTART};
+	int *told = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int early = 0;
+	pid_t killer;
+
+	setpgid(0, 0);
+	sigaction(SIGUSR2, &act, NULL);
+	killer = fork();
+	while (killer == 0)
+		kill(0, SIGUSR2);
+	for (int i = 0; i < CLONES; i++) {
+		madvise(told, PAGE, MADV_DONTNEED);
+		early += child_wait(clone_told(told)) != 0;
+	}
+	child_end(killer);
+	return early;
+}
+
+static void
+test_signal_of_a_new_one(void)
+{
+	CHECK(child_run(begin_early) == 0,
+	      "a signal starts no child before its number is stored");
+}
+
+/* The two ways not to wait for children, in turn. */
+static void *
+spurn(void *stop)
+{
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
+	struct sigaction no_wait = {.sa_handler = SIG_DFL,
+				    .sa_flags = SA_NOCLDWAIT};
+
+	while (!__atomic_load_n((int *)stop, __ATOMIC_RELAXED)) {
+		sigaction(SIGCHLD, &no_wait, NULL);
+		sigaction(SIGCHLD, &ignore, NULL);
+	}
+	return NULL;
+}
+
+static void
+test_spurned_all_the_time(void)
+{
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, was;
+	int stop = 0, zombies = 0, word;
+	pthread_t thread;
+
+	sigaction(SIGCHLD, &ignore, &was);
+	pthread_create(&thread, NULL, spurn, &stop);
+	for (int i = 0; i < SPURNED; i++)
+		clone_told(&word);
+	while (waitpid(-1, NULL, 0) > 0)
+		zombies++;
+	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	sigaction(SIGCHLD, &was, NULL);
+	CHECK(zombies == 0, "SIG_IGN or SA_NOCLDWAIT: no child is waited for");
+}
+
 int
 main(void)
 {
@@ -446,5 +545,7 @@ main(void)
 	test_setpgid_errors();
 	test_groups();
 	test_kill();
+	test_signal_of_a_new_one();
+	test_spurned_all_the_time();
 	return check_done();
 }

@@ -332,10 +332,43 @@ nowhere(void)
 	printf("nowhere\n");
 }
 
+/* What exec leaves of a signal's action: that it is ignored, and no more. */
+static void
+before_exec(void)
+{
+	struct sigaction act = {.sa_handler = SIG_IGN, .sa_flags = SA_RESTART};
+
+	sigaddset(&act.sa_mask, SIGHUP);
+	sigaction(SIGUSR2, &act, NULL);
+	act.sa_sigaction = nest;
+	act.sa_flags |= SA_SIGINFO | SA_NODEFER;
+	sigaction(SIGUSR1, &act, NULL);
+}
+
+static void
+after_exec(void)
+{
+	static const int sigs[] = {SIGUSR1, SIGUSR2};
+	struct sigaction act;
+
+	for (int i = 0; i < 2; i++) {
+		sigaction(sigs[i], NULL, &act);
+		printf(
+		    "after exec: default %s, ignored %s, flags %x, mask %s\n",
+		    yes(act.sa_handler == SIG_DFL),
+		    yes(act.sa_handler == SIG_IGN), act.sa_flags,
+		    sigismember(&act.sa_mask, SIGHUP) ? "HUP" : "none");
+	}
+}
+
 int
-main(void)
+main(int argc, char **argv)
 {
 	setvbuf(stdout, NULL, _IONBF, 0);
+	if (argc > 1) {
+		after_exec();
+		return 0;
+	}
 	other_stack();
 	overflow();
 	faults();
@@ -344,5 +377,7 @@ main(void)
 	jump();
 	nested();
 	nowhere();
-	return 0;
+	before_exec();
+	execl(argv[0], argv[0], "again", NULL);
+	return 1;
 }
