@@ -14,8 +14,10 @@ import image
 import machine
 from harness.guest import MACHINES, Guest, Images
 from harness.patience import wait_for
+from harness.tools import tool
 
 PROGRAMS = Path(__file__).parent / "console"
+LIES = Path(__file__).parent / "malformed" / "preload.c"
 
 FLOOD = 600_000  # bytes
 LINES = 20_000
@@ -84,6 +86,19 @@ def test_full_share(images: Images, tmp_path: Path, share: Path) -> None:
     )
     assert "No space left on device" in result.err
     assert result.out.splitlines()[-1] == "fits"
+
+
+def test_a_server_that_contradicts_itself(
+    images: Images, tmp_path: Path, share: Path
+) -> None:
+    """A name isn't there, but can't be created, as it is: an error, and no loop."""
+    library = tmp_path / "preload.so"
+    subprocess.run([tool("cc"), "-shared", "-fPIC", "-o", library, LIES], check=True)
+    (share / "evil").touch()
+    guest = around(images, tmp_path, f'LD_PRELOAD={library} exec "$qemu" "$@"')
+    result = guest("echo x >/host/evil; echo x >/host/new", share=str(share))
+    assert result.err == "sh: /host/evil: Input/output error\n"
+    assert (share / "new").read_text() == "x\n"
 
 
 @pytest.mark.parametrize("name", ["4", "free"])

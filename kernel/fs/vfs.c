@@ -20,12 +20,15 @@
 #include "machine/machine.h"
 #include "mm/aspace.h"
 #include "mm/page.h"
+#include "sched/thread.h"
 
 #include "file.h"
 #include "filesystems.h"
 #include "uio.h"
 #include "vnode.h"
 #include "walk.h"
+
+#define CREATE_TRIES 100
 
 struct vnode *vfs_root;
 
@@ -126,6 +129,7 @@ create_file(struct walk *w, mode_t mode, struct vnode **out)
  * The look and the attempt to create are two steps. If another process creates
  * the name in between, the attempt fails with EEXIST, and the loop looks again;
  * if that process has removed the name by then, it tries again to create it.
+ * A server of /host may say both for ever, so EIO ends that, or a signal.
  * With O_EXCL an existing name is an error, whenever it was created, so one
  * round is enough; a symbolic link is one, and isn't followed. Without O_EXCL
  * one that leads nowhere is followed, and the file created there.
@@ -138,6 +142,7 @@ find_or_create(struct vnode *at, const char *path, int flags, mode_t mode,
 	       struct vnode **out)
 {
 	bool exclusive = flags & O_EXCL;
+	unsigned int tries = CREATE_TRIES;
 	struct walk w;
 	int r = walk(at, path, &w);
 
@@ -153,7 +158,10 @@ find_or_create(struct vnode *at, const char *path, int flags, mode_t mode,
 			r = -EEXIST;
 		else if (r == -ENOENT)
 			r = create_file(&w, mode, out);
-	} while (r == -EEXIST && !exclusive);
+		if (r != -EEXIST || exclusive)
+			break;
+		r = thread_interrupted() ? -ERESTART : -EIO;
+	} while (r == -EIO && --tries > 0);
 	vnode_put(w.dir);
 	return r;
 }

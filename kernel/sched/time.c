@@ -32,16 +32,19 @@ time_realtime_ns(void)
 	return boot_ns + time_of_counts(rdtime());
 }
 
-/* Rounded up, so that no wait is too short. The limit is INT64_MAX counts, so
- * that a caller can add rdtime() without an overflow. */
+/* Linux's longest time: INT64_MAX ns. More can't be told again in ns. */
+#define SECONDS_MAX (INT64_MAX / NS_PER_SEC)
+
+/* Rounded up, so that no wait is too short. The limit also lets a caller add
+ * rdtime() without an overflow. */
 int
 time_counts(long sec, unsigned long units, unsigned long per_sec,
 	    uint64_t *counts)
 {
 	if (sec < 0 || units >= per_sec)
 		return -EINVAL;
-	if ((uint64_t)sec >= INT64_MAX / machine.timebase)
-		*counts = INT64_MAX;
+	if (sec >= (long)SECONDS_MAX)
+		*counts = SECONDS_MAX * machine.timebase;
 	else
 		*counts = sec * machine.timebase +
 			  (units * machine.timebase + per_sec - 1) / per_sec;

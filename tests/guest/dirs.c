@@ -413,6 +413,10 @@ test_getdents(void)
 	errno = 0;
 	CHECK(opendir("d/f") == NULL && errno == ENOTDIR, "opendir, too");
 	CHECK(opendir("d/x") == NULL && errno == ENOENT, "opendir of none");
+	fd = open("d/f", O_RDONLY);
+	CHECK(fdopendir(fd) == NULL && errno == ENOTDIR, "nor fdopendir");
+	CHECK(close(fd) == 0, "which leaves it open");
+	CHECK(fdopendir(fd) == NULL && errno == EBADF, "fdopendir of none");
 	unlink("d/new");
 	unlink("d/f");
 	rmdir("d/sub");

@@ -2,6 +2,7 @@
  * Timers of Linux: timer_create, setitimer's three, and sleeping until a time.
  */
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -212,6 +213,23 @@ sleeping(void)
 	printf("no clock: %d\n", clock_nanosleep(77, 0, &t, NULL));
 }
 
+/* The longest time that can be said is cut to the longest that can be told. */
+static void
+longest(void)
+{
+	struct itimerval it = {.it_value.tv_sec = LONG_MAX,
+			       .it_interval.tv_sec = LONG_MAX};
+
+	setitimer(ITIMER_REAL, &it, NULL);
+	getitimer(ITIMER_REAL, &it);
+	printf("longest: %d, interval %ld s\n",
+	       it.it_value.tv_sec > 9000000000 &&
+		   it.it_value.tv_sec <= 9223372036,
+	       it.it_interval.tv_sec);
+	memset(&it, 0, sizeof(it));
+	setitimer(ITIMER_REAL, &it, NULL);
+}
+
 int
 main(void)
 {
@@ -222,6 +240,7 @@ main(void)
 	processor(ITIMER_VIRTUAL, SIGVTALRM);
 	processor(ITIMER_PROF, SIGPROF);
 	processor(ITIMER_REAL, SIGALRM);
+	longest();
 	sleeping();
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define BUFFER  4096 /* bytes of entries asked for at a time */
@@ -15,8 +16,9 @@ struct dir {
 	_Alignas(struct dirent) char buffer[BUFFER];
 };
 
-DIR *
-fdopendir(int fd)
+/* A directory's descriptor becomes a stream's. */
+static DIR *
+dir_new(int fd)
 {
 	DIR *dir = malloc(sizeof(*dir));
 	if (dir == NULL)
@@ -27,12 +29,25 @@ fdopendir(int fd)
 }
 
 DIR *
+fdopendir(int fd)
+{
+	struct stat st;
+	if (fstat(fd, &st) != 0)
+		return NULL;
+	if (!S_ISDIR(st.st_mode)) {
+		errno = ENOTDIR;
+		return NULL;
+	}
+	return dir_new(fd);
+}
+
+DIR *
 opendir(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return NULL;
-	DIR *dir = fdopendir(fd);
+	DIR *dir = dir_new(fd);
 	if (dir == NULL)
 		close(fd);
 	return dir;
