@@ -87,8 +87,8 @@ static struct log {
 	 * which copies some of the fields, whether they may have changed.
 	 */
 	unsigned int sequence;
-	/* Of the buffer being filled: the time of its MOMENT, and the context
-	 * of its last sample, 0 at first. */
+	/* Of the buffer being filled: the time of its MOMENT, 0 if it has
+	 * none, and the context of its last sample, 0 at first. */
 	uint64_t moment;
 	unsigned int context;
 	unsigned long filled; /* buffers, since the open; an atomic */
@@ -220,6 +220,7 @@ next_room(struct log *l)
 	c->currptr = (caddr_t)c->cursbuf->b_log.lb_data;
 	c->flag = FILLING;
 	l->context = 0;
+	l->moment = 0;
 	if (!__atomic_load_n(&wish, __ATOMIC_RELAXED)->times)
 		return c->currptr;
 	l->moment = m.time = rdtime();
@@ -306,16 +307,15 @@ context_of(const struct sample *s)
 	return s->pid && s->thread ? s->thread->context : 0;
 }
 
-/* Record a sample's context, and its time if that was asked for. */
+/* Record a sample's context, and its time if the buffer has a MOMENT. */
 static struct PSAMPLE *
-record_context(struct log *l, unsigned int context, bool times,
-	       struct AT_RECORD *at)
+record_context(struct log *l, unsigned int context, struct AT_RECORD *at)
 {
 	*at = (struct AT_RECORD){
 	    .type = AT,
 	    .words = sizeof(*at) / 8,
 	    .context = context,
-	    .after = times ? rdtime() - l->moment : 0,
+	    .after = l->moment ? rdtime() - l->moment : 0,
 	};
 	l->context = context;
 	return (struct PSAMPLE *)(at + 1);
@@ -378,9 +378,11 @@ record_more(struct log *l, const struct sample *s, const struct wish *w)
 
 	if (w->kinds & PROF_STACK & PROF_MASK)
 		stack = log_stack(s, (struct STKSAMPLE *)calls);
+	/* Times count from a MOMENT, and 32 bits must be enough for them. A
+	 * buffer of before they were asked for has none. */
 	if (at && l->smple.cursbuf &&
-	    rdtime() - l->moment > UINT32_MAX - MARGIN)
-		hand_over(l); /* 32 bits would be too few for the time */
+	    (l->moment == 0 || rdtime() - l->moment > UINT32_MAX - MARGIN))
+		hand_over(l);
 	size = RECORD_SIZE + stack;
 	p = room(l, size + (at ? sizeof(struct AT_RECORD) : 0));
 	if (!at && context != l->context) {
@@ -393,7 +395,7 @@ record_more(struct log *l, const struct sample *s, const struct wish *w)
 	}
 	if (at) {
 		size += sizeof(struct AT_RECORD);
-		p = record_context(l, context, w->times, p);
+		p = record_context(l, context, p);
 	}
 	record_at(p, s, calls, stack);
 	log_append(l, size);

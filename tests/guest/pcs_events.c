@@ -10,11 +10,13 @@
 #define SPINS    2000 /* calls of a process that ends then */
 #define CONTEXTS 65536
 #define LOOPERS  3
+#define TICK_US  10000
 
 /* The pid that each context was told to be of; and what was found. */
 static int whose[CONTEXTS];
 static struct {
 	unsigned int samples, strangers, unmarked, early, late, exits;
+	unsigned int baseless; /* times with no MOMENT before them */
 } seen;
 
 static size_t
@@ -43,9 +45,11 @@ look(const struct LOGBUF *b, bool times)
 
 		memcpy(&a, at, sizeof(a));
 		memcpy(&e, at, sizeof(e));
-		if (*at == AT)
+		if (*at == AT) {
 			context = a.context;
-		else if (*at == BORN || *at == EXECED)
+			seen.baseless += times && moment == 0;
+		}
+		if (*at == BORN || *at == EXECED)
 			whose[e.context] = e.pid;
 		else if (*at == EXITED)
 			seen.exits++;
@@ -109,6 +113,31 @@ test_contexts(bool times)
 	ctl(PROFCLOCK, "hz 100");
 }
 
+/* When buffers have samples already. */
+static void
+test_asked_late(void)
+{
+	int fd = pcs_open();
+	struct LOGBUF b;
+
+	memset(&seen, 0, sizeof(seen));
+	ctl(PROFCLOCK, "hz %d", FAST);
+	ioctl(fd, BUF_INCR, MAX_BUFS - DEF_BUFNO);
+	ioctl(fd, PROF_ALL, 0);
+	burn_us(TICK_US);
+	CHECK(ioctl(fd, PROF_EVENTS, 1) == 0, "times for later samples");
+	burn_us(5 * TICK_US);
+	ioctl(fd, PCS_END, 0);
+	while (buffer_read(fd, &b) == BSIZE)
+		look(&b, true);
+	CHECK(seen.early > 0, "earlier ones have none");
+	CHECK(seen.early < seen.samples && seen.baseless == 0,
+	      "the others' count from a MOMENT in their buffer: %u don't",
+	      seen.baseless);
+	close(fd);
+	ctl(PROFCLOCK, "hz 100");
+}
+
 static void
 test_requests(void)
 {
@@ -148,6 +177,7 @@ main(void)
 	alarm(100);
 	test_contexts(false);
 	test_contexts(true);
+	test_asked_late();
 	ctl(PROFCLOCK, "hold");
 	test_requests();
 	ctl(PROFCLOCK, "go");
