@@ -37,6 +37,12 @@ def test_calls(guest: Guest, share: Path) -> None:
     assert list(share.iterdir()) == []
 
 
+def test_names_that_are_gone(guest: Guest, share: Path) -> None:
+    """host(4): a file that was removed while it was open can still be used."""
+    assert_checks(guest("/bin/nameless", extra=PROGRAMS, share=str(share)))
+    assert list(share.iterdir()) == []
+
+
 def test_no_memory(guest: Guest, share: Path) -> None:
     """Each allocation fails once; see guest/no_memory.c."""
     assert_checks(guest("/bin/no_memory /host", share=str(share)))

@@ -39,7 +39,6 @@
 #define V9FS_MAGIC 0x01021997 /* statfs: a file system by way of 9P */
 
 /* The server's, Linux's, numbers. */
-#define L_REMOVEDIR   0x200
 #define GETATTR_BASIC 0x7ff
 #define SETATTR_MODE  0x1
 #define SETATTR_SIZE  0x8
@@ -101,14 +100,15 @@ host_walk_to(struct hostnode *dir, const char *name, struct hostnode *n)
 		   : reply[1] & QTSYMLINK ? S_IFLNK
 					  : S_IFREG);
 	n->path = reply[3];
+	list_init(&n->opened);
 	strlcpy(n->name, name, sizeof(n->name));
 	vnode_ref(&dir->vnode);
 	n->parent = dir;
 	return 0;
 }
 
-static int
-hostfs_lookup(struct vnode *v, const char *name, struct vnode **out)
+int
+host_lookup(struct vnode *v, const char *name, struct vnode **out)
 {
 	struct hostnode *dir = hostnode_of(v), *n;
 	int r;
@@ -135,6 +135,7 @@ hostfs_free(struct vnode *v)
 {
 	struct hostnode *n = hostnode_of(v), *parent;
 
+	host_forget(n);
 	do {
 		parent = n->parent;
 		host_clunk(n);
@@ -166,7 +167,7 @@ hostfs_create(struct vnode *dir, const char *name, mode_t mode,
 		r = p9_call(P9_MKNOD, NULL, NULL, "", "dsdddd", fid_of(dir),
 			    name, host_mode(mode), 0, 0, 0);
 	if (r == 0 && out != NULL)
-		r = hostfs_lookup(dir, name, out);
+		r = host_lookup(dir, name, out);
 	return r;
 }
 
@@ -198,28 +199,13 @@ hostfs_link(struct vnode *dir, const char *name, struct vnode *v)
 }
 
 static int
-hostfs_remove(struct vnode *dir, const char *name, mode_t type)
-{
-	return p9_call(P9_UNLINKAT, NULL, NULL, "", "dsd", fid_of(dir), name,
-		       S_ISDIR(type) ? L_REMOVEDIR : 0);
-}
-
-static int
-hostfs_rename(struct vnode *from, const char *old, struct vnode *to,
-	      const char *new, unsigned int flags)
-{
-	if (flags != 0)
-		return -EINVAL; /* the server has no message for these */
-	return p9_call(P9_RENAMEAT, NULL, NULL, "", "dsds", fid_of(from), old,
-		       fid_of(to), new);
-}
-
-static int
 hostfs_name(struct vnode *v, char *buf)
 {
 	struct hostnode *n = hostnode_of(v);
 	uint64_t attr[P9_REPLIES];
 
+	if (host_is_hidden(n))
+		return -ENOENT;
 	strlcpy(buf, n->name, NAME_MAX_LEN + 1);
 	return host_getattr(n, attr); /* is it still there? */
 }
@@ -232,18 +218,20 @@ time_in(const uint64_t *attr)
 	return (struct timespec){.tv_sec = attr[0], .tv_nsec = attr[1]};
 }
 
+/* The name that a file is hidden by doesn't count. */
 static int
 hostfs_stat(struct vnode *v, struct stat *st)
 {
+	struct hostnode *n = hostnode_of(v);
 	uint64_t attr[P9_REPLIES];
-	int r = host_getattr(hostnode_of(v), attr);
+	int r = host_getattr(n, attr);
 
 	if (r < 0)
 		return r;
 	st->st_dev = DEV_HOST;
 	st->st_ino = attr[ATTR_PATH];
 	st->st_mode = attr[ATTR_MODE];
-	st->st_nlink = attr[ATTR_NLINK];
+	st->st_nlink = attr[ATTR_NLINK] - host_is_hidden(n);
 	st->st_size = attr[ATTR_SIZE];
 	st->st_blksize = p9_io;
 	st->st_blocks = attr[ATTR_BLOCKS];
@@ -291,13 +279,13 @@ hostfs_setattr(struct vnode *v, const struct attr *a)
 }
 
 static const struct vnode_ops hostfs_ops = {
-    .lookup = hostfs_lookup,
+    .lookup = host_lookup,
     .create = hostfs_create,
     .symlink = hostfs_symlink,
     .readlink = hostfs_readlink,
     .link = hostfs_link,
-    .remove = hostfs_remove,
-    .rename = hostfs_rename,
+    .remove = host_remove,
+    .rename = host_rename,
     .name = hostfs_name,
     .readdir = hostfile_readdir,
     .open = hostfile_open,

@@ -1,19 +1,23 @@
-/* The file system at /host: hostfs.c has names and attributes, hostfile.c the
- * contents of files and directories. */
+/* The file system at /host: hostfs.c has names and attributes, hostremove.c how
+ * names go away, hostfile.c the contents of files and directories. */
 #ifndef KERNEL_HOSTFS_H
 #define KERNEL_HOSTFS_H
 
-#include "p9.h"
+#include "base/list.h"
 #include "sched/lock.h"
+
+#include "p9.h"
 #include "vnode.h"
 
 /* A file of the host's, by one of its names. `reading` is guarded by `opening`
- * in hostfile.c; the other fields don't change once the node is made. */
+ * in hostfile.c, `opened` by `removing` in hostremove.c; the other fields don't
+ * change once the node is made. */
 struct hostnode {
 	struct vnode vnode;      /* first: the vnode's address is the node's */
 	uint64_t path;           /* the server's number for the file */
 	struct hostnode *parent; /* referenced; the root's is itself */
 	bool reading;            /* its own fid is open, for vnode_read */
+	struct list opened;      /* on the list of what was opened */
 	char name[NAME_MAX_LEN + 1];
 };
 
@@ -51,6 +55,18 @@ enum {
 /* In the type that a qid, the name of a file, has. */
 #define QTDIR     0x80
 #define QTSYMLINK 0x02
+
+/* Find the node of a name: vnode_ops.lookup. */
+int host_lookup(struct vnode *v, const char *name, struct vnode **out);
+
+/* The operations that are in hostremove.c. */
+int host_remove(struct vnode *v, const char *name, mode_t type);
+int host_rename(struct vnode *from, const char *old, struct vnode *to,
+		const char *new, unsigned int flags);
+/* From now on until n is freed, its file is hidden rather than removed. */
+void host_opened(struct hostnode *n);
+void host_forget(struct hostnode *n);
+bool host_is_hidden(const struct hostnode *n);
 
 /* The operations that are in hostfile.c. */
 int hostfile_open(struct vnode *v, struct file *f);
