@@ -27,6 +27,13 @@ def test_other_work_has_its_half(images: Images, harts: int, icount: int) -> Non
     assert_checks(guest(f"overload shares {work}", harts=harts, icount=icount))
 
 
+@pytest.mark.parametrize("harts", [1, 4] if ALL else [1])
+def test_payments_count(images: Images, harts: int) -> None:
+    """What profil pays on the way to user mode is part of a sample's cost."""
+    guest = Guest(images, MACHINES["4"])
+    assert_checks(guest("overload ranges 100 5000", harts=harts, icount=6))
+
+
 @pytest.mark.machines(Machines(("free-1", "free-8"), ("free",)))
 def test_free_harts_account_for_all(guest: Guest) -> None:
     assert_checks(guest("overload account 200 1000 20000"))

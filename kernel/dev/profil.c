@@ -39,6 +39,7 @@
 #include "proc/proc.h"
 #include "sched/clock.h"
 #include "sched/lock.h"
+#include "sched/sampleclock.h"
 #include "sched/thread.h"
 
 #include "sample.h"
@@ -61,6 +62,8 @@ enum form { AIX_BUFFER, AIX_RANGES, SOLARIS, PCSAMPLE };
  */
 struct range {
 	uintptr_t low, size;
+	uintptr_t high;  /* ascends from one range to the next */
+	uintptr_t least; /* the lowest low of this range and those after it */
 	uintptr_t counters; /* a user address */
 	unsigned long ncounters;
 	unsigned long scale, up;
@@ -194,9 +197,27 @@ store(struct proc *p, const struct histogram *f, uintptr_t pc, unsigned int n)
 }
 
 /*
- * Charge n ticks to pc. The caller must hold p->profil_lock. If ranges overlap,
- * the first one that contains pc counts. (If pc is below low, the difference
- * wraps around, and is larger than any size.)
+ * The range that contains pc: if ranges overlap, the first one that does; NULL:
+ * none. Ranges that end before pc are passed over by halves. (If pc is below
+ * low, the difference wraps around, and is larger than any size.)
+ */
+static inline const struct range *
+find(const struct histogram *f, uintptr_t pc)
+{
+	const struct range *r = f->range;
+
+	for (unsigned int n = f->n; n > 1; n -= n / 2)
+		if (r[n / 2 - 1].high <= pc)
+			r += n / 2;
+	do
+		if (pc - r->low < r->size)
+			return r;
+	while (++r < f->range + f->n && r->least <= pc);
+	return NULL;
+}
+
+/*
+ * Charge n ticks to pc. The caller must hold p->profil_lock.
  *
  * With AIX, a counter that has reached its limit stays there, and a failed
  * store is ignored. With Solaris, both turn profiling off: count_user returns
@@ -215,9 +236,9 @@ profil_charge(struct proc *p, uintptr_t pc, unsigned int n)
 		return;
 	if (f->form == PCSAMPLE)
 		return store(p, f, pc, n);
-	for (r = f->range; pc - r->low >= r->size; r++)
-		if (r == &f->range[f->n - 1])
-			return;
+	r = find(f, pc);
+	if (r == NULL)
+		return;
 	slot = (((pc - r->low) * r->scale >> 16) + r->up) / sizeof(HISTCOUNTER);
 	if (slot >= r->ncounters)
 		return;
@@ -231,7 +252,9 @@ profil_charge(struct proc *p, uintptr_t pc, unsigned int n)
  * Synthetic samples have a pc of their own, all others that of the trap frame.
  * profil_ticks is fetched and cleared in one step, since a tick may interrupt
  * this code and add to it. Such a tick sets WORK_PROFIL again: the thread comes
- * back here before it enters user mode.
+ * back here before it enters user mode. The sampling clock is told how long it
+ * took beyond an interrupt's time, which it allows for: there may be many
+ * ranges, and pages to be read.
  */
 void
 profil_pay(void)
@@ -239,14 +262,19 @@ profil_pay(void)
 	struct thread *t = current;
 	struct proc *p = t->proc;
 	unsigned int made = t->profil_made, ticks;
+	uint64_t start, time;
 
 	mutex_lock(&p->profil_lock);
+	start = rdtime();
 	if (made != 0) {
 		t->profil_made = 0;
 		profil_charge(p, t->profil_pc, made);
 	}
 	ticks = __atomic_exchange_n(&t->profil_ticks, 0, __ATOMIC_RELAXED);
 	profil_charge(p, t->tf.sepc, ticks);
+	time = rdtime() - start;
+	if (time > interrupt_cost)
+		sampleclock_paid(time - interrupt_cost);
 	mutex_unlock(&p->profil_lock);
 }
 
@@ -296,6 +324,8 @@ range_make(const struct prof *r, enum form form, unsigned int scale)
 
 	return (struct range){
 	    .low = r->p_low,
+	    .high = r->p_high,
+	    .least = r->p_low,
 	    .size = size < RANGE_MAX ? size : RANGE_MAX,
 	    .counters = (uintptr_t)r->p_buff,
 	    .ncounters = bytes / sizeof(HISTCOUNTER),
@@ -398,6 +428,9 @@ ranges_make(struct histogram *f, uintptr_t array, struct prof r)
 		high = r.p_high;
 		f->range[i] = range_make(&r, f->form, range_scale(&r));
 	}
+	for (unsigned int i = f->n - 1; i > 0; i--)
+		if (f->range[i].least < f->range[i - 1].least)
+			f->range[i - 1].least = f->range[i].least;
 	return aspace_writable(current->proc->as, all.start, all.end) ? 0
 								      : -EFAULT;
 }

@@ -35,7 +35,8 @@
 #define ROUNDS  16 /* interrupts of which the shortest counts */
 
 /* What a sample costs besides the time measured, in interrupt_costs: the
- * interrupt, what profilers have deferred, profil's payment (thread_work). */
+ * interrupt, what profilers have deferred, and profil's payment (thread_work),
+ * which is measured only if it takes longer than an interrupt. */
 #define OUTSIDE 3
 
 /* What a hart still costs that hasn't left a meeting yet, in the same unit. */
@@ -127,6 +128,7 @@ static struct {
 	struct strokes strokes;  /* of the hart that is furthest ahead */
 	unsigned int generation; /* of the settings that they follow */
 	uint64_t cost;   /* of a meeting, in eighths of a count: the mean */
+	uint64_t paid;   /* on all harts, since the last meeting; atomic */
 	uint64_t due;    /* the stroke at which harts meet now; 0: it's over */
 	uint64_t number; /* the number of that stroke */
 } common;
@@ -144,6 +146,23 @@ static void
 common_unlock(void)
 {
 	__atomic_store_n(&common.held, 0, __ATOMIC_RELEASE);
+}
+
+/* What was paid since the last sample. It only makes the interval longer that
+ * begins now, as the next sample may be another process's. */
+static uint64_t
+paid(uint64_t *sum)
+{
+	return __atomic_exchange_n(sum, 0, __ATOMIC_RELAXED);
+}
+
+void
+sampleclock_paid(uint64_t time)
+{
+	uint64_t *sum = machine.icount ? &common.paid
+				       : &this_hart()->sampleclock.paid;
+
+	__atomic_add_fetch(sum, time, __ATOMIC_RELAXED);
 }
 
 /*
@@ -202,6 +221,7 @@ advance_in_common(struct strokes *s, uint64_t end)
 	cost = common.cost / 8 + OUTSIDE * interrupt_cost;
 	more = cost * nharts / UNEVEN;
 	if (common.strokes.number == s->number) {
+		cost += paid(&common.paid);
 		if (common.due != 0)
 			met_too_late();
 		common.due = s->next;
@@ -226,9 +246,9 @@ sampleclock_advance(struct sampleclock *c, uint64_t now, uint64_t end)
 	if (machine.icount) {
 		advance_in_common(&c->strokes, end);
 	} else {
-		cost = cost_update(&c->cost, end - now);
-		strokes_pass(&c->strokes,
-			     now + 2 * (cost + OUTSIDE * interrupt_cost));
+		cost = cost_update(&c->cost, end - now) +
+		       OUTSIDE * interrupt_cost + paid(&c->paid);
+		strokes_pass(&c->strokes, now + 2 * cost);
 	}
 	c->ahead = c->strokes.number - number - 1;
 	c->skipped += c->ahead;

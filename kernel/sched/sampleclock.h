@@ -76,6 +76,7 @@ struct sampleclock {
 	bool with_tick;
 	unsigned int generation; /* of the settings it follows */
 	uint64_t cost;           /* of a sample on this hart: see cost_update */
+	uint64_t paid;           /* since the last sample; atomic */
 	uint64_t ahead;          /* skipped ones that were counted beforehand */
 	uint64_t taken, skipped;
 	uint64_t taken_before, skipped_before; /* at the last start */
@@ -97,6 +98,9 @@ void sampleclock_init(void);
 void sampleclock_follow(struct hart *h);
 /* A sample has been taken, from `now` to `end`: find the next stroke. */
 void sampleclock_advance(struct sampleclock *c, uint64_t now, uint64_t end);
+/* A thread on this hart has spent this time on a sample after it was taken, in
+ * addition to one interrupt_cost. It counts as the next sample's cost. */
+void sampleclock_paid(uint64_t time);
 /* Under -icount: all harts have taken their samples, and one goes on. `leaving'
  * is how many have yet to leave their interrupts. */
 void sampleclock_met(uint64_t now, unsigned int leaving);

@@ -2,20 +2,25 @@
  * The sampling clock leaves other work at least half of each hart's time, at
  * any rate and with all profilers on, and accounts for each sample. The first
  * argument says what is to be checked: shares too, or where the host's load
- * would show in them only the account. Then come milliseconds of work for each
- * two harts, and rates.
+ * would show in them only the account. With "ranges" each process has many of
+ * profil's, of which the last is its own. Then come milliseconds of work for
+ * each two harts, and rates.
  */
+#include <mon.h>
 #include <sys/wait.h>
 
 #include "pcs.h"
 #include "prf.h"
 
-#define N     8 /* prf's addresses */
+#define N     8    /* prf's addresses */
+#define MANY  1000 /* ranges */
 #define MS    (system_now().timebase / 1000)
 #define SETUP (work_ms * MS * 3 / 5)           /* for forks, and settings */
 #define SPAN  (work_ms * MS * (1 + harts / 2)) /* many turns of each */
 
 int __aix_profil(void *, unsigned int, unsigned long, unsigned int);
+
+static bool ranges;
 
 /* What a busy process got done while samples were held, and then at a rate. */
 struct work {
@@ -41,13 +46,33 @@ work_from(uint64_t start)
 	return n;
 }
 
+/* Only the last one has low addresses, so all of them are looked at. */
+static void
+profil_many(unsigned short *clocks)
+{
+	static struct prof range[MANY + 1];
+
+	for (unsigned int i = 0; i < MANY; i++)
+		range[i] = (struct prof){
+		    .p_low = i < MANY - 1 ? 0x70000000 : 0,
+		    .p_high = 0x70000001 + i,
+		    .p_buff = clocks,
+		    .p_bufsize = sizeof(*clocks),
+		    .p_scale = 2,
+		};
+	__aix_profil(range, -1, 0, 0);
+}
+
 static void
 worker(void)
 {
 	static unsigned short clocks;
 	struct work w;
 
-	__aix_profil(&clocks, 2, 0, 2);
+	if (ranges)
+		profil_many(&clocks);
+	else
+		__aix_profil(&clocks, 2, 0, 2);
 	w.held = work_from(held_start);
 	w.sampled = work_from(sampled_start);
 	write(reported[1], &w, sizeof(w));
@@ -174,8 +199,9 @@ try(unsigned int hz, bool jitter, bool shares)
 int
 main(int argc, char **argv)
 {
-	bool shares = argc > 1 && strcmp(argv[1], "shares") == 0;
+	bool shares = argc > 1 && strcmp(argv[1], "account") != 0;
 
+	ranges = argc > 1 && strcmp(argv[1], "ranges") == 0;
 	harts = prf_open_all(minor, text, N);
 	work_ms = argc > 2 ? atoi(argv[2]) : 0;
 	for (int i = 3; i < argc; i++) {

@@ -178,6 +178,12 @@ check_order(void)
 	    RANGE(0x80, 0x200, 0x80, 0x180, -1),
 	    END,
 	};
+	struct prof last_lowest[] = {
+	    RANGE(0x80, 0x100, 0, 0x80, -1),
+	    RANGE(0xc0, 0x140, 0x40, 0x80, -1),
+	    RANGE(0, 0x180, 0x80, 0x180, -1),
+	    END,
+	};
 	struct prof empty[] = {
 	    RANGE(0x80, 0x40, 0, 0x10, -1),
 	    RANGE(0, 0x100, 8, 0x100, -1),
@@ -193,6 +199,12 @@ check_order(void)
 	CHECK(only(0x40, 1), "AIX-21 the first that has the pc counts");
 	hit(TEXT + 0x100, 1);
 	CHECK(only(0x80 + 0x40, 1), "AIX-21 then the next");
+	off();
+	CHECK(on(last_lowest) == 0, "AIX-21 the last may begin first");
+	hit(TEXT + 0x40, 1);
+	CHECK(only(0x80 + 0x20, 1), "AIX-21 it counts what the others lack");
+	hit(TEXT + 0x120, 1);
+	CHECK(only(0x40 + 0x30, 1), "AIX-21 and no more");
 	off();
 	CHECK(on(empty) == 0, "AIX-21 a range may be empty");
 	hit(TEXT + 0x60, 1);
