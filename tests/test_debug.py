@@ -14,9 +14,11 @@ from pathlib import Path
 import pytest
 
 import image
+import test_guest
 from harness.checks import failures
 from harness.guest import STRICT, Guest
 from harness.tiers import ALL
+from test_guest import machines_of
 
 TESTS = Path(__file__).parent
 
@@ -41,9 +43,11 @@ WORDS = {
     "overflow-index": "undefined behaviour: index out of bounds at debug/",
 }
 
-#: Guest programs that take many locks, and much memory.
-PROGRAMS = ["files", "processes", "signals", "threads"]
-PROGRAMS += ["alarms", "pipes", "programs"] if ALL else []
+#: Guest programs that share a boot: those that take many locks, and much memory; with
+#: --all each that runs on four harts.
+PROGRAMS = [["files", "processes", "signals", "threads"]]
+if ALL:
+    PROGRAMS = [[p] for p in test_guest.PROGRAMS if "4" in machines_of(p).all]
 
 
 def run(command: str, *options: str) -> subprocess.CompletedProcess:
@@ -103,13 +107,14 @@ def test_the_words_are_of_the_debug_build_only(guest: Guest) -> None:
     assert all("Invalid argument" in result.err for result in results)
 
 
-def test_guest_programs() -> None:
+@pytest.mark.parametrize("programs", PROGRAMS, ids=" ".join)
+def test_guest_programs(programs: list[str]) -> None:
     result = run(
-        "; ".join(f"/bin/{program}; echo ==" for program in PROGRAMS),
-        *("--icount", "6", "--extra", str(TESTS / "guest")),
+        "; ".join(f"/bin/{program}; echo ==" for program in programs),
+        *("--harts", "4", "--icount", "6", "--extra", str(TESTS / "guest")),
     )
     assert result.returncode == 0, result.stderr
-    for program, text in zip(PROGRAMS, result.stdout.split("==\n")):
+    for program, text in zip(programs, result.stdout.split("==\n")):
         assert failures(text) == [], program
 
 

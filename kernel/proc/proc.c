@@ -167,10 +167,11 @@ UNGUARDED struct proc *
 proc_alloc(void)
 {
 	struct whole_proc *whole = kmalloc(sizeof(*whole));
-	struct proc *p = &whole->proc;
+	struct proc *p;
 
 	if (whole == NULL)
 		return NULL;
+	p = &whole->proc;
 	memset(p, 0, offsetof(struct proc, action));
 	fdtable_init(&whole->fds);
 	p->fds = &whole->fds;
