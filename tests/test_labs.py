@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import functools
 import json
+import random
 import re
 import shutil
 import subprocess
@@ -22,7 +23,7 @@ from harness.tiers import ALL
 sys.path.append(str(image.ROOT / "labs" / "lib"))
 
 from boots import Plan  # noqa: E402
-from lab import Edit, Lab, LabError, all_labs, read_course  # noqa: E402
+from lab import MACROS, Edit, Lab, LabError, all_labs, read_course  # noqa: E402
 from tree import Tree, put_lab  # noqa: E402
 
 LABS = image.ROOT / "labs"
@@ -112,6 +113,22 @@ def applied(edits: Iterable[Edit], texts: dict[str, str]) -> dict[str, str]:
         text = texts.get(edit.file) or (image.ROOT / edit.file).read_text()
         texts[edit.file] = edit.apply(text)
     return texts
+
+
+def test_how_often_seeds_ask_for_the_same() -> None:
+    """docs/teaching.md says for how many seeds one solution is right."""
+    said = r"seed in (\d+) does for sched, one in (\d+) for mutex and pipe, one in (\d+)"
+    found = re.search(said, (image.ROOT / "docs/teaching.md").read_text())
+    assert found
+    sched, middle, least = map(int, found.groups())
+    often = {"sched": sched, "mutex": middle, "pipe": middle}
+    for name in all_labs():
+        lab, solutions = Lab(name, COURSE), set()
+        for seed in range(2000):
+            lab.params = lab._params.draw(random.Random(seed))
+            solutions.add(lab.parameter_files(True)[MACROS])
+        assert len(solutions) in range(least, 2001) or name in often, name
+        assert len(solutions) == often.get(name, len(solutions)), name
 
 
 @pytest.mark.parametrize("name", all_labs())

@@ -5,7 +5,7 @@
 For each lab: what a student starts from is built, boots and fails; the solution
 passes with five seeds of a course and three nonces each; each wrong solution is
 built, and fails the tests that it names; each other right one passes; and last
-year's solution fails, as the seed has changed what is asked. --quick tries some of
+year's solution fails, whose seed asked for something else. --quick tries some of
 that, drawn from SEED; --short only the solution, once, and one wrong one: the first
 that fails without a race and changes no header, for which most of the kernel would be
 compiled again. Status 1 if one isn't so.
