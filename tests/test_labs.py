@@ -153,6 +153,20 @@ def test_a_lab_decides(name: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_a_fork_that_fails_harms_nobody(tmp_path: Path) -> None:
+    """A kill of the child that isn't there is an answer, and kills nobody else."""
+    shutil.copy(LABS / "guest/observe.c", tmp_path)
+    script = "a open 0 w /dev/ktest\nb put 0 failalloc 1\nc child 0 1\nd kill 0 9\n"
+    (tmp_path / "script").write_text(f"{script}e kill 0 9\n")
+    done = subprocess.run(
+        [image.ROOT / "scripts/run", "--extra", tmp_path, "--icount", "5", "--",
+         "observe /extra/script; echo $?"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True,
+    )
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert done.stdout == "a 0\nb 11\nc -ENOMEM\ne -ESRCH\n0\n"
+
+
 def test_a_function_is_cut() -> None:
     """Its body, or all of it; only where its name is there, and once."""
     source = "/* One. */\nstatic int\none(void)\n{\n\treturn 1;\n}\n\nint two;\n"

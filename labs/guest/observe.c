@@ -623,6 +623,16 @@ do_fork_writing(void)
 	answer(text);
 }
 
+/* Where fork has failed there is no child: -1 would mean every process. */
+static int
+kill_child(pid_t pid, int sig)
+{
+	if (pid > 0)
+		return kill(pid, sig);
+	errno = ESRCH;
+	return -1;
+}
+
 /* publish ADDRESS ROUNDS: store to a word, which a thread reads all the time,
  * while a child shares its page. How often it hasn't seen what was stored. */
 static void
@@ -645,7 +655,7 @@ do_publish(void)
 		WORD(0) = n;
 		wait_pass();
 		missed += __atomic_load_n(&both.seen, __ATOMIC_RELAXED) != n;
-		kill(pid, SIGKILL);
+		kill_child(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 	}
 	answer_number(missed);
@@ -806,7 +816,7 @@ do_kill(void)
 {
 	pid_t pid = children[number()];
 
-	answer_number(kill(pid, number()));
+	answer_number(kill_child(pid, number()));
 }
 
 static char
