@@ -218,6 +218,13 @@ def test_too_little_memory(mem: str) -> None:
     assert (enough.stdout, enough.returncode) == (b"booted\n", 0)
 
 
+def test_enough_memory() -> None:
+    """tally-run(1): "24M are enough to boot", on any number of harts."""
+    (mem,) = re.findall(r"^(\d+M) are enough", (image.ROOT / "man/tally-run.1").read_text(), re.M)
+    result = run("echo booted", "--mem", mem, "--harts", "16")
+    assert (result.stdout, result.stderr) == (b"booted\n", b"")
+
+
 def test_a_kernel_of_ones_own(tmp_path: Path) -> None:
     """With the names of its own functions, as panics and profiles show them."""
     kernel = tmp_path / "kernel.elf"

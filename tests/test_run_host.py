@@ -227,6 +227,7 @@ def test_usage(tmp_path: Path, words: list[str]) -> None:
 
 OUTSIDE = "{} is not a number from {} to {}"
 AMOUNT = "{} is not an amount of memory such as 256M or 1G"
+SECONDS = "{} is not a number of seconds above 0, and at most 1000000000"
 
 
 @pytest.mark.parametrize("words, text", [
@@ -240,8 +241,11 @@ AMOUNT = "{} is not an amount of memory such as 256M or 1G"
     ("--mem 0", "--mem: " + AMOUNT.format("0")),
     ("--mem 256MB", "--mem: " + AMOUNT.format("256MB")),
     ("--cpu banana", "--cpu: banana is not NAME=VALUE,... such as sstc=off"),
-    ("--limit x", "--limit: x is not a number of seconds above 0"),
-    ("--timeout 0.0", "--timeout: 0.0 is not a number of seconds above 0"),
+    ("--cpu v=on,c=off", "--cpu: c=off: firmware and kernel need that"),
+    ("--limit x", "--limit: " + SECONDS.format("x")),
+    ("--timeout 0.0", "--timeout: " + SECONDS.format("0.0")),
+    ("--timeout 10000000000", "--timeout: " + SECONDS.format("10000000000")),
+    ("--limit 1000000001", "--limit: " + SECONDS.format("1000000001")),
     ("--share /etc/passwd", "--share: /etc/passwd is not a folder"),
     ("--extra /nothing", "--extra: /nothing: there is no such folder"),
     ("--hart 2", "--hart: no such option; --harts?"),
@@ -254,6 +258,34 @@ def test_what_is_wrong_with_an_option(words: str, text: str) -> None:
     result = run(*words.split(), "--", "true")
     said = f"run: {text} (run --help lists the options)\n"
     assert (result.returncode, result.stderr.decode()) == (126, said)
+
+
+def test_times_at_the_ends(fake_qemu: FakeQemu) -> None:
+    """A limit is never none, and the longest time-out is one."""
+    assert Machine(limit=1e-7).bootargs(framed=True) == "framed limit=1"
+    fake_qemu(f"printf '{BANNER}'")
+    result = run("--timeout", "1000000000", "--", "true")
+    assert (result.returncode, result.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("name, text", [
+    *[(name, "make can't work with a name like this") for name in (
+        "a;b.c", "two words.c", 'x"y.c', "f/a$b.c", "x:y/none.c", "two words.txt",
+    )],
+    *[(name, "neither a file nor a folder") for name in ("fifo.c", "f/fifo")],
+])
+def test_extra_that_cannot_be_made(
+    fake_qemu: FakeQemu, tmp_path: Path, name: str, text: str
+) -> None:
+    """tally-run(1): a name that make would take for something else is refused."""
+    fake_qemu("exit 0")
+    file = tmp_path / "extra" / name
+    file.parent.mkdir(parents=True)
+    os.mkfifo(file) if "fifo" in name else file.write_text("int main(void) {}\n")
+    result = run("--extra", str(tmp_path / "extra"), "--", "true", timeout=HANG)
+    shown = tmp_path / "extra" / name.removesuffix("/none.c")
+    assert result.returncode == 126
+    assert result.stderr.decode() == f"run: {text}: {shown}\n"
 
 
 @pytest.mark.parametrize("text, amount", [

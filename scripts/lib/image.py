@@ -25,6 +25,8 @@ DEBUG = os.environ.get("DEBUG") == "1"
 BUILD = ROOT / ("build-debug" if DEBUG else "build")
 PROGRAMS = ROOT / "build"  # what both kernels run; and the lock of both builds
 PATIENCE = 2.0  # seconds that make may take without a word
+SHELLS = r"[\s\"$&'();<>\\`|]"  # what the shell takes apart in a name
+MAKES = r"[\s\"$&'();<>\\`|#%:=]"  # what make does, too
 BLOCK = 512  # bytes in a block of a tar archive
 
 
@@ -75,14 +77,37 @@ def overlay_path(extra: Path) -> Path:
     return PROGRAMS / f"overlay-{name}.tar"
 
 
+def check_names(extra: Path) -> None:
+    """Of a folder for overlay: what make and the shell take apart, and files without
+    an end, which they would wait for."""
+    parts = [file for file in extra.iterdir() if not file.name.startswith(".")]
+    made = [extra]
+    for part in parts:
+        sources = list(part.glob("*.c")) if part.is_dir() else []
+        made += [part, *sources] if sources or part.suffix == ".c" else []
+    taken = [(file, SHELLS) for file in parts] + [(file, MAKES) for file in made]
+    for file, special in taken:
+        if re.search(special, str(file) if file == extra else file.name):
+            raise BuildError(f"make can't work with a name like this: {shown(file)}")
+    for part in parts:
+        below = os.walk(part, followlinks=True)
+        for file in [part, *(Path(d) / f for d, _, files in below for f in files)]:
+            if not (file.is_file() or file.is_dir()):
+                raise BuildError(f"neither a file nor a folder: {shown(file)}")
+
+
+def shown(file: Path) -> str:
+    """Its name, in a line."""
+    return "".join(c if c.isprintable() else "?" for c in str(file))
+
+
 def overlay(extra: Path, *arguments: str, verbose: bool = False) -> bytes:
     """A user's own programs, as an archive; the arguments are make's. Call with the
     lock held."""
     extra = extra.resolve()
     if not extra.is_dir():
         raise BuildError(f"no such folder: {extra}")
-    if re.search(r"[\s$#:%]", str(extra)):
-        raise BuildError(f"make can't work in a folder of that name: {extra}")
+    check_names(extra)
     archive = overlay_path(extra)
     where = (f"EXTRA={extra}", f"OVERLAY={archive}")
     make("overlay", *where, *arguments, verbose=verbose)

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import fcntl
 import itertools
+import math
 import os
 import re
 import selectors
@@ -33,6 +34,7 @@ STATUS_SETUP = 126
 READ_SIZE = 1 << 16  # bytes
 PIPE_SIZE = 1 << 20  # bytes; what an unprivileged process may ask for
 F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", 1031)  # named since Python 3.10
+DAY = 86400.0  # seconds
 PANIC_GRACE = 10.0  # seconds that a panicking guest has to power off
 
 # Each run sees the same date, so that virtual time is all the time there is.
@@ -177,7 +179,8 @@ class Machine:
         if self.races is not None:
             words.append(f"races={self.races}")
         if self.limit is not None:
-            words.append(f"limit={round(self.limit * 1000)}")  # milliseconds
+            # Milliseconds; 0 would be none.
+            words.append(f"limit={max(1, round(self.limit * 1000))}")
         if self.terminal is not None:
             words.append(f"rows={self.terminal.lines}")
             words.append(f"columns={self.terminal.columns}")
@@ -345,7 +348,7 @@ class Boot:
             selector.register(process.stdout, selectors.EVENT_READ, self._serial)
             selector.register(process.stderr, selectors.EVENT_READ, self._complain)
             while selector.get_map():
-                ready = selector.select(self._time_left())
+                ready = selector.select(self._time_left(DAY))  # it takes no year
                 if self._time_left() == 0:
                     return False
                 for key, _ in ready:
@@ -356,10 +359,10 @@ class Boot:
                         selector.unregister(key.fileobj)
         return True
 
-    def _time_left(self) -> Optional[float]:
+    def _time_left(self, most: float = math.inf) -> Optional[float]:
         if self.deadline is None:
             return None
-        return max(0.0, self.deadline - time.monotonic())
+        return min(most, max(0.0, self.deadline - time.monotonic()))
 
     def _serial(self, data: bytes) -> None:
         self.heard = True

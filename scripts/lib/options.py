@@ -14,6 +14,11 @@ from machine import HARTS_MAX, ICOUNT_MAX, memory_bytes
 
 Type = Callable[[str], object]
 
+SECONDS_MAX = 10**9  # thirty years; what the kernel can count
+# Of the processor, without which nothing would run, nor say so; as QEMU has it.
+NEEDED = {"i", "m", "a", "c", "s", "u", "mmu", "zicsr", "zifencei"}
+OFF = {"off", "no", "false", "n"}
+
 
 class UsageError(Exception):
     pass
@@ -54,9 +59,10 @@ def number(low: int, high: int) -> Type:
 
 
 def seconds(text: str) -> float:
-    if not re.fullmatch(r"\d+\.?\d*|\.\d+", text) or float(text) == 0:
-        wrong(text, "a number of seconds above 0")
-    return float(text)
+    value = float(text) if re.fullmatch(r"\d+\.?\d*|\.\d+", text) else 0.0
+    if not 0 < value <= SECONDS_MAX:
+        wrong(text, f"a number of seconds above 0, and at most {SECONDS_MAX}")
+    return value
 
 
 def memory(text: str) -> str:
@@ -68,6 +74,10 @@ def memory(text: str) -> str:
 def cpu(text: str) -> str:
     if not re.fullmatch(r"[\w.-]+=[^,=]+(,[\w.-]+=[^,=]+)*", text):
         wrong(text, "NAME=VALUE,... such as sstc=off")
+    for pair in text.split(","):
+        name, _, value = pair.partition("=")
+        if name.lower() in NEEDED and value in OFF:
+            raise argparse.ArgumentTypeError(f"{pair}: firmware and kernel need that")
     return text
 
 
