@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import resource
 import subprocess
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -308,6 +309,8 @@ def test_picture(diff: Diff) -> None:
         (pprof(BASE)[:-20], "cut off"),
         (gzip.compress(b"\xff" * 40, mtime=0), "damaged"),
         (gzip.compress(b"", mtime=0), "damaged"),
+        pytest.param(gzip.compress(bytes(1 << 25), mtime=0), "has more than 16,777,216",
+                     id="zeros"),
         (pprof(BASE, "samples", 1000), "it counts samples, and base instructions"),
     ],
 )
@@ -315,6 +318,17 @@ def test_what_is_no_profile(diff: Diff, new: bytes, text: str) -> None:
     result = diff(pprof(BASE), new, status=2)
     assert result.stderr.startswith("tally-diff: new: ") and text in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_a_recording_without_an_end(diff: Diff) -> None:
+    """tally-diff(1): at most 256 MiB."""
+    (diff.folder / "base").write_bytes(pprof(BASE))
+    result = subprocess.run(
+        [DIFF, "base", "/dev/zero"], cwd=diff.folder, capture_output=True, text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30)),
+    )
+    said = "tally-diff: /dev/zero: more than 268,435,456 bytes\n"
+    assert (result.stderr, result.returncode) == (said, 2)
 
 
 def test_damage_is_never_a_traceback() -> None:

@@ -154,13 +154,14 @@ class Booter:
             with image.held(initrd, "initrd") as i:
                 boot = Boot(machine, self.qemu, k, i)
                 cap = int(4 * (seconds + SLACK) * 1e9) >> shift
-                boot.command += ["-plugin", self.capped(folder, cap)]
+                boot.command += self.capped(folder, cap)
                 return self._hear(boot, plan, folder / "count", cap)
 
-    def capped(self, folder: Path, cap: int) -> str:
+    def capped(self, folder: Path, cap: int) -> list[str]:
+        """QEMU's option for so many instructions at most."""
         map_file = folder / "map"
         map_file.write_text(f"result {folder / 'count'}\ncap {cap}\n")
-        return f"{self.cap},map={map_file}"
+        return plugin.load(self.cap, map_file)
 
     def _hear(self, boot: Boot, plan: Plan, count: Path, cap: int) -> Heard:
         said: dict[str, bytearray] = collections.defaultdict(bytearray)

@@ -127,7 +127,7 @@ class Kernels:
         with scratch() as folder, image.held(kernel, "kernel") as k:
             with image.held(initrd, "initrd") as i:
                 boot = Boot(machine, self.booter.qemu, k, i)
-                boot.command += ["-plugin", self.booter.capped(folder, CAP)]
+                boot.command += self.booter.capped(folder, CAP)
                 outcome = boot.run(
                     lambda channel, data: said.extend(data)
                     if channel == frames.STDOUT

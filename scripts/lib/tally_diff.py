@@ -60,7 +60,8 @@ def parse(words: list[str]) -> argparse.Namespace:
 
 def read(file: str) -> read_pprof.Recording:
     try:
-        return read_pprof.read(file, Path(file).read_bytes())
+        with open(file, "rb") as data:  # which may have no end
+            return read_pprof.read(file, data.read(read_pprof.LIMIT + 1))
     except OSError as error:
         raise ConvertError(file, error.strerror or str(error)) from error
 

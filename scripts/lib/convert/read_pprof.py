@@ -11,7 +11,10 @@ from .profile import IDLE, ConvertError, clean, is_kernel
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5  # wire types
 FIXED = {FIXED64: 8, FIXED32: 4}
-LIMIT = 1 << 30  # bytes of a profile that is unpacked
+LIMIT = 256 << 20  # bytes of a profile, packed or not
+# What may be unpacked, as it takes time: so many times the packed size; or this, as
+# recursion packs well.
+TIMES, SMALL = 50, 16 << 20
 KERNEL_PROGRAM = "kernel"
 
 #: The fields of a Profile that are read, by number.
@@ -181,11 +184,15 @@ class _Reader:
 def read(file: str, data: bytes) -> Recording:
     if not data:
         raise ConvertError(file, "empty")
+    if len(data) > LIMIT:
+        raise ConvertError(file, f"more than {LIMIT:,} bytes")
     try:
         unpacker = zlib.decompressobj(wbits=31)
-        plain = unpacker.decompress(data, LIMIT)
+        room = min(LIMIT, max(SMALL, TIMES * len(data)))
+        plain = unpacker.decompress(data, room)
         if not unpacker.eof:
-            raise ConvertError(file, "cut off, or larger than 1 GiB")
+            more = f"unpacked it has more than {room:,} bytes"
+            raise ConvertError(file, more if len(plain) == room else "cut off")
         reader = _Reader(plain)
         which, unit = reader.counted()
         period = _one(reader.message, PERIOD) or 1
