@@ -35,6 +35,28 @@ def test_no_figure_is_worse() -> None:
     assert set(measured) == set(figures())
 
 
+def test_work_that_is_not_done_is_no_figure(tmp_path: Path) -> None:
+    """docs/performance.md: "the kernel's own counts must say that the work was
+    done". Here nothing is touched, and there is no program to execute."""
+    (tmp_path / "guest").symlink_to(ROOT / "tests" / "guest")
+    (tmp_path / "bench").mkdir()
+    text = (ROOT / "tests" / "bench" / "bench.c").read_text()
+    assert text.count("memory[i * PAGE] = 1;") == 1
+    text = text.replace("memory[i * PAGE] = 1;", ";")
+    (tmp_path / "bench" / "bench.c").write_text(text)
+    run = subprocess.run(
+        [ROOT / "scripts" / "run", "--icount", "0", "--harts", "1",
+         "--extra", tmp_path / "bench", "--", "bench"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True,
+    )
+    assert run.returncode == 1
+    assert sorted(set(run.stderr.splitlines())) == [
+        "bench: fork_256pages: pages more: 0, not 256",
+        "bench: fork_exec: tiny's status: 256, not 0",
+        "bench: heap_page: pages more: 0, not 66",
+    ]
+
+
 def test_what_is_worse_is_named(tmp_path: Path) -> None:
     file = tmp_path / "figures.json"
     file.write_text(json.dumps({**figures(), "open_close": 1_000_000}))

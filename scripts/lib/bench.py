@@ -65,6 +65,11 @@ ROWS = {
     "sample_pcs": Row("with pcs", None, None, 60),
     "sample_profil": Row("with profil", None, None, 120),
     "sample_all": Row("with all four", None, 2_978, 260),
+    "sample_prf_kernel": Row("over a kernel's loop, with prf", None, None, 80),
+    "sample_kprof_kernel": Row("with kprof", None, None, 25),
+    "sample_pcs_kernel": Row("with pcs", None, None, 60),
+    "sample_profil_kernel": Row("with profil", None, None, 120),
+    "sample_all_kernel": Row("with all four", None, None, 260),
     "boot": Row("first instruction to a shell's command", 20_000_000, None, 5_000_000),
     "image_bytes": Row("the kernel's image, bytes", None, None, 256 << 10),
     "boot_bytes": Row("memory in use then, 4 harts, bytes", None, None, 2 << 20),
@@ -126,9 +131,8 @@ def measure() -> dict[str, float]:
     with image.build_lock():
         image.make()
     figures = guest("bench", *ONE_HART)
-    figures.update(guest("bench tick tick", *ONE_HART))
-    slow = guest("bench tick tick_sbi", *ONE_HART, "--cpu", "sstc=off")
-    figures["tick_sbi"] = slow["tick_sbi"]
+    figures.update(guest("bench ticks", *ONE_HART))
+    figures.update(guest("bench tick_sbi", *ONE_HART, "--cpu", "sstc=off"))
     figures.update(guest("bench boot", *ONE_HART))
     figures["boot"] -= firmware_cycles(Machine(harts=1, icount=0))
     four = guest("bench boot", "--icount", "0", "--extra", str(BENCH))
