@@ -383,6 +383,7 @@ tick(struct mode *m)
 		all = cycles() - start;
 		after = system_now();
 		ticks = after.ticks[0] - before.ticks[0];
+		must_be("tick", "is there one", ticks > 0, true);
 		must_be("tick", "samples", after.taken[0] - before.taken[0],
 			ticks);
 		took[i] = (all - m->alone) / ticks;
