@@ -175,7 +175,7 @@ def test_errors(guest: Guest) -> None:
     wanted = {
         "prof -x": (2, f"prof: unknown option -x\n{usage}"),
         "prof -m": (2, f"prof: option -m needs a value\n{usage}"),
-        "prof -r 0": (2, f"prof: not a rate: 0\n{usage}"),
+        "prof -r 0": (2, f"prof: not a rate, 1 to 2147483647: 0\n{usage}"),
         "prof a b": (2, f"prof: one operand too many: b\n{usage}"),
         "prof": (1, "prof: a.out: No such file or directory\n"),
         "prof /bin/sh": (1, "prof: mon.out: No such file or directory\n"),

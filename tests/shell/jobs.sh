@@ -18,4 +18,7 @@ kill $!
 ended
 jobs
 jobs -x; echo $?
+true &
+wait $((4294967296 + $!)); echo $?
+wait $!; echo $?
 rm out

@@ -21,6 +21,8 @@ t test 1 -lt 1
 t test 1 -le 1
 t test -1 -lt 0
 t test 010 -eq 10
+t test ' 5 ' -eq +5
+t test 4294967301 -eq 5
 echo
 echo x >file
 : >empty
@@ -58,6 +60,9 @@ t [ ]
 t [ ! -f nofile ]
 echo
 t test 1 -eq x 2>/dev/null
+t test 1 -eq '' 2>/dev/null
+t test 1 -eq +-1 2>/dev/null
+t test 1 -lt 9223372036854775808 2>/dev/null
 t [ a 2>/dev/null
 t test a b 2>/dev/null
 t test a b c d 2>/dev/null

@@ -56,11 +56,11 @@ static mode_t
 changed(mode_t mode)
 {
 	const char *c = change;
-	char *end;
-	mode_t bits = strtoul(c, &end, 8);
+	mode_t bits;
+	long n;
 
-	if (*c >= '0' && *c <= '7' && !*end && bits <= ALL_BITS)
-		return bits;
+	if (number_read(c, 8, 0, ALL_BITS, &n))
+		return n;
 	do {
 		mode_t who = parse_who(&c);
 

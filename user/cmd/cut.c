@@ -27,20 +27,18 @@ range_compare(const void *left, const void *right)
 static struct range
 parse_range(const char *text)
 {
-	struct range r = {1, SIZE_MAX};
-	char *end = (char *)text;
+	long first = 1, last = LONG_MAX;
+	const char *end = text;
 
-	if (*text != '-')
-		r.first = strtoul(text, &end, 10);
-	if (*end != '-')
-		r.last = r.first;
-	else if (end[1])
-		r.last = strtoul(end + 1, &end, 10);
-	else
-		end++;
-	if (*end || r.first == 0 || r.last < r.first || strcmp(text, "-") == 0)
+	if (*text != '-' || !text[1])
+		end = number_start(text, 10, 1, LONG_MAX, &first);
+	if (end && *end != '-')
+		last = first;
+	else if (end && *++end)
+		end = number_start(end, 10, first, LONG_MAX, &last);
+	if (!end || *end)
 		cmd_usage("not a list: %s", text);
-	return r;
+	return (struct range){first, last};
 }
 
 static void

@@ -24,9 +24,8 @@
 #define SYNOPSIS                                                 \
 	"[-akms] [-b BUFFERS] [-g PGRP] [-p PID,...] [-o FILE] " \
 	"[COMMAND [ARGUMENT ...]]"
-#define OUTPUT      "pc.out"
-#define SHORT_LIMIT 32767
-#define REQUESTS    7 /* all that can be made */
+#define OUTPUT   "pc.out"
+#define REQUESTS 7 /* all that can be made */
 
 /* What was asked of us. */
 static const char *path = OUTPUT;
@@ -44,11 +43,7 @@ static uint64_t told; /* hits lost, as the buffers' headers have it */
 static short
 number(const char *text, const char *what)
 {
-	unsigned long n = cmd_number(text, what);
-
-	if (n == 0 || n > SHORT_LIMIT)
-		cmd_usage("not %s: %s", what, text);
-	return n;
+	return cmd_number(text, what, 1, SHRT_MAX);
 }
 
 static struct ISAMPLE *
@@ -184,7 +179,7 @@ store_stop(uint64_t lost)
 	stop.type = STOP;
 	stop.stime = time(NULL);
 	lost -= told;
-	store_own(&stop, sizeof(stop), lost < SHORT_LIMIT ? lost : SHORT_LIMIT);
+	store_own(&stop, sizeof(stop), lost < SHRT_MAX ? lost : SHRT_MAX);
 }
 
 /* --- Files that were mapped --- */

@@ -48,7 +48,7 @@ main(int argc, char **argv)
 	cmd_start(argc, argv, "head",
 		  "[-NUMBER | -n LINES | -c BYTES] [FILE ...]");
 	for (int c; (c = cmd_option("#c:n:")) != -1;) {
-		limit = cmd_number(cmd_value, "a number");
+		limit = cmd_number(cmd_value, "a number", 0, LONG_MAX);
 		in_bytes = c == 'c';
 	}
 	cmd_files(head);

@@ -98,9 +98,10 @@ main(int argc, char **argv)
 		  "[-Cv] [-n LENGTH] [-s SKIP] [FILE ...]");
 	for (int c; (c = cmd_option("Cn:s:v")) != -1;) {
 		if (c == 'n')
-			left = cmd_number(cmd_value, "a length");
+			left = cmd_number(cmd_value, "a length", 0, LONG_MAX);
 		else if (c == 's')
-			skip = cmd_number(cmd_value, "a number of bytes");
+			skip = cmd_number(cmd_value, "a number of bytes", 0,
+					  LONG_MAX);
 	}
 	offset = skip;
 	cmd_files(dump);

@@ -1,7 +1,5 @@
 /* kill: send a signal to processes, or to process groups. */
-#include <ctype.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -28,13 +26,10 @@ static int
 signal_number(const char *text)
 {
 	const char *name = strncasecmp(text, "SIG", 3) == 0 ? text + 3 : text;
+	long n;
 
-	if (isdigit((unsigned char)*text)) {
-		unsigned long n = cmd_number(text, "a signal");
-
-		if (n < (unsigned long)NAMES)
-			return n;
-	}
+	if (number_read(text, 10, 0, NAMES - 1, &n))
+		return n;
 	for (int i = 1; i < NAMES; i++) {
 		if (names[i] && strcasecmp(name, names[i]) == 0)
 			return i;
@@ -46,11 +41,11 @@ signal_number(const char *text)
 static void
 print_name(const char *text)
 {
-	unsigned long n = cmd_number(text, "a number");
+	long n = cmd_number(text, "a number", 0, LONG_MAX);
 
 	if (n > 128)
 		n -= 128;
-	if (n < (unsigned long)NAMES && names[n])
+	if (n < NAMES && names[n])
 		out_printf("%s\n", names[n]);
 	else
 		cmd_error("no signal %s", text);
@@ -72,10 +67,9 @@ list(char **numbers)
 static void
 send(const char *text, int signal)
 {
-	char *end;
-	long pid = strtol(text, &end, 10);
+	long pid;
 
-	if (*text == '\0' || *end)
+	if (!number_read(text, 10, -INT_MAX, INT_MAX, &pid))
 		cmd_error("not a process: %s", text);
 	else if (kill(pid, signal) < 0)
 		cmd_warn("%s", text);

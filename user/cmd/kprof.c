@@ -141,7 +141,8 @@ main(int argc, char **argv)
 
 	cmd_start(argc, argv, "kprof", SYNOPSIS);
 	while (cmd_option("n:") != -1)
-		limit = cmd_number(cmd_value, "a number of functions");
+		limit = cmd_number(cmd_value, "a number of functions", 0,
+				   LONG_MAX);
 	cmd_operands(0, 2);
 	if (cmd_argc > 0)
 		namelist = cmd_argv[0];

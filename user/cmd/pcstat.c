@@ -153,9 +153,8 @@ main(int argc, char **argv)
 	cmd_flags("i");
 	cmd_operands(0, cmd_given['i'] ? 1 : 0);
 	if (cmd_argc > 0)
-		seconds = cmd_number(cmd_argv[0], "a number of seconds");
-	if (seconds == 0)
-		cmd_usage("not a number of seconds: 0");
+		seconds = cmd_number(cmd_argv[0], "a number of seconds", 1,
+				     INT_MAX);
 	for (;;) {
 		load(&s);
 		if (cmd_given['i'] && screen)

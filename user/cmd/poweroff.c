@@ -12,6 +12,6 @@ main(int argc, char **argv)
 	cmd_flags("");
 	cmd_operands(0, 1);
 	if (cmd_argc > 0)
-		status = cmd_number(cmd_argv[0], "a status");
+		status = cmd_number(cmd_argv[0], "a status", 0, 255);
 	poweroff(status);
 }

@@ -130,9 +130,7 @@ main(int argc, char **argv)
 	if (period * MINUTE < 1 || period > PERIOD_MAX)
 		cmd_usage("not a period: %s", cmd_argv[1]);
 	if (cmd_argc > 2)
-		hour = cmd_number(cmd_argv[2], "an hour");
-	if (hour > NEVER)
-		cmd_usage("not an hour of 0 to 24: %s", cmd_argv[2]);
+		hour = cmd_number(cmd_argv[2], "an hour", 0, NEVER);
 	snapshot_take(&first);
 	signals_start();
 	fd = open(cmd_argv[0], O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0666);

@@ -9,8 +9,9 @@
 
 #include "../cmdlib/cmd.h"
 
-#define OCTAL    3  /* digits; 4 in an argument, if the first is a 0 */
-#define SPEC_MAX 32 /* of a conversion, with the length we add */
+#define OCTAL    3 /* digits; 4 in an argument, if the first is a 0 */
+#define FLAGS    "-+ #0"
+#define SPEC_MAX 64 /* a conversion: flags, two numbers and the rest */
 
 static char **arguments;
 
@@ -20,8 +21,19 @@ next_argument(const char *otherwise)
 	return *arguments ? *arguments++ : otherwise;
 }
 
+/* Complain unless strtoll or one of its kind has taken all of text. */
+static void
+check_number(const char *text, const char *end)
+{
+	if (errno)
+		cmd_warn("%s", text);
+	else if (*end || end == text)
+		cmd_error("not a number: %s", text);
+}
+
+/* For a conversion that is signed, or has one bit more. */
 static long long
-next_number(void)
+next_number(bool is_signed)
 {
 	const char *text = next_argument("0");
 	char *end;
@@ -30,13 +42,24 @@ next_number(void)
 	if (*text == '\'' || *text == '"')
 		return (unsigned char)text[1];
 	errno = 0;
-	/* Unsigned numbers have one bit more. */
-	n = *text == '-' ? strtoll(text, &end, 0)
-			 : (long long)strtoull(text, &end, 0);
-	if (errno)
-		cmd_warn("%s", text);
-	else if (*end || end == text)
-		cmd_error("not a number: %s", text);
+	n = is_signed || *text == '-' ? strtoll(text, &end, 0)
+				      : (long long)strtoull(text, &end, 0);
+	check_number(text, end);
+	return n;
+}
+
+static double
+next_decimal(void)
+{
+	const char *text = next_argument("0");
+	char *end;
+	double n;
+
+	if (*text == '\'' || *text == '"')
+		return (unsigned char)text[1];
+	errno = 0;
+	n = strtod(text, &end);
+	check_number(text, end);
 	return n;
 }
 
@@ -67,50 +90,71 @@ print_with_escapes(const char *text)
 	}
 }
 
-/* The conversion of `flags`, which has width and precision written out, but
- * neither length nor letter. */
+/* A conversion of its flags, width (0: none), precision (below 0: none) and
+ * letter. */
 static void
-print_argument(const char *flags, char letter)
+print_argument(const char *flags, long width, long precision, char letter)
 {
 	char spec[SPEC_MAX];
 	const char *number = strchr("diouxX", letter) ? "ll" : "";
+	size_t n = snprintf(spec, sizeof(spec), "%%%s", flags);
 
-	snprintf(spec, sizeof(spec), "%s%s%c", flags, number, letter);
+	if (width != 0)
+		n += snprintf(spec + n, sizeof(spec) - n, "%ld", width);
+	if (precision >= 0)
+		n += snprintf(spec + n, sizeof(spec) - n, ".%ld", precision);
+	snprintf(spec + n, sizeof(spec) - n, "%s%c", number, letter);
 	if (*number)
-		out_printf(spec, next_number());
+		out_printf(spec, next_number(strchr("di", letter)));
 	else if (letter == 's')
 		out_printf(spec, next_argument(""));
 	else if (letter == 'c')
 		out_printf(spec, *next_argument(""));
 	else
-		out_printf(spec, strtod(next_argument("0"), NULL));
+		out_printf(spec, next_decimal());
+}
+
+/* The width or precision at text, which may be an argument; 0 if there is none.
+ * Gives what follows. */
+static const char *
+measure(const char *text, long *n)
+{
+	const char *end = text + 1;
+
+	*n = 0;
+	if (*text == '*') {
+		text = next_argument("0");
+		if (!number_read(text, 10, -INT_MAX, INT_MAX, n))
+			end = NULL;
+	} else {
+		end = text + strspn(text, "0123456789");
+		if (end > text && !number_start(text, 10, 0, INT_MAX, n))
+			end = NULL;
+	}
+	if (!end)
+		cmd_usage("not a width or precision: %s", text);
+	return end;
 }
 
 /* The conversion at text, behind its percent sign; gives what follows. */
 static const char *
 print_conversion(const char *text)
 {
-	char flags[SPEC_MAX - 4] = "%";
-	size_t n = 1;
+	char flags[sizeof(FLAGS)] = ""; /* each once */
+	long width, precision = -1;
 
-	while (*text && strchr("-+ #0123456789.*", *text)) {
-		if (*text == '*')
-			n += snprintf(flags + n, sizeof(flags) - n, "%d",
-				      (int)next_number());
-		else
-			flags[n++] = *text;
-		if (n < sizeof(flags))
-			flags[n] = '\0';
-		else
-			cmd_usage("a conversion too long");
-		text++;
-	}
+	for (; *text && strchr(FLAGS, *text); text++)
+		if (!strchr(flags, *text))
+			flags[strlen(flags)] = *text;
+	text = measure(text, &width);
+	if (*text == '.')
+		text = measure(text + 1, &precision);
 	if (*text == '%')
 		out_char('%');
 	else if (*text == 'b')
 		print_with_escapes(next_argument(""));
 	else if (*text && strchr("diouxXscaAeEfFgG", *text))
-		print_argument(flags, *text);
+		print_argument(flags, width, precision, *text);
 	else
 		cmd_usage("unknown conversion %%%c", *text ? *text : ' ');
 	return text + 1;

@@ -27,7 +27,7 @@ struct order {
 /* -k: from field.byte to field.byte, counted from 1; end_field 0 is the end
  * of the line, end_byte 0 the end of the field. */
 struct key {
-	unsigned long field, byte, end_field, end_byte;
+	long field, byte, end_field, end_byte;
 	bool end_skip_blanks;
 	struct order order;
 };
@@ -401,39 +401,38 @@ order_letter(struct order *order, char letter)
 	return true;
 }
 
-/* FIELD[.BYTE] at *at, which moves on. */
-static void
-parse_position(char **at, unsigned long *field, unsigned long *byte)
+/* FIELD[.BYTE][LETTERS], where the least byte is first; gives what follows, or
+ * NULL. */
+static const char *
+parse_position(const char *at, long *field, long *byte, long first,
+	       struct order *order)
 {
-	*field = strtoul(*at, at, 10);
-	if (**at == '.')
-		*byte = strtoul(*at + 1, at, 10);
+	at = number_start(at, 10, 1, LONG_MAX, field);
+	if (at && *at == '.')
+		at = number_start(at + 1, 10, first, LONG_MAX, byte);
+	while (at && order_letter(order, *at))
+		at++;
+	return at;
 }
 
 /* FIELD[.BYTE][LETTERS][,FIELD[.BYTE][LETTERS]] */
 static void
-key_add(char *text)
+key_add(const char *text)
 {
 	struct key key = {.byte = 1};
 	struct order end_order = {0};
-	char *at = text;
+	const char *at = parse_position(text, &key.field, &key.byte, 1,
+					&key.order);
 
-	parse_position(&at, &key.field, &key.byte);
-	while (order_letter(&key.order, *at))
-		at++;
-	if (*at == ',') {
-		at++;
-		parse_position(&at, &key.end_field, &key.end_byte);
-		while (order_letter(&end_order, *at))
-			at++;
-		if (key.end_field == 0)
-			cmd_usage("not a key: %s", text);
+	if (at && *at == ',') {
+		at = parse_position(at + 1, &key.end_field, &key.end_byte, 0,
+				    &end_order);
 		key.end_skip_blanks = end_order.skip_blanks;
 		key.order.fold |= end_order.fold;
 		key.order.numeric |= end_order.numeric;
 		key.order.reverse |= end_order.reverse;
 	}
-	if (*at || key.field == 0 || key.byte == 0)
+	if (!at || *at)
 		cmd_usage("not a key: %s", text);
 	if (keys_count == keys_room)
 		keys = cmd_grow(keys, &keys_room, sizeof(*keys));

@@ -80,7 +80,8 @@ main(int argc, char **argv)
 	for (int c; (c = cmd_option("#c:n:")) != -1;) {
 		in_bytes = c == 'c';
 		from_start = *cmd_value == '+';
-		count = cmd_number(cmd_value + from_start, "a number");
+		count = cmd_number(cmd_value + from_start, "a number", 0,
+				   LONG_MAX);
 	}
 	cmd_files(tail);
 	return cmd_done();

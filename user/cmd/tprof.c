@@ -143,9 +143,10 @@ main(int argc, char **argv)
 	cmd_start(argc, argv, "tprof", SYNOPSIS);
 	cmd_flags("");
 	cmd_operands(1, 2);
-	pid = cmd_number(cmd_argv[0], "a process");
+	pid = cmd_number(cmd_argv[0], "a process", 0, LONG_MAX);
 	if (cmd_argc > 1)
-		seconds = cmd_number(cmd_argv[1], "a number of seconds");
+		seconds = cmd_number(cmd_argv[1], "a number of seconds", 0,
+				     INT_MAX);
 	if (pid == 0 || pid >= PCS_PIDS || !look(pid, name)) {
 		cmd_error("no process %s", cmd_argv[0]);
 		return cmd_status;

@@ -198,18 +198,16 @@ cmd_done(void)
 	return cmd_status;
 }
 
-unsigned long
-cmd_number(const char *text, const char *what)
+long
+cmd_number(const char *text, const char *what, long min, long max)
 {
-	char *end;
-	unsigned long n;
+	long n;
 
-	errno = 0;
-	n = strtoul(text, &end, 10);
-	/* strtoul takes a sign and spaces, which no count has. */
-	if (*text < '0' || *text > '9' || *end || errno)
+	if (number_read(text, 10, min, max, &n))
+		return n;
+	if (max == LONG_MAX)
 		cmd_usage("not %s: %s", what, text);
-	return n;
+	cmd_usage("not %s, %ld to %ld: %s", what, min, max, text);
 }
 
 double

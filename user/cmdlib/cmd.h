@@ -17,6 +17,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "number.h"
+
 #define CMD_BUFFER (64 * 1024) /* bytes moved at a time */
 
 #define CMD_PRINTF(string, first) __attribute__((format(printf, string, first)))
@@ -63,9 +65,10 @@ _Noreturn void cmd_usage(const char *format, ...) CMD_PRINTF(1, 2);
 
 /* --- Values --- */
 
-/* Text as a decimal number, or a usage message that says what it is not. */
-unsigned long cmd_number(const char *text, const char *what);
-/* The same, with or without a fraction. */
+/* Text as a decimal number from min to max, or a usage message that says what
+ * it is not; and the bounds, unless max is LONG_MAX. */
+long cmd_number(const char *text, const char *what, long min, long max);
+/* Text as a number that may have a fraction. */
 double cmd_decimal(const char *text, const char *what);
 
 /*

@@ -50,9 +50,9 @@ static void
 program_option(char *text)
 {
 	char *path = text, *pid = cmd_piece(&path, "=");
-	unsigned long n = cmd_number(pid, "PID=PROGRAM");
+	long n;
 
-	if (!path || !*path || n == 0 || n >= PCS_PIDS)
+	if (!path || !*path || !number_read(pid, 10, 1, PCS_PIDS - 1, &n))
 		cmd_usage("not PID=PROGRAM: %s", pid);
 	program_add(n, path);
 }
@@ -66,7 +66,8 @@ main(int argc, char **argv)
 	cmd_start(argc, argv, "analpc", SYNOPSIS);
 	while ((c = cmd_option("n:u:")) != -1) {
 		if (c == 'n')
-			limit = cmd_number(cmd_value, "a number of lines");
+			limit = cmd_number(cmd_value, "a number of lines", 0,
+					   LONG_MAX);
 		else
 			program_option(cmd_value);
 	}

@@ -172,8 +172,8 @@ main(int argc, char **argv)
 	while ((option = cmd_option("m:r:")) != -1) {
 		if (option == 'm')
 			profile = cmd_value;
-		else if ((asked = cmd_number(cmd_value, "a rate")) == 0)
-			cmd_usage("not a rate: %s", cmd_value);
+		else
+			asked = cmd_number(cmd_value, "a rate", 1, INT_MAX);
 	}
 	cmd_operands(0, 1);
 	if (cmd_argc > 0)

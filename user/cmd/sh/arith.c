@@ -304,15 +304,3 @@ arith_eval(const char *text, long *value)
 		sh.flow = FLOW_ABORT;
 	return !a.failed;
 }
-
-bool
-number_parse(const char *s, long *value)
-{
-	char *end;
-
-	errno = 0;
-	*value = strtol(s, &end, 10);
-	while (isspace((unsigned char)*end))
-		end++;
-	return end != s && *end == '\0' && errno == 0;
-}

@@ -253,15 +253,14 @@ static int
 builtin_umask(int argc, char **argv)
 {
 	mode_t mask;
-	char *end;
+	long n;
 
 	if (argc > 1) {
-		mask = strtoul(argv[1], &end, 8);
-		if (*end || end == argv[1] || mask > MODE_BITS) {
+		if (!number_read(argv[1], 8, 0, MODE_BITS, &n)) {
 			shell_warn("umask: %s: bad mask", argv[1]);
 			return STATUS_USAGE;
 		}
-		umask(mask);
+		umask(n);
 		return 0;
 	}
 	mask = umask(0);

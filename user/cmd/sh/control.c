@@ -34,13 +34,13 @@ params_set(char **v, int n)
 	sh.params = (struct params){.v = copy, .n = n, .owned = copy};
 }
 
-/* The number that is the one operand; otherwise the default. -1: bad. */
+/* The one operand, a number of at least min; otherwise the default. -1: bad. */
 static long
-operand(int argc, char **argv, long otherwise)
+operand(int argc, char **argv, long min, long otherwise)
 {
 	long n = otherwise;
 
-	if (argc > 1 && (!number_parse(argv[1], &n) || n < 0)) {
+	if (argc > 1 && !number_read(argv[1], 10, min, INT_MAX, &n)) {
 		shell_abort(STATUS_USAGE, "%s: %s: bad number", argv[0],
 			    argv[1]);
 		return -1;
@@ -52,11 +52,11 @@ operand(int argc, char **argv, long otherwise)
 int
 builtin_break(int argc, char **argv)
 {
-	long n = operand(argc, argv, 1);
+	long n = operand(argc, argv, 1, 1);
 
 	if (n < 0)
 		return STATUS_USAGE;
-	if (sh.loops > 0 && n > 0) {
+	if (sh.loops > 0) {
 		sh.flow = argv[0][0] == 'b' ? FLOW_BREAK : FLOW_CONTINUE;
 		sh.flow_loops = n < sh.loops ? n : sh.loops;
 	}
@@ -68,7 +68,7 @@ builtin_return(int argc, char **argv)
 {
 	/* A function that the action calls has a status of its own. */
 	bool ends_action = sh.trapped >= 0 && sh.calls == sh.trap_calls;
-	long n = operand(argc, argv, ends_action ? sh.trapped : sh.status);
+	long n = operand(argc, argv, 0, ends_action ? sh.trapped : sh.status);
 
 	if (n < 0)
 		return STATUS_USAGE;
@@ -79,7 +79,8 @@ builtin_return(int argc, char **argv)
 int
 builtin_exit(int argc, char **argv)
 {
-	long n = operand(argc, argv, sh.trapped >= 0 ? sh.trapped : sh.status);
+	long n = operand(argc, argv, 0,
+			 sh.trapped >= 0 ? sh.trapped : sh.status);
 
 	if (n < 0)
 		return STATUS_USAGE;
@@ -165,7 +166,7 @@ builtin_exec(int argc, char **argv)
 int
 builtin_shift(int argc, char **argv)
 {
-	long n = operand(argc, argv, 1);
+	long n = operand(argc, argv, 0, 1);
 
 	if (n < 0)
 		return STATUS_USAGE;

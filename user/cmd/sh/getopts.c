@@ -18,7 +18,7 @@ index_get(void)
 	const char *s = var_get("OPTIND");
 	long n;
 
-	if (!s || !number_parse(s, &n) || n < 1)
+	if (!s || !number_read(s, 10, 1, INT_MAX, &n))
 		n = 1;
 	if (n != last_index)
 		letter = 0;

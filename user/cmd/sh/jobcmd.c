@@ -13,7 +13,7 @@ job_find(const char *name)
 	struct process *p;
 	long n;
 
-	if (number_parse(name, &n))
+	if (number_read(name, 10, 1, INT_MAX, &n))
 		return job_of(n, &p);
 	if (*name++ != '%')
 		return NULL;
@@ -22,7 +22,7 @@ job_find(const char *name)
 			continue;
 		previous = current;
 		current = j;
-		if (number_parse(name, &n)
+		if (number_read(name, 10, 1, INT_MAX, &n)
 			? j->id == n
 			: j->text && *name &&
 			      strncmp(j->text, name, strlen(name)) == 0)
@@ -143,7 +143,7 @@ kill_one(const char *name, int sig)
 	} else if (j) {
 		for (i = 0; i < j->n; i++)
 			failed |= kill(j->p[i].pid, sig);
-	} else if (number_parse(name, &pid)) {
+	} else if (number_read(name, 10, -INT_MAX, INT_MAX, &pid)) {
 		failed = kill(pid, sig);
 	} else {
 		shell_warn("kill: %s: no such job or process", name);

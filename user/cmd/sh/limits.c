@@ -53,9 +53,9 @@ limit_set(const struct limit *l, const char *text)
 	unsigned long value = limit_value(l);
 	long n;
 
-	if (strcmp(text, "unlimited") == 0 ? value == NONE
-	    : number_parse(text, &n)       ? (unsigned long)n == value
-					   : false)
+	if (strcmp(text, "unlimited") == 0           ? value == NONE
+	    : number_read(text, 10, 0, LONG_MAX, &n) ? (unsigned long)n == value
+						     : false)
 		return 0;
 	shell_warn("ulimit: -%c: this limit can't be changed", l->letter);
 	return STATUS_ERROR;

@@ -115,7 +115,7 @@ redirect_dup(struct redirect *r, const char *text)
 		close(r->fd);
 		return true;
 	}
-	if (!number_parse(text, &from) || from < 0 || from >= FD_UP ||
+	if (!number_read(text, 10, 0, FD_UP - 1, &from) ||
 	    dup2(from, r->fd) < 0) {
 		shell_warn("%s: bad file descriptor", text);
 		return false;

@@ -36,6 +36,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "../../cmdlib/number.h"
+
 /* Exit statuses that POSIX names. */
 enum {
 	STATUS_ERROR = 1,
@@ -355,7 +357,6 @@ bool glob_files(const char *pattern, struct strings *out);
 
 /* false: reported, and sh.flow is set. */
 bool arith_eval(const char *text, long *value);
-bool number_parse(const char *s, long *value); /* decimal, all of s */
 
 /* ------------------------------------------------------------- var.c */
 

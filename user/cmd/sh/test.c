@@ -10,6 +10,8 @@
 
 #include "sh.h"
 
+#define BLANKS " \t\n"
+
 struct test {
 	char **arg; /* what is left; NULL at the end */
 	bool failed;
@@ -32,12 +34,17 @@ is(const char *arg, const char *s)
 	return arg && strcmp(arg, s) == 0;
 }
 
+/* It may have blanks around it: wc prints such. */
 static long
 integer(struct test *t, const char *s)
 {
+	const char *start = s + strspn(s, BLANKS), *end;
 	long value = 0;
+	bool plus = *start == '+';
 
-	if (!number_parse(s, &value))
+	end = number_start(start + plus, 10, plus ? 0 : LONG_MIN, LONG_MAX,
+			   &value);
+	if (!end || end[strspn(end, BLANKS)])
 		test_error(t, s, "not a number");
 	return value;
 }
@@ -127,6 +134,7 @@ static bool
 unary(struct test *t, char op, const char *arg)
 {
 	struct stat st;
+	long value;
 
 	switch (op) {
 	case 'n':
@@ -134,7 +142,8 @@ unary(struct test *t, char op, const char *arg)
 	case 'z':
 		return *arg == '\0';
 	case 't':
-		return isatty(integer(t, arg));
+		value = integer(t, arg);
+		return value >= 0 && value <= INT_MAX && isatty(value);
 	case 'r':
 		return access(arg, R_OK) == 0;
 	case 'w':

@@ -66,8 +66,8 @@ signal_number(const char *name)
 	long n;
 	int i;
 
-	if (number_parse(name, &n))
-		return n >= 0 && n < SIGNALS ? n : -1;
+	if (number_read(name, 10, 0, SIGNALS - 1, &n))
+		return n;
 	if (strncmp(name, "SIG", 3) == 0)
 		name += 3;
 	for (i = 0; i < SIGNALS; i++)

@@ -31,16 +31,16 @@ options(void)
 		if (c == 'a')
 			annotated = cmd_value;
 		else if (c == 'n')
-			limit = cmd_number(cmd_value, "a number of functions");
+			limit = cmd_number(cmd_value, "a number of functions",
+					   0, LONG_MAX);
 		else if (c == 'o')
 			path = cmd_value;
 		else if (c == 'r')
-			rate = cmd_number(cmd_value, "a number of Hz");
+			rate = cmd_number(cmd_value, "a number of Hz", 1,
+					  HZ_MAX);
 	}
 	only_kernel = cmd_given['k'];
 	only_user = cmd_given['u'];
-	if (rate == 0 || rate > HZ_MAX)
-		cmd_usage("not a number of Hz, 1 to %d: %u", HZ_MAX, rate);
 	if (only_kernel && only_user)
 		cmd_usage("only -k or only -u");
 	if (cmd_given['t'] && (cmd_given['o'] || annotated))
@@ -139,9 +139,8 @@ main(int argc, char **argv)
 		return pcs_status() ? pcs_status() : cmd_status;
 	}
 	if (cmd_argc > 0)
-		seconds = cmd_number(cmd_argv[0], "a number of seconds");
-	if (cmd_argc > 0 && seconds == 0)
-		cmd_usage("not a number of seconds: 0");
+		seconds = cmd_number(cmd_argv[0], "a number of seconds", 1,
+				     LONG_MAX);
 	live(seconds);
 	return cmd_done();
 }
