@@ -20,8 +20,8 @@ from harness.guest import Guest
 # a control character of two bytes.
 EVIL = r"n=$(printf 'n\033[2J\n\303\251\377\302\233.'); n=${n%.}; cd /tmp" "\n"
 SHOWN = "n?[2J?\u00e9??"
-FUNCTION = "f\x1b[2J\n\u00e9\x7f\x9b"
-FUNCTION_SHOWN = "f?[2J?\u00e9??"
+FUNCTION = "f\x1b[2J\n\u00e9\x7f\x9b" + 3000 * "x"
+FUNCTION_SHOWN = "f?[2J?\u00e9??" + 3000 * "x"
 SPIN = "'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done'"
 
 

@@ -61,7 +61,7 @@ COMMANDS = {
     "true >&''": (0, 9),
     "ulimit -t ''": (1, 0),
     "fg ''": (1, 0),
-    "/bin/printf '%.*s' '' x": (-INT, INT),
+    "/bin/printf '%.*s' '' x": (-1000000, 1000000),
 }
 
 

@@ -46,4 +46,13 @@ try 'shift 9
 echo no'
 try '. /nosuchfile
 echo no'
+# A message is as long as what it is about.
+long=$(head -c 3000 /dev/zero | tr '\0' x)
+(
+	$long
+	type $long
+	alias $long=it
+	type $long
+	eval "for $long-y in"
+) 2>&1 | tr -d x
 rm script

@@ -47,3 +47,7 @@ printf 'l1\nl2\n' | {
 	cat
 	t "$a"
 }
+IFS='         	' read a b <<END
+one		two
+END
+t "$a" "$b"

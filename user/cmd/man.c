@@ -12,16 +12,8 @@
 
 #include "../cmdlib/cmd.h"
 
-#define PAGES     "/usr/share/man"
-#define SECTIONS  "123456789"
-#define PATH_ROOM 256
-
-static bool
-page_path(char path[PATH_ROOM], const char *name, char section)
-{
-	snprintf(path, PATH_ROOM, PAGES "/cat%c/%s.%c", section, name, section);
-	return access(path, R_OK) == 0;
-}
+#define PAGES    "/usr/share/man"
+#define SECTIONS "123456789"
 
 /* Bold and underlined letters are two, with a backspace between: leave the
  * second. */
@@ -188,13 +180,15 @@ work_section(char section, bool all, page_work *work, const char *word)
 static bool
 find(const char *name, const char *sections)
 {
-	char path[PATH_ROOM];
-
 	for (const char *section = sections; *section; section++) {
-		if (page_path(path, name, *section)) {
+		char *path = cmd_text(PAGES "/cat%c/%s.%c", *section, name,
+				      *section);
+
+		if (access(path, R_OK) == 0) {
 			show(path);
 			return true;
 		}
+		free(path);
 	}
 	for (; *sections; sections++) {
 		if (work_section(*sections, false, show_if_named, name))

@@ -9,9 +9,10 @@
 
 #include "../cmdlib/cmd.h"
 
-#define OCTAL    3 /* digits; 4 in an argument, if the first is a 0 */
-#define FLAGS    "-+ #0"
-#define SPEC_MAX 64 /* a conversion: flags, two numbers and the rest */
+#define OCTAL     3 /* digits; 4 in an argument, if the first is a 0 */
+#define FLAGS     "-+ #0"
+#define WIDTH_MAX 1000000 /* or precision: it's in memory at once */
+#define SPEC_MAX  64      /* a conversion: flags, two numbers and the rest */
 
 static char **arguments;
 
@@ -124,15 +125,16 @@ measure(const char *text, long *n)
 	*n = 0;
 	if (*text == '*') {
 		text = next_argument("0");
-		if (!number_read(text, 10, -INT_MAX, INT_MAX, n))
+		if (!number_read(text, 10, -WIDTH_MAX, WIDTH_MAX, n))
 			end = NULL;
 	} else {
 		end = text + strspn(text, "0123456789");
-		if (end > text && !number_start(text, 10, 0, INT_MAX, n))
+		if (end > text && !number_start(text, 10, 0, WIDTH_MAX, n))
 			end = NULL;
 	}
 	if (!end)
-		cmd_usage("not a width or precision: %s", text);
+		cmd_usage("not a width or precision, at most %d: %s", WIDTH_MAX,
+			  text);
 	return end;
 }
 

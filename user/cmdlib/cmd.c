@@ -9,8 +9,6 @@
 #include "cmd.h"
 #include "show.h"
 
-#define MESSAGE_MAX 512
-
 char **cmd_argv;
 int cmd_argc;
 char *cmd_value;
@@ -43,19 +41,25 @@ cmd_start(int argc, char **argv, const char *name, const char *synopsis)
 static void
 message(int code, const char *format, va_list args)
 {
-	char text[MESSAGE_MAX];
-	const int room = sizeof(text) - 1; /* for the newline */
-	int n = snprintf(text, room, "%s: ", cmd_name);
+	char *what, *text;
+	size_t n;
 
 	/* What was said before belongs before the complaint. */
 	if (out.used > 0 && isatty(out.fd))
 		out_flush();
-	n += vsnprintf(text + n, room - n, format, args);
-	if (n < room && code)
-		n += snprintf(text + n, room - n, ": %s", strerror(code));
+	if (vasprintf(&what, format, args) < 0 ||
+	    asprintf(&text, "%s: %s%s%s", cmd_name, what, code ? ": " : "",
+		     code ? strerror(code) : "") < 0) {
+		/* Without memory the format has to do. */
+		out_direct(STDERR_FILENO, format, strlen(format));
+		out_direct(STDERR_FILENO, "\n", 1);
+		return;
+	}
 	n = strlen(show_name(text));
-	text[n++] = '\n';
+	text[n++] = '\n'; /* which show_name would have shown */
 	out_direct(STDERR_FILENO, text, n);
+	free(text);
+	free(what);
 }
 
 void
@@ -277,6 +281,28 @@ cmd_grow(void *array, size_t *room, size_t size)
 {
 	*room = *room ? *room * 2 : 64;
 	return cmd_realloc(array, *room * size);
+}
+
+char *
+cmd_text_of(const char *format, va_list args)
+{
+	char *text;
+
+	if (vasprintf(&text, format, args) < 0)
+		cmd_die("memory");
+	return text;
+}
+
+char *
+cmd_text(const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = cmd_text_of(format, args);
+	va_end(args);
+	return text;
 }
 
 char *

@@ -10,8 +10,6 @@
 
 #include "cmd.h"
 
-#define PRINTF_MAX 1024 /* what one out_printf may write */
-
 static char out_buffer[CMD_BUFFER];
 struct out out = {.fd = STDOUT_FILENO, .buf = out_buffer};
 
@@ -74,15 +72,23 @@ out_name(const char *name)
 void
 out_printf(const char *format, ...)
 {
+	size_t room = CMD_BUFFER - out.used;
 	va_list args;
+	char *text;
 	int n;
 
-	if (CMD_BUFFER - out.used < PRINTF_MAX)
-		out_flush();
 	va_start(args, format);
-	n = vsnprintf(out.buf + out.used, PRINTF_MAX, format, args);
+	n = vsnprintf(out.buf + out.used, room, format, args);
 	va_end(args);
-	out.used += n < PRINTF_MAX ? n : PRINTF_MAX - 1;
+	if (n >= 0 && (size_t)n < room) {
+		out.used += n;
+		return;
+	}
+	va_start(args, format);
+	text = cmd_text_of(format, args);
+	va_end(args);
+	out_bytes(text, n);
+	free(text);
 }
 
 int

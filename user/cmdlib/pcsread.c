@@ -9,17 +9,16 @@
 #define SHORT_LIMIT 32767
 #define HEADER      sizeof(struct LOGBUF_HDR)
 #define UNIT        8 /* bytes: records are multiples of it */
-#define MESSAGE_MAX 128
 
 /* What is at the current place can't be. */
 static _Noreturn void CMD_PRINTF(2, 3)
     corrupt(const struct pcs_walk *w, const char *format, ...)
 {
-	char what[MESSAGE_MAX];
 	va_list args;
+	char *what;
 
 	va_start(args, format);
-	vsnprintf(what, sizeof(what), format, args);
+	what = cmd_text_of(format, args);
 	va_end(args);
 	cmd_error("%s: byte %zu: %s", w->name, w->at, what);
 	exit(cmd_status);

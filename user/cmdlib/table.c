@@ -8,7 +8,7 @@
 #include "show.h"
 #include "table.h"
 
-#define TEXT_MAX 512
+#define BAR_MAX  80
 #define INTERVAL 24
 
 struct table_row {
@@ -20,21 +20,20 @@ struct table_row {
 void
 table_row(struct table *t, uint64_t hits, const char *format, ...)
 {
-	char text[TEXT_MAX];
 	va_list args;
+	char *text;
 
 	if (hits == 0)
 		return;
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	text = cmd_text_of(format, args);
 	va_end(args);
-	show_name(text); /* it has others' names */
 	if (t->count == t->room)
 		t->rows = cmd_grow(t->rows, &t->room, sizeof(*t->rows));
 	t->rows[t->count] = (struct table_row){
 	    .hits = hits,
 	    .order = t->count,
-	    .text = strcpy(cmd_alloc(strlen(text) + 1), text),
+	    .text = show_name(text), /* it has others' names */
 	};
 	t->count++;
 }
@@ -112,25 +111,23 @@ static void
 print(const struct table *t, const char *hits, const char *part,
       const char *sure, const char *bar, const char *text)
 {
-	char line[TEXT_MAX + 64];
-	int n = snprintf(line, sizeof(line), "%8s %7s ", hits, part);
+	char *line = cmd_text("%8s %7s %*s%s%-*s%s", hits, part,
+			      t->sure ? 13 : 0, t->sure ? sure : "",
+			      t->sure ? " " : "", t->bar ? t->bar + 1 : 0, bar,
+			      text);
 
-	if (t->sure)
-		n += snprintf(line + n, sizeof(line) - n, "%13s ", sure);
-	if (t->bar)
-		n += snprintf(line + n, sizeof(line) - n, "%-*s ", t->bar, bar);
-	snprintf(line + n, sizeof(line) - n, "%s", text);
 	if (t->width)
 		line[show_fit(line, t->width)] = '\0';
 	out_string(line);
 	out_char('\n');
+	free(line);
 }
 
 static void
 print_row(const struct table *t, const struct table_row *row, uint64_t total)
 {
 	char hits[24], part[TABLE_PART], sure[INTERVAL] = "";
-	char bar[TEXT_MAX] = "";
+	char bar[BAR_MAX] = "";
 	uint64_t most = t->rows[0].hits;
 
 	snprintf(hits, sizeof(hits), "%llu", (unsigned long long)row->hits);

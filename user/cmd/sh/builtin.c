@@ -11,7 +11,6 @@
 
 #include "sh.h"
 
-#define CWD_BYTES 1024
 #define MODE_BITS 0777
 
 static int
@@ -31,15 +30,16 @@ builtin_false(int argc, char **argv)
 static int
 builtin_pwd(int argc, char **argv)
 {
-	char cwd[CWD_BYTES];
+	char *cwd = getcwd(NULL, 0);
 
 	(void)argc;
-	if (!getcwd(cwd, sizeof(cwd))) {
+	if (!cwd) {
 		shell_warn("%s: %s", argv[0], strerror(errno));
 		return STATUS_ERROR;
 	}
 	out_str(cwd);
 	out_char('\n');
+	free(cwd);
 	return 0;
 }
 
@@ -48,7 +48,8 @@ builtin_cd(int argc, char **argv)
 {
 	bool back = argc > 1 && strcmp(argv[1], "-") == 0;
 	const char *to = argc > 1 ? argv[1] : var_get("HOME");
-	char cwd[CWD_BYTES];
+	char *cwd;
+	bool set;
 
 	if (back)
 		to = var_get("OLDPWD");
@@ -62,7 +63,14 @@ builtin_cd(int argc, char **argv)
 	}
 	if (var_get("PWD") && !var_set("OLDPWD", var_get("PWD")))
 		return STATUS_ERROR;
-	if (!getcwd(cwd, sizeof(cwd)) || !var_set("PWD", cwd))
+	cwd = getcwd(NULL, 0);
+	if (!cwd) {
+		shell_warn("cd: PWD isn't set: %s", strerror(errno));
+		return STATUS_ERROR;
+	}
+	set = var_set("PWD", cwd);
+	free(cwd);
+	if (!set)
 		return STATUS_ERROR;
 	if (back)
 		return builtin_pwd(1, argv);
@@ -204,13 +212,13 @@ static bool
 read_fields(const char *s, char **names, bool raw)
 {
 	const char *ifs = var_get("IFS");
-	char blank[8] = ""; /* those of ifs */
+	char blank[8] = ""; /* those of ifs, once: there are 6 */
 	size_t i, n = 0;
 
 	if (!ifs)
 		ifs = " \t\n";
-	for (i = 0; ifs[i] && n < sizeof(blank) - 1; i++)
-		if (isspace((unsigned char)ifs[i]))
+	for (i = 0; ifs[i]; i++)
+		if (isspace((unsigned char)ifs[i]) && !strchr(blank, ifs[i]))
 			blank[n++] = ifs[i];
 	s += strspn(s, blank);
 	for (; *names; names++) {

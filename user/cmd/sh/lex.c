@@ -6,7 +6,7 @@
  */
 #include <ctype.h>
 #include <stdarg.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sh.h"
@@ -14,12 +14,12 @@
 void
 lex_error(struct parser *p, const char *format, ...)
 {
-	char message[128];
+	char *message;
 	va_list args;
 
 	if (!p->failed && !p->in->interrupted) {
 		va_start(args, format);
-		vsnprintf(message, sizeof(message), format, args);
+		message = xformat(format, args);
 		va_end(args);
 		sh.line = p->in->line;
 		if (sh.file)
@@ -27,6 +27,7 @@ lex_error(struct parser *p, const char *format, ...)
 		else
 			shell_warn("line %d: syntax error: %s", sh.line,
 				   message);
+		free(message);
 	}
 	p->failed = true;
 }

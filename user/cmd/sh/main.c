@@ -6,30 +6,35 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "../../cmdlib/show.h"
 #include "sh.h"
 
-#define MESSAGE_BYTES 512
-
 struct shell sh = {.name = "sh", .trapped = -1};
 
 static void
 message(const char *format, va_list args)
 {
-	const char *name = sh.file ? sh.file : sh.name;
-	char text[MESSAGE_BYTES];
+	char *what, *text;
 	size_t n;
 
-	n = snprintf(text, sizeof(text), "%.*s: ", MESSAGE_BYTES / 2, name);
-	if (sh.file)
-		n += snprintf(text + n, sizeof(text) - n, "line %d: ", sh.line);
-	vsnprintf(text + n, sizeof(text) - n - 1, format, args);
+	if (vasprintf(&what, format, args) < 0 ||
+	    (sh.file
+		 ? asprintf(&text, "%s: line %d: %s", sh.file, sh.line, what)
+		 : asprintf(&text, "%s: %s", sh.name, what)) < 0) {
+		/* Without memory the format has to do. */
+		out_error(format, strlen(format));
+		out_error("\n", 1);
+		return;
+	}
 	n = strlen(show_name(text));
-	text[n++] = '\n';
+	text[n++] = '\n'; /* which show_name would have shown */
 	out_error(text, n);
+	free(text);
+	free(what);
 }
 
 void

@@ -63,6 +63,14 @@ xstrdup(const char *s)
 	return or_die(strdup(s));
 }
 
+char *
+xformat(const char *format, va_list args)
+{
+	char *text;
+
+	return or_die(vasprintf(&text, format, args) < 0 ? NULL : text);
+}
+
 struct arena *
 arena_new(void)
 {
@@ -211,13 +219,14 @@ out_str(const char *s)
 void
 out_format(const char *format, ...)
 {
-	char line[256];
 	va_list args;
+	char *text;
 
 	va_start(args, format);
-	vsnprintf(line, sizeof(line), format, args);
+	text = xformat(format, args);
 	va_end(args);
-	out_str(line);
+	out_str(text);
+	free(text);
 }
 
 bool

@@ -32,6 +32,7 @@
 #ifndef SH_H
 #define SH_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -114,6 +115,7 @@ int builtin_set(int argc, char **argv);
 void *xmalloc(size_t n);
 void *xrealloc(void *p, size_t n);
 char *xstrdup(const char *s);
+char *xformat(const char *format, va_list args); /* as vprintf prints it */
 
 struct arena;
 struct arena *arena_new(void); /* with one reference */

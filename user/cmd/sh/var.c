@@ -267,8 +267,7 @@ var_default(const char *name, const char *value)
 void
 var_init(void)
 {
-	char cwd[1024];
-	char **e;
+	char **e, *cwd = getcwd(NULL, 0);
 
 	for (e = environ; e && *e; e++) {
 		size_t n = strcspn(*e, "=");
@@ -286,6 +285,7 @@ var_init(void)
 	var_default("PS1", "tally$ ");
 	var_default("PS2", "> ");
 	var_default("PS4", "+ ");
-	if (getcwd(cwd, sizeof(cwd)))
+	if (cwd)
 		var_set("PWD", cwd);
+	free(cwd);
 }

@@ -60,18 +60,20 @@ static size_t *by_time; /* lines, as they were woken up */
 static size_t
 row_of(const char *how, const char *what, const char *calls, size_t program)
 {
-	char text[256];
+	char *text = cmd_text("%s%s", how, what);
 
-	snprintf(text, sizeof(text), "%s%s", how, what);
-	for (size_t i = 0; i < rows_count; i++)
+	for (size_t i = 0; i < rows_count; i++) {
 		if (rows[i].program == program &&
 		    strcmp(rows[i].what, text) == 0 &&
-		    strcmp(rows[i].calls, calls) == 0)
+		    strcmp(rows[i].calls, calls) == 0) {
+			free(text);
 			return i;
+		}
+	}
 	if (rows_count == rows_room)
 		rows = cmd_grow(rows, &rows_room, sizeof(*rows));
 	rows[rows_count] = (struct row){
-	    .what = copy_of(text),
+	    .what = text,
 	    .calls = copy_of(calls),
 	    .program = program,
 	};

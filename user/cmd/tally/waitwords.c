@@ -9,8 +9,6 @@
 
 #include "tally.h"
 
-#define TEXT_MAX 1024
-
 static const char *
 function_at(size_t program, uint64_t address)
 {
@@ -36,29 +34,30 @@ copy_of(const char *text)
 	return strcpy(cmd_alloc(strlen(text) + 1), text);
 }
 
-/* Add a function to calls, the innermost first, as far as there is room. */
-static void
-add_call(char text[TEXT_MAX], const char *name)
+/* Add a function to calls, the innermost first; NULL: there are none. */
+static char *
+add_call(char *calls, const char *name)
 {
-	size_t n = strlen(text);
+	char *more = calls ? cmd_text("%s < %s", calls, name) : copy_of(name);
 
-	snprintf(text + n, TEXT_MAX - n, "%s%s", n ? " < " : "", name);
+	free(calls);
+	return more;
 }
 
 /* The entry of system calls, and what leads there, is in all paths. */
 char *
 wait_kernel_calls(const struct waits_key *k)
 {
-	char text[TEXT_MAX] = "";
+	char *calls = NULL;
 
 	for (int i = 0; i < k->nkernel; i++) {
 		const char *name = kernel_function(k->pc[i]);
 
 		if (strcmp(name, "syscall") == 0)
 			break;
-		add_call(text, name);
+		calls = add_call(calls, name);
 	}
-	return copy_of(text);
+	return calls ? calls : copy_of("");
 }
 
 /* The second may be what register ra held, as <sys/waits.h> says. */
@@ -67,24 +66,24 @@ wait_user_calls(const struct waits_key *k, size_t program)
 {
 	const unsigned int *pc = k->pc + k->nkernel;
 	int n = k->n - k->nkernel;
-	char text[TEXT_MAX] = "";
 	const char *first;
+	char *calls;
 
 	if (n == 0)
 		return copy_of("");
 	first = function_at(program, pc[0]);
-	add_call(text, first);
+	calls = add_call(NULL, first);
 	for (int i = 1; i < n; i++) {
 		const char *name = function_at(program, pc[i] - 1);
 
 		if (i == 1 &&
 		    (strcmp(name, first) == 0 || (n > 2 && pc[1] == pc[2])))
 			continue;
-		add_call(text, name);
+		calls = add_call(calls, name);
 	}
 	if (k->cut & 0xf)
-		add_call(text, "..");
-	return copy_of(text);
+		calls = add_call(calls, "..");
+	return calls;
 }
 
 static const char *const kinds[WAITS_KINDS] = {
@@ -104,28 +103,24 @@ wait_what(const struct waits_key *k, size_t program)
 {
 	unsigned long id = k->id;
 	const char *variable;
-	char text[TEXT_MAX];
 
-	if (k->kind == WAITS_FUTEX) {
+	switch (k->kind) {
+	case WAITS_FUTEX:
 		variable = elfsym_variable(program_symbols(program), id);
-		if (variable)
-			snprintf(text, TEXT_MAX, "futex %s", variable);
-		else
-			snprintf(text, TEXT_MAX, "futex %#lx", id);
-	} else if (k->kind == WAITS_PIPE_READ) {
-		snprintf(text, TEXT_MAX, "bytes in pipe %lu", id);
-	} else if (k->kind == WAITS_PIPE_WRITE) {
-		snprintf(text, TEXT_MAX, "room in pipe %lu", id);
-	} else if (k->kind == WAITS_SPIN) {
-		snprintf(text, TEXT_MAX, "spinlock %.16s", k->name);
-	} else if (k->kind == WAITS_MUTEX) {
-		snprintf(text, TEXT_MAX, "kernel mutex %.16s", k->name);
-	} else if (k->kind < WAITS_KINDS && kinds[k->kind]) {
-		snprintf(text, TEXT_MAX, "%s", kinds[k->kind]);
-	} else {
-		snprintf(text, TEXT_MAX, "%.16s", k->name);
+		return variable ? cmd_text("futex %s", variable)
+				: cmd_text("futex %#lx", id);
+	case WAITS_PIPE_READ:
+		return cmd_text("bytes in pipe %lu", id);
+	case WAITS_PIPE_WRITE:
+		return cmd_text("room in pipe %lu", id);
+	case WAITS_SPIN:
+		return cmd_text("spinlock %.16s", k->name);
+	case WAITS_MUTEX:
+		return cmd_text("kernel mutex %.16s", k->name);
 	}
-	return copy_of(text);
+	if (k->kind < WAITS_KINDS && kinds[k->kind])
+		return copy_of(kinds[k->kind]);
+	return cmd_text("%.16s", k->name);
 }
 
 char *
@@ -138,7 +133,6 @@ wait_waker(const struct waits_waker *w)
 	    [WAITS_BY_INTERRUPT] = "an interrupt",
 	    [WAITS_BY_OTHERS] = "others",
 	};
-	char text[TEXT_MAX];
 	const char *name;
 	size_t program;
 
@@ -148,9 +142,7 @@ wait_waker(const struct waits_waker *w)
 		return copy_of(w->how <= WAITS_BY_OTHERS ? how[w->how] : "?");
 	program = pcs_whose(w->pid, w->context);
 	name = pcs_programs[program].name;
-	snprintf(text, TEXT_MAX, "%s%s [%s %d]",
-		 w->how == WAITS_BY_SIGNAL ? "a signal of " : "",
-		 function_at(program, w->pc - 1), *name ? name : "process",
-		 w->pid);
-	return copy_of(text);
+	return cmd_text(
+	    "%s%s [%s %d]", w->how == WAITS_BY_SIGNAL ? "a signal of " : "",
+	    function_at(program, w->pc - 1), *name ? name : "process", w->pid);
 }
