@@ -79,7 +79,7 @@ def test_greeting(console: Console) -> None:
 
 
 def test_poweroff(console: Console) -> None:
-    assert console.run("poweroff x").startswith("poweroff: not a status: x\n")
+    assert console.run("poweroff x").startswith("poweroff: not a status, 0 to 255: x\n")
     assert console.poweroff("poweroff 42") == 42
 
 
@@ -676,6 +676,16 @@ def test_paste_into_a_program(console: Console) -> None:
         console.expect(r"\nallthere\s")
         console.wait()
     assert console.run("cat /tmp/f") + "\n" == text
+
+
+def test_paste_of_a_very_long_line(console: Console) -> None:
+    """sh(1): a line takes as many rows as it needs. What comes at its end is shown
+    once, and no command of it keeps a copy of the rest."""
+    line = 1_000 * "true && " + "echo d''one"
+    with console.pasting(line + "\r"):
+        shown = console.wait()
+    assert shown.endswith("\ndone")
+    assert len(shown) < 2 * len(line)
 
 
 @pytest.mark.machines("4", "free")

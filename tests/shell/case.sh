@@ -32,3 +32,10 @@ case / in /) echo slash ;; esac
 case a/b in a*) echo star crosses slashes ;; esac
 case ] in []]) echo bracket ;; esac
 case - in [a-]) echo dash ;; esac
+# Stars that might share out a text in too many ways.
+a=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+case $a in
+*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b*) echo no ;;
+*[!a]*) echo no ;;
+*a*?*a[[:alpha:]]) echo many stars ;;
+esac

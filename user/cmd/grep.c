@@ -14,6 +14,8 @@
 
 #define SYNOPSIS "[-cEFHhilnoqrvw] [-e PATTERN] ... [PATTERN] [FILE ...]"
 
+#define NESTED_MAX 10000 /* parentheses at once, in an expression */
+
 enum { MATCHED = 0, UNMATCHED = 1, TROUBLE = 2 }; /* exit status */
 
 struct pattern {
@@ -62,10 +64,22 @@ quoted(const char *text)
 	return result;
 }
 
+/* The library would run out of stack, of which it needs some for each. */
+static bool
+too_deep(const char *text)
+{
+	long open = 0;
+
+	for (; *text && open <= NESTED_MAX; text++)
+		open += (*text == '(') - (*text == ')' && open > 0);
+	return open > NESTED_MAX;
+}
+
 static void
 compile(struct pattern *p)
 {
-	int flags = cmd_given['i'] ? REG_ICASE : 0;
+	int flags = (cmd_given['i'] ? REG_ICASE : 0) |
+		    (cmd_given['E'] ? REG_EXTENDED : 0);
 	const char *text = p->text;
 	char why[100];
 	int code;
@@ -74,10 +88,13 @@ compile(struct pattern *p)
 	p->plain = is_plain(text);
 	if (p->plain)
 		return;
-	if (cmd_given['F'])
+	if (cmd_given['F']) {
 		text = quoted(text);
-	else if (cmd_given['E'])
-		flags |= REG_EXTENDED;
+		flags &= ~REG_EXTENDED;
+	} else if (too_deep(text)) {
+		cmd_error("%s: nested too deeply", p->text);
+		exit(TROUBLE);
+	}
 	/* To one library an empty expression is an error, to us a match. */
 	code = regcomp(&p->regex, *text ? text : "^", flags);
 	if (code) {

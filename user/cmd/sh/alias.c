@@ -88,6 +88,7 @@ substitute(struct parser *p, struct alias *a)
 	buf_add(&line, p->in->p, a->after);
 	buf_free(&p->in->text);
 	p->in->text = line;
+	p->in->copy = NULL;
 	p->in->p = line.s;
 	p->have = false;
 }

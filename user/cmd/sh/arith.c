@@ -166,19 +166,45 @@ apply(struct arith *a, enum op op, long x, long y)
 	}
 }
 
+/* A constant as in C, at *s, which moves on. As others are, 2^63 is one: it
+ * wraps, so that its negative is right; and so are all bits of a register,
+ * unless they are written in decimal. */
+static long
+constant(struct arith *a, const char **s)
+{
+	bool decimal = **s != '0';
+	unsigned long value;
+	char *end;
+
+	errno = 0;
+	value = strtoul(*s, &end, 0);
+	*s = end;
+	if (errno || (decimal && value > 1UL << 63))
+		return arith_error(a, "a number is too large");
+	return value;
+}
+
 static long
 variable(struct arith *a, const char *name)
 {
 	const char *s = var_get(name);
-	char *end;
+	bool negative;
 	long value;
 
 	if (!s || *s == '\0')
 		return 0;
-	value = strtol(s, &end, 0);
-	while (isspace((unsigned char)*end))
-		end++;
-	return *end ? arith_error(a, "a variable isn't a number") : value;
+	while (isspace((unsigned char)*s))
+		s++;
+	negative = *s == '-';
+	s += negative || *s == '+';
+	if (!isdigit((unsigned char)*s))
+		return arith_error(a, "a variable isn't a number");
+	value = constant(a, &s);
+	while (isspace((unsigned char)*s))
+		s++;
+	if (*s)
+		return arith_error(a, "a variable isn't a number");
+	return negative ? (long)(0 - (unsigned long)value) : value;
 }
 
 static long
@@ -186,7 +212,6 @@ arith_primary(struct arith *a)
 {
 	size_t n = name_length(a);
 	long value;
-	char *end;
 
 	if (n > 0) {
 		a->s += n;
@@ -200,9 +225,8 @@ arith_primary(struct arith *a)
 	}
 	if (!isdigit((unsigned char)*a->s))
 		return arith_error(a, "a number or variable is missing");
-	value = strtol(a->s, &end, 0);
-	a->s = end;
-	if (is_name_char((unsigned char)*end))
+	value = constant(a, &a->s);
+	if (is_name_char((unsigned char)*a->s))
 		return arith_error(a, "bad number");
 	return value;
 }
@@ -210,6 +234,8 @@ arith_primary(struct arith *a)
 static long
 arith_unary(struct arith *a)
 {
+	if (too_deep())
+		return arith_error(a, TOO_DEEP);
 	if (accept(a, '+'))
 		return arith_unary(a);
 	if (accept(a, '-'))
@@ -268,6 +294,8 @@ arith_assign(struct arith *a)
 	char *name;
 	long value;
 
+	if (too_deep())
+		return arith_error(a, TOO_DEEP);
 	a->s += n;
 	b = n > 0 ? binary_find(a) : NULL;
 	if (b && b->op != OP_EQ)

@@ -121,19 +121,20 @@ builtin_dot(int argc, char **argv)
 {
 	const char *outer = sh.file;
 	struct input in;
-	int fd;
+	int fd, up;
 
 	if (argc < 2) {
 		shell_abort(STATUS_USAGE, ".: a file's name is missing");
 		return STATUS_USAGE;
 	}
 	fd = dot_open(argv[1]);
-	if (fd < 0) {
+	if (fd < 0 || (up = fd_move_up(fd)) < 0) {
 		shell_abort(STATUS_USAGE, ".: %s: %s", argv[1],
 			    strerror(errno));
+		close(fd);
 		return STATUS_USAGE;
 	}
-	input_file(&in, fd_move_up(fd));
+	input_file(&in, up);
 	close(fd);
 	sh.file = argv[1];
 	shell_run(&in);

@@ -228,25 +228,38 @@ exec_subshell(struct node *n, bool last)
 static void
 exec_if(struct node *n, bool last)
 {
-	bool yes = exec_tested(n->left) == 0;
+	bool yes;
 
-	if (sh.flow != FLOW_NONE)
-		return;
-	if (yes)
-		exec_node(n->right, last);
-	else if (n->other)
-		exec_node(n->other, last);
+	do {
+		yes = exec_tested(n->left) == 0;
+		if (sh.flow != FLOW_NONE)
+			return;
+		n = yes ? n->right : n->other;
+	} while (n && !yes && n->kind == NODE_IF && !n->redirects);
+	if (n)
+		exec_node(n, last);
 	else
 		sh.status = 0;
+}
+
+static bool
+is_and_or(struct node *n)
+{
+	return n->kind == NODE_AND || n->kind == NODE_OR;
 }
 
 static void
 exec_and_or(struct node *n, bool last)
 {
-	bool yes = exec_tested(n->left) == 0;
-
-	if (sh.flow == FLOW_NONE && yes == (n->kind == NODE_AND))
-		exec_node(n->right, last);
+	exec_tested(n->left);
+	for (; is_and_or(n) && sh.flow == FLOW_NONE; n = n->right) {
+		if ((sh.status == 0) != (n->kind == NODE_AND))
+			continue;
+		if (is_and_or(n->right))
+			exec_tested(n->right->left);
+		else
+			exec_node(n->right, last);
+	}
 }
 
 static void
@@ -341,6 +354,8 @@ exec_one(struct node *n, bool last)
 int
 exec_node(struct node *n, bool last)
 {
+	if (too_deep())
+		shell_abort(STATUS_USAGE, TOO_DEEP);
 	for (;;) {
 		bool is_list = n->kind == NODE_LIST;
 

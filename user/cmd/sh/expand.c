@@ -333,8 +333,10 @@ expand_parts(struct expander *e, struct part *parts, bool operand)
 {
 	struct part *part;
 	struct buf out = {0};
-	bool ok = true;
+	bool ok = !too_deep();
 
+	if (!ok)
+		shell_abort(STATUS_USAGE, TOO_DEEP);
 	for (part = parts; part && ok; part = part->next) {
 		switch (part->kind) {
 		case PART_TEXT:

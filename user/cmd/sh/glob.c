@@ -5,6 +5,7 @@
  */
 #include <dirent.h>
 #include <fnmatch.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -63,6 +64,8 @@ glob_next(struct buf *path, const char *rest, struct strings *out)
 	size_t slashes = strspn(rest, "/");
 	struct stat st;
 
+	if (path->len >= PATH_MAX) /* there can't be such a file */
+		return;
 	buf_add(path, rest, slashes);
 	if (rest[slashes])
 		glob_walk(path, rest + slashes, out);

@@ -133,6 +133,12 @@ terminal_line(struct input *in)
 	return ok;
 }
 
+size_t
+input_left(struct input *in, const char *p)
+{
+	return *p ? in->text.s + in->text.len - p : 0;
+}
+
 unsigned long input_lines;
 
 bool
@@ -143,6 +149,7 @@ input_line(struct input *in)
 	if (in->at_eof || in->interrupted)
 		return false;
 	in->text.len = 0;
+	in->copy = NULL;
 	switch (in->kind) {
 	case INPUT_STRING:
 		ok = string_line(in);

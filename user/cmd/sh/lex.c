@@ -271,6 +271,6 @@ lex_take(struct parser *p)
 {
 	p->have = false;
 	if (p->in->kind == INPUT_TERMINAL)
-		p->behind = strlen(p->in->p);
+		p->behind = input_left(p->in, p->in->p);
 	p->end_line = p->in->line;
 }

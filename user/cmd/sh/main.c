@@ -13,7 +13,17 @@
 #include "../../cmdlib/show.h"
 #include "sh.h"
 
+#define STACK_MAX (6L << 20) /* of the 8 MiB that a process has */
+
 struct shell sh = {.name = "sh", .trapped = -1};
+
+static const char *stack_base; /* main's frame */
+
+bool
+too_deep(void)
+{
+	return stack_base - (char *)__builtin_frame_address(0) > STACK_MAX;
+}
 
 static void
 message(const char *format, va_list args)
@@ -195,6 +205,7 @@ main(int argc, char **argv)
 	struct input in;
 	int i = parse_options(argc, argv, &o);
 
+	stack_base = __builtin_frame_address(0);
 	sh.pid = getpid();
 	var_init();
 	if (o.command) {

@@ -206,9 +206,9 @@ parse_body(struct parser *p)
 	return n;
 }
 
-/* After if or elif. */
+/* if or elif, and its branch. */
 static struct node *
-parse_if(struct parser *p)
+parse_branch(struct parser *p)
 {
 	struct node *n = node_new(p, NODE_IF, NULL);
 
@@ -216,16 +216,25 @@ parse_if(struct parser *p)
 	n->left = parse_body(p);
 	expect(p, "then");
 	n->right = parse_body(p);
-	if (at(p, "elif")) {
-		n->other = parse_if(p);
-		return n; /* one fi ends them all */
+	return n;
+}
+
+/* One fi ends all. */
+static struct node *
+parse_if(struct parser *p)
+{
+	struct node *first = parse_branch(p), **other = &first->other;
+
+	while (at(p, "elif")) {
+		*other = parse_branch(p);
+		other = &(*other)->other;
 	}
 	if (at(p, "else")) {
 		lex_take(p);
-		n->other = parse_body(p);
+		*other = parse_body(p);
 	}
 	expect(p, "fi");
-	return n;
+	return first;
 }
 
 static struct node *
@@ -335,6 +344,8 @@ parse_one(struct parser *p)
 {
 	struct node *n;
 
+	if (too_deep())
+		lex_error(p, TOO_DEEP);
 	alias_expand(p);
 	if (lex_token(p) == T_LPAREN)
 		n = parse_group(p, NODE_SUBSHELL);
@@ -359,15 +370,16 @@ parse_one(struct parser *p)
 static struct node *
 parse_pipe(struct parser *p)
 {
-	struct node *n = parse_one(p);
+	struct node *first = parse_one(p), **last = &first;
 
-	if (lex_token(p) != T_PIPE)
-		return n;
-	lex_take(p);
-	skip_newlines(p);
-	n = node_new(p, NODE_PIPE, n);
-	n->right = parse_pipe(p);
-	return n;
+	while (lex_token(p) == T_PIPE) {
+		lex_take(p);
+		skip_newlines(p);
+		*last = node_new(p, NODE_PIPE, *last);
+		last = &(*last)->right;
+		*last = parse_one(p);
+	}
+	return first;
 }
 
 /*
@@ -379,22 +391,27 @@ parse_pipe(struct parser *p)
 static struct node *
 keep_text(struct parser *p, struct node *(*rule)(struct parser *))
 {
-	size_t behind, all;
+	struct input *in = p->in;
+	const char *start, *newline;
 	struct node *n;
-	char *text;
+	size_t all;
 	int line;
 
-	if (p->in->kind != INPUT_TERMINAL)
-		return rule(p);
-	lex_token(p);
-	line = p->in->line;
-	all = strlen(p->start);
-	text = arena_strndup(p->arena, p->start, strcspn(p->start, "\n"));
+	if (in->kind != INPUT_TERMINAL || lex_token(p) == T_EOF ||
+	    p->token == T_NEWLINE || p->line != in->line)
+		return rule(p); /* nothing is left of where it starts */
+	if (!in->copy)
+		in->copy = arena_strndup(p->arena, in->text.s, in->text.len);
+	line = in->line;
+	start = in->copy + (p->start - in->text.s);
+	all = input_left(in, p->start);
 	n = rule(p);
-	behind = p->end_line == line ? p->behind : all;
-	if (behind < all && strlen(text) > all - behind)
-		text[all - behind] = '\0';
-	n->text = text;
+	if (p->end_line == line && p->behind < all)
+		all -= p->behind;
+	newline = memchr(start, '\n', all);
+	if (newline)
+		all = newline - start;
+	n->text = arena_strndup(p->arena, start, all);
 	return n;
 }
 
@@ -411,16 +428,17 @@ parse_pipeline(struct parser *p)
 static struct node *
 parse_and_or(struct parser *p)
 {
-	struct node *n = parse_pipeline(p);
+	struct node *first = parse_pipeline(p), **last = &first;
 	enum token t;
 
 	while ((t = lex_token(p)) == T_AND || t == T_OR) {
 		lex_take(p);
 		skip_newlines(p);
-		n = node_new(p, t == T_AND ? NODE_AND : NODE_OR, n);
-		n->right = parse_pipeline(p);
+		*last = node_new(p, t == T_AND ? NODE_AND : NODE_OR, *last);
+		last = &(*last)->right;
+		*last = parse_pipeline(p);
 	}
-	return n;
+	return first;
 }
 
 static bool
@@ -482,6 +500,7 @@ parse_command(struct input *in, struct arena *a, struct node **out)
 
 	*out = NULL;
 	in->continued = false;
+	in->copy = NULL;
 	if (in->kind == INPUT_TERMINAL)
 		in->line = 0;
 	if (lex_token(&p) == T_EOF && !p.failed)

@@ -207,15 +207,19 @@ screen_append(struct screen *s, const struct buf *line, size_t from)
 {
 	struct place p = {.row = s->cursor.row + s->top, .col = s->cursor.col};
 	struct place end = p;
+	struct screen all = *s;
 	struct cell c = cell_at(line->s + from, line->len - from, p.col);
 
-	pass_text(s, &end, line->s + from, line->len - from, false);
-	wrap(s, &end);
-	if (c.width == 0 || scroll(s, end.row)) {
+	if (c.width == 0) {
 		screen_draw(s, line, line->len);
 		return;
 	}
-	pass_text(s, &p, line->s + from, line->len - from, true);
+	pass_text(s, &end, line->s + from, line->len - from, false);
+	wrap(s, &end);
+	scroll(s, end.row); /* as the terminal does by itself */
+	all.top = 0;
+	all.rows = end.row + 1;
+	pass_text(&all, &p, line->s + from, line->len - from, true);
 	if (p.col == s->columns)
 		out_char('\n');
 	s->cursor = (struct place){.row = end.row - s->top, .col = end.col};

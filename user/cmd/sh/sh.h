@@ -93,6 +93,10 @@ struct input;
 void shell_run(struct input *in);  /* all its commands, until a flow */
 void shell_eval(const char *text); /* run text here; sets sh.status */
 void shell_exit(int status) __attribute__((noreturn)); /* runs EXIT's trap */
+/* Is the stack nearly full? All that calls itself as deep as a command is
+ * nested has to ask, and to fail with this message. */
+bool too_deep(void);
+#define TOO_DEEP "nested too deeply"
 /* One line on stderr. It starts with $0, or with the file and the line that
  * the command was read from. */
 void shell_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -167,6 +171,7 @@ struct input {
 	char *block;       /* FILE: what was read ahead; NULL: nothing is */
 	size_t next, have; /* the part of block not yet given */
 	struct buf text;   /* the line */
+	const char *copy;  /* TERMINAL: of it, in the arena; NULL: not yet */
 };
 
 void input_string(struct input *in, const char *text);
@@ -175,6 +180,7 @@ void input_terminal(struct input *in);     /* descriptor 0, with prompts */
 void input_close(struct input *in);
 extern unsigned long input_lines;  /* how many were read, of all inputs */
 bool input_line(struct input *in); /* go on to the next line; false: none */
+size_t input_left(struct input *in, const char *p); /* of the line, from p */
 bool input_ends(struct input *in); /* only blanks are left of a string */
 
 /* ----------------------------------------- lex.c, word.c, parse.c */
@@ -247,8 +253,8 @@ enum node_kind {
 	NODE_SIMPLE,     /* assigns words redirects */
 	NODE_PIPE,       /* left | right */
 	NODE_NOT,        /* ! left */
-	NODE_AND,        /* left && right */
-	NODE_OR,         /* left || right */
+	NODE_AND,        /* left && right, which may be another of these */
+	NODE_OR,         /* left || right: they are done from the left */
 	NODE_LIST,       /* left; right */
 	NODE_BACKGROUND, /* left & */
 	NODE_SUBSHELL,   /* ( left ) redirects */

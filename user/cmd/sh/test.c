@@ -179,6 +179,8 @@ test_primary(struct test *t)
 
 	if (!*arg)
 		return test_error(t, "an operand", "missing");
+	if (too_deep())
+		return test_error(t, *arg, TOO_DEEP);
 	if (is_binary(arg[1]) && arg[2]) {
 		t->arg += 3;
 		return binary(t, arg[0], arg[1], arg[2]);

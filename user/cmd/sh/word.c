@@ -65,6 +65,8 @@ word_run(struct parser *p, enum until until, bool quoted)
 {
 	struct builder b = {.p = p};
 
+	if (too_deep())
+		lex_error(p, TOO_DEEP);
 	b.tail = &b.first;
 	word_parts(&b, until, quoted);
 	text_end(&b);
