@@ -20,6 +20,7 @@ from harness.guest import Guest
 # a control character of two bytes.
 EVIL = r"n=$(printf 'n\033[2J\n\303\251\377\302\233.'); n=${n%.}; cd /tmp" "\n"
 SHOWN = "n?[2J?\u00e9??"
+QUOTED = "'n'$'\\033''[2J'$'\\n''\u00e9'$'\\377\\302\\233'"
 FUNCTION = "f\x1b[2J\n\u00e9\x7f\x9b" + 3000 * "x"
 FUNCTION_SHOWN = "f?[2J?\u00e9??" + 3000 * "x"
 SPIN = "'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done'"
@@ -79,12 +80,32 @@ def test_messages(guest: Guest) -> None:
 
 
 def test_at_a_terminal(console: Console) -> None:
-    """ls and find; columns are as wide as what is shown."""
+    """ls(1) quotes, and columns are as wide as what is shown; others put a ?."""
     console.run(EVIL.strip())
     console.run('touch "$n" abc \u00e9\u00e9 e')
-    shown = f"abc        e          {SHOWN}  \u00e9\u00e9"
-    assert console.run("ls") == shown
-    assert console.run("ls -1") == "\n".join(shown.split())
-    assert console.run("ls -l").splitlines()[2].endswith(f" {SHOWN}")
+    width = len(QUOTED) + 2
+    rows = [f"{'abc':{width}}{QUOTED}", f"{'e':{width}}\u00e9\u00e9"]
+    assert console.run("ls").splitlines() == rows
+    assert console.run("ls -1").split() == ["abc", "e", QUOTED, "\u00e9\u00e9"]
+    assert console.run("ls -l").splitlines()[2].endswith(f" {QUOTED}")
+    assert console.run("ls -1q *J*") == SHOWN
     assert console.run("find").splitlines()[3] == f"./{SHOWN}"
+    counted = console.run('wc -c "$n"; grep -c x e "$n"; head "$n" e')
+    assert counted.splitlines() == [
+        f"0 {SHOWN}",
+        "e:0",
+        f"{SHOWN}:0",
+        f"==> {SHOWN} <==",
+        "",
+        "==> e <==",
+    ]
+    console.run('echo a >e; echo b >"$n"')
+    assert console.run('cmp "$n" e') == f"{SHOWN} e differ: byte 1, line 1"
+    console.run("touch nb 'a b' \"it's\" '~'")
+    assert console.run("ls -1 a* i* '~'").split("\n") == [
+        "'a b'", "abc", r"'it'\''s'", "'~'"
+    ]
+    console.send("echo n\t")
+    assert console.expect(r"tally\$ ").endswith(f"\n{SHOWN}  nb\n")
+    console.control("u")
     assert console.run(r"ls | tr -cd '\033\377' | wc -c") == "2"

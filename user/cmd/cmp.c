@@ -68,9 +68,12 @@ compare(const struct side *a, const struct side *b, size_t n, int *status)
 			out_printf("%6lu %3o %3o\n", byte, x, y);
 			continue;
 		}
-		if (!cmd_given['s'])
-			out_printf("%s %s differ: byte %lu, line %lu\n",
-				   a->name, b->name, byte, line);
+		if (!cmd_given['s']) {
+			out_path(a->name);
+			out_char(' ');
+			out_path(b->name);
+			out_printf(" differ: byte %lu, line %lu\n", byte, line);
+		}
 		return false;
 	}
 	return true;

@@ -4,13 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "../cmdlib/cmd.h"
 
 static const char *pattern; /* of -name, or NULL */
 static char type;           /* of -type, or NUL */
-static bool at_terminal;    /* a person reads what is found */
 
 static bool
 fits(const char *path, mode_t mode)
@@ -47,10 +45,7 @@ find(const char *path, bool found)
 		return;
 	}
 	if (fits(path, st.st_mode)) {
-		if (at_terminal)
-			out_name(path);
-		else
-			out_string(path);
+		out_path(path);
 		out_char('\n');
 	}
 	if (!S_ISDIR(st.st_mode))
@@ -94,7 +89,6 @@ main(int argc, char **argv)
 
 	cmd_start(argc, argv, "find",
 		  "[PATH ...] [-name PATTERN] [-type f|d|c|l]");
-	at_terminal = isatty(STDOUT_FILENO);
 	tests = cmd_argv;
 	while (*tests && **tests != '-')
 		tests++;

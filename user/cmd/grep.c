@@ -210,7 +210,7 @@ static void
 print_prefix(const char *name, unsigned long number)
 {
 	if (named) {
-		out_string(name);
+		out_path(name);
 		out_char(':');
 	}
 	if (cmd_given['n'])
@@ -241,7 +241,8 @@ print_line(const char *line, size_t length, const char *name,
 	   unsigned long number)
 {
 	if (memchr(line, '\0', length)) {
-		out_printf("%s: binary file matches\n", name);
+		out_path(name);
+		out_string(": binary file matches\n");
 		return false;
 	}
 	if (cmd_given['o']) {
@@ -266,7 +267,8 @@ line_selected(const char *line, size_t length, const char *name,
 	if (cmd_given['c'])
 		return true;
 	if (cmd_given['l']) {
-		out_printf("%s\n", name);
+		out_path(name);
+		out_char('\n');
 		return false;
 	}
 	return print_line(line, length, name, number);
@@ -294,8 +296,10 @@ search(int fd, const char *name)
 	}
 	lines_close(&in);
 	if (cmd_given['c']) {
-		if (named)
-			out_printf("%s:", name);
+		if (named) {
+			out_path(name);
+			out_char(':');
+		}
 		out_printf("%lu\n", count);
 	}
 }

@@ -34,9 +34,11 @@ head(int fd, const char *name)
 	unsigned long left = limit;
 	ssize_t n;
 
-	if (cmd_argc > 1)
-		out_printf("%s==> %s <==\n", begun ? "\n" : "",
-			   cmd_title(name));
+	if (cmd_argc > 1) {
+		out_string(begun ? "\n==> " : "==> ");
+		out_path(cmd_title(name));
+		out_string(" <==\n");
+	}
 	begun = true;
 	while (left > 0 && (n = cmd_read(fd, buf, sizeof(buf), name)) > 0)
 		out_bytes(buf, wanted(buf, n, &left));

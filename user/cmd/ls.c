@@ -16,16 +16,16 @@
 #define HALF_YEAR  (365 * 24 * 60 * 60 / 2) /* seconds */
 
 struct entry {
-	const char *name; /* as printed */
-	char *target;     /* of a symbolic link, for -l; else NULL */
+	const char *name;
+	char *shown;  /* as it is printed, while it is */
+	char *target; /* of a symbolic link, for -l; else NULL */
 	struct stat st;
 };
 
 static bool in_detail, one_column; /* else in as many as fit */
 static int width;                  /* of the terminal, in characters */
-static bool titled;   /* directories are announced by their names */
-static bool harmless; /* names do nothing to a terminal */
-static bool begun;    /* something was printed */
+static bool titled; /* directories are announced by their names */
+static bool begun;  /* something was printed */
 
 static int
 entry_compare(const void *left, const void *right)
@@ -58,13 +58,23 @@ mark(mode_t mode)
 	return S_ISREG(mode) && (mode & 0111) ? '*' : '\0';
 }
 
+/* A name as it is printed, in memory of its own; only at a terminal it has a
+ * width. */
+static char *
+shown(const char *name)
+{
+	if (cmd_given['q'])
+		return cmd_shown(name);
+	return width > 0 ? cmd_quoted(name) : cmd_join("", name);
+}
+
 static void
 print_path(const char *path)
 {
-	if (harmless)
-		out_name(path);
-	else
-		out_string(path);
+	char *text = shown(path);
+
+	out_string(text);
+	free(text);
 }
 
 static void
@@ -72,7 +82,7 @@ print_name(const struct entry *e)
 {
 	char c = mark(e->st.st_mode);
 
-	print_path(e->name);
+	out_string(e->shown);
 	if (c)
 		out_char(c);
 }
@@ -137,7 +147,7 @@ print_columns(const struct entry *e, size_t count)
 	size_t longest = 0, columns, rows;
 
 	for (size_t i = 0; i < count; i++) {
-		size_t length = show_columns(e[i].name) + cmd_given['F'];
+		size_t length = show_columns(e[i].shown) + cmd_given['F'];
 
 		if (length > longest)
 			longest = length;
@@ -149,7 +159,7 @@ print_columns(const struct entry *e, size_t count)
 	rows = (count + columns - 1) / columns;
 	for (size_t row = 0; row < rows; row++) {
 		for (size_t i = row; i < count; i += rows) {
-			size_t length = show_columns(e[i].name) +
+			size_t length = show_columns(e[i].shown) +
 					(mark(e[i].st.st_mode) != '\0');
 
 			print_name(&e[i]);
@@ -160,19 +170,12 @@ print_columns(const struct entry *e, size_t count)
 	}
 }
 
+/* One to a line. */
 static void
-print_entries(struct entry *e, size_t count)
+print_lines(const struct entry *e, size_t count)
 {
 	int size_width = 1;
 
-	if (count == 0)
-		return;
-	begun = true;
-	qsort(e, count, sizeof(*e), entry_compare);
-	if (!in_detail && !one_column) {
-		print_columns(e, count);
-		return;
-	}
 	for (size_t i = 0; i < count; i++) {
 		int n = snprintf(NULL, 0, "%lld", (long long)e[i].st.st_size);
 
@@ -187,6 +190,23 @@ print_entries(struct entry *e, size_t count)
 		print_name(&e[i]);
 		out_char('\n');
 	}
+}
+
+static void
+print_entries(struct entry *e, size_t count)
+{
+	if (count == 0)
+		return;
+	begun = true;
+	qsort(e, count, sizeof(*e), entry_compare);
+	for (size_t i = 0; i < count; i++)
+		e[i].shown = shown(e[i].name);
+	if (in_detail || one_column)
+		print_lines(e, count);
+	else
+		print_columns(e, count);
+	for (size_t i = 0; i < count; i++)
+		free(e[i].shown);
 }
 
 /* Fill in e for dir/name; false after a message. A link that leads nowhere is
@@ -301,13 +321,10 @@ main(int argc, char **argv)
 	cmd_flags("1adFhLlqRrt");
 	in_detail = cmd_given['l'];
 	one_column = cmd_given['1'];
-	harmless = cmd_given['q'];
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0) {
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
 		one_column = true;
-	} else {
-		harmless = true;
-		width = size.ws_col;
-	}
+	else
+		width = size.ws_col > 0 ? size.ws_col : 1;
 	titled = cmd_argc > 1 || cmd_given['R'];
 	list_operands(cmd_argc ? cmd_argv : here, cmd_argc ? cmd_argc : 1);
 	return cmd_done();

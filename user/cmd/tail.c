@@ -63,9 +63,11 @@ tail(int fd, const char *name)
 
 	if (!text)
 		return;
-	if (cmd_argc > 1)
-		out_printf("%s==> %s <==\n", begun ? "\n" : "",
-			   cmd_title(name));
+	if (cmd_argc > 1) {
+		out_string(begun ? "\n==> " : "==> ");
+		out_path(cmd_title(name));
+		out_string(" <==\n");
+	}
 	begun = true;
 	shown = start(text, size);
 	out_bytes(shown, text + size - shown);

@@ -59,8 +59,10 @@ print(const struct counts *counts, const char *name)
 	}
 	if (cmd_given['c'])
 		out_printf("%s%*lu", gap, width, counts->bytes);
-	if (cmd_argc > 0)
-		out_printf(" %s", name);
+	if (cmd_argc > 0) {
+		out_char(' ');
+		out_path(name);
+	}
 	out_char('\n');
 }
 

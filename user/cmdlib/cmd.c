@@ -1,4 +1,5 @@
 /* Options, messages and values: see cmd.h. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -6,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../lib/utf8.h"
 #include "cmd.h"
 #include "show.h"
 
@@ -309,6 +311,56 @@ char *
 cmd_shown(const char *name)
 {
 	return show_name(strcpy(cmd_alloc(strlen(name) + 1), name));
+}
+
+/* Does the character of n bytes at c stand for itself in a shell, at the start
+ * of a word and elsewhere? */
+static bool
+is_plain(const char *c, size_t n)
+{
+	return n > 1 || isalnum((unsigned char)*c) || strchr("%+,-./:@_", *c);
+}
+
+/*
+ * Text is in quotes; what does something to a terminal is in $'' between them.
+ * A byte takes at most 8: a quote is '\\'', and an octal number may have quotes
+ * before it and behind it.
+ */
+char *
+cmd_quoted(const char *name)
+{
+	static const char controls[] = "\a\b\t\n\v\f\r", letters[] = "abtnvfr";
+	const char *end = name + strlen(name);
+	char *quoted = cmd_alloc(8 * (end - name) + 3), *to = quoted;
+	bool plain = name < end, escaped = false;
+	size_t n;
+
+	*to++ = '\'';
+	for (const char *c = name; c < end; c += n) {
+		int width;
+		bool shows;
+
+		n = utf8_next(c, end - c, &width);
+		shows = utf8_shows(c, n);
+		plain = plain && shows && is_plain(c, n);
+		if (shows == escaped)
+			to = stpcpy(to, shows ? "''" : "'$'");
+		escaped = !shows;
+		for (size_t i = 0; !shows && i < n; i++) {
+			const char *at = strchr(controls, c[i]);
+
+			to += at ? sprintf(to, "\\%c", letters[at - controls])
+				 : sprintf(to, "\\%03o", (unsigned char)c[i]);
+		}
+		if (shows && *c == '\'')
+			to = stpcpy(to, "'\\''");
+		else if (shows)
+			to = (char *)memcpy(to, c, n) + n;
+	}
+	strcpy(to, "'");
+	if (plain)
+		strcpy(quoted, name);
+	return quoted;
 }
 
 char *

@@ -97,6 +97,8 @@ char *cmd_text(const char *format, ...) CMD_PRINTF(1, 2);
 char *cmd_text_of(const char *format, va_list args);
 /* A name as show.h has it, in memory of its own. */
 char *cmd_shown(const char *name);
+/* The same, but quoted for a shell that knows $'', where it has to be. */
+char *cmd_quoted(const char *name);
 /* DIR/NAME in memory of its own; the last component of a path. */
 char *cmd_join(const char *dir, const char *name);
 const char *cmd_base(const char *path);
@@ -153,6 +155,7 @@ void out_flush(void);
 void out_bytes(const void *bytes, size_t size);
 void out_string(const char *text);
 void out_name(const char *name); /* as show.h has it */
+void out_path(const char *path); /* a file's: the same, at a terminal */
 void out_printf(const char *format, ...) CMD_PRINTF(1, 2);
 /* All that is left of a file, as it comes: it may be a pipe that someone
  * watches. */

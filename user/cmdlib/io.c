@@ -70,6 +70,19 @@ out_name(const char *name)
 }
 
 void
+out_path(const char *path)
+{
+	static int terminal = -1; /* not known yet */
+
+	if (terminal < 0)
+		terminal = isatty(out.fd);
+	if (terminal)
+		out_name(path);
+	else
+		out_string(path);
+}
+
+void
 out_printf(const char *format, ...)
 {
 	size_t room = CMD_BUFFER - out.used;

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "../../../lib/utf8.h"
+#include "../../cmdlib/show.h"
 #include "edit.h"
 
 #define CONTROL(c) ((c)&0x1f)
@@ -139,7 +140,9 @@ show_choices(struct editor *e, struct strings *found)
 
 	screen_leave(&e->screen, e->line);
 	for (i = 0; i < found->n; i++) {
-		out_str(found->v[i]);
+		const char *name = found->v[i];
+
+		out_str(show_name(arena_strndup(scratch, name, strlen(name))));
 		out_str(i + 1 < found->n ? "  " : "\n");
 	}
 	screen_start(&e->screen, e->screen.prompt);
