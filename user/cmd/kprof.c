@@ -45,13 +45,19 @@ load(struct profile *p, const char *path, uint64_t end)
 {
 	size_t size, needed = (end - p->base + BUCKET - 1) / BUCKET;
 	int fd = cmd_open(path);
+	char *words;
 
 	if (fd < 0)
 		exit(cmd_status);
-	p->words = (unsigned char *)cmd_slurp(fd, path, &size);
-	close(fd);
-	if (!p->words)
+	words = cmd_slurp(fd, path, &size);
+	if (!words)
 		exit(cmd_status);
+	/* They may have grown meanwhile, and the total must have them all. A
+	 * pipe has only what it gave. */
+	if (size >= WORD)
+		pread(fd, words, WORD, 0);
+	close(fd);
+	p->words = (unsigned char *)words;
 	p->buckets = size / WORD - WORDS_BEFORE;
 	if (size / WORD < WORDS_BEFORE || p->buckets < needed) {
 		cmd_error("%s: too short for this kernel", path);
@@ -117,6 +123,9 @@ print(const struct profile *p, const struct elfsyms *syms,
 	unsigned long long total = word(p, 0);
 	unsigned long long inside = ticks_of(p, 0, p->buckets);
 	struct table t = {0};
+
+	if (total < inside) /* they were cleared before it was read */
+		total = inside;
 
 	out_printf("total: %llu\tin kernel text: %llu\t"
 		   "outside kernel text: %llu",
