@@ -19,6 +19,7 @@ import pytest
 from harness.checks import assert_checks
 from harness.guest import MACHINES, Guest, Images
 from harness.tiers import Machines
+from harness.tools import tool
 
 PROGRAMS = Path(__file__).parent / "host"
 LARGE = 5_000_000  # bytes
@@ -171,6 +172,67 @@ def test_a_disk_that_is_full(images: Images, share: Path, tmp_path: Path) -> Non
     with (share / "full").open("rb") as file:
         file.seek(2**30 - 65_537)
         assert file.read() == b"\0" + b"x" * 65_536
+
+
+# QEMU's answer to a directory is one error, if it can't stat one of its entries.
+UNSTATABLE = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static int
+look(const char *function, int dir, const char *name, void *st, int flags)
+{
+	static int asked;
+	int (*next)(int, const char *, void *, int) = dlsym(RTLD_NEXT, function);
+
+	if (strcmp(name, "bad") != 0 && (strcmp(name, "gone") != 0 || asked++ >= 2))
+		return next(dir, name, st, flags);
+	errno = ENOENT;
+	return -1;
+}
+
+int
+fstatat(int dir, const char *name, struct stat *st, int flags)
+{
+	return look("fstatat", dir, name, st, flags);
+}
+
+int
+fstatat64(int dir, const char *name, struct stat64 *st, int flags)
+{
+	return look("fstatat64", dir, name, st, flags);
+}
+"""
+
+
+def test_an_entry_that_has_no_stat(images: Images, share: Path, tmp_path: Path) -> None:
+    """host(4): one that has just gone is passed over; of one that stays, what comes
+    before it is listed, and nothing is copied by halves."""
+    (tmp_path / "unstatable.c").write_text(UNSTATABLE)
+    library = tmp_path / "unstatable.so"
+    build = ["-shared", "-fPIC", "-w", str(tmp_path / "unstatable.c"), "-o", library]
+    subprocess.run([tool("gcc"), *build], check=True)
+    for folder in ("left", "lost"):
+        (share / folder).mkdir()
+        for i in range(400):
+            (share / folder / f"name{i:03}").touch()
+    (share / "left" / "gone").touch()
+    (share / "lost" / "bad").touch()
+    preloading = f'LD_PRELOAD={library} exec "$qemu" "$@"'
+    guest = Guest(images.started_by(tmp_path, preloading), MACHINES["4"])
+    command = "cd /host; ls left | wc -l; ls lost >/tmp/l; echo $?; wc -l /tmp/l"
+    result = guest(f"{command}; cp -r lost /tmp/copy; ls /tmp", share=str(share))
+    all_left, status, listed, _, *files = result.out.split()
+    assert (all_left, status, files) == ("401", "1", ["l"])
+    before = os.listdir(share / "lost").index("bad")
+    assert before - 16 <= int(listed) <= before  # those of an answer of 512 bytes
+    assert result.err == (
+        "ls: lost: not all of it can be read: No such file or directory\n"
+        "cp: lost: not all of it can be read: No such file or directory\n"
+    )
 
 
 def test_no_such_folder() -> None:

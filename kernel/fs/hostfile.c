@@ -26,6 +26,7 @@
 #include "walk.h"
 
 #define L_O_APPEND 02000 /* Linux's number */
+#define LEAST      512   /* bytes of entries: any name fits */
 
 /* Guards `reading` of all nodes. Page faults take it, so no user memory is
  * touched under it; a request is made under it, so 9p's mutex comes after. */
@@ -230,21 +231,27 @@ hostfile_getpage(struct vnode *v, off_t offset, bool, void **page)
 
 /* --- Directories' contents --- */
 
-/* Read the entries that follow; size is 0 at the end of the directory. */
+/* Read the entries that follow; size is 0 at the end of the directory. One that
+ * QEMU can't stat, as it was just removed, spoils all of an answer: then fewer
+ * are asked for. */
 static int
 fill(struct hostopen *o)
 {
 	struct p9_data d;
 	uint64_t reply[P9_REPLIES];
+	size_t size = PAGE_SIZE;
 	int r;
 
 	if (o->entries == NULL && page_spare(1, LEFT_BY_PROGRAMS))
 		o->entries = page_alloc();
 	if (o->entries == NULL)
 		return -ENOMEM;
-	d = (struct p9_data){o->entries, PAGE_SIZE};
-	r = p9_call(P9_READDIR, &d, reply, "d", "dqd", fid_of(o), o->next,
-		    PAGE_SIZE);
+	do {
+		d = (struct p9_data){o->entries, size};
+		r = p9_call(P9_READDIR, &d, reply, "d", "dqd", fid_of(o),
+			    o->next, size);
+		size /= 2;
+	} while (r < 0 && size >= LEAST);
 	o->at = 0;
 	o->size = r == 0 ? d.size : 0;
 	return r;

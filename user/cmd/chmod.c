@@ -95,10 +95,8 @@ apply(const char *path)
 	if (!cmd_given['R'] || !S_ISDIR(st.st_mode))
 		return;
 	names = tree_names(path, &count);
-	if (!names) {
-		cmd_warn("%s", path);
+	if (!names)
 		return;
-	}
 	for (char **name = names; *name; name++) {
 		char *inner = cmd_join(path, *name);
 

@@ -51,10 +51,8 @@ find(const char *path, bool found)
 	if (!S_ISDIR(st.st_mode))
 		return;
 	names = tree_names(path, &count);
-	if (!names) {
-		cmd_warn("%s", path);
+	if (!names)
 		return;
-	}
 	qsort(names, count, sizeof(*names), name_compare);
 	for (char **name = names; *name; name++) {
 		char *inner = cmd_join(path, *name);

@@ -333,10 +333,8 @@ search_tree(const char *path, bool operand)
 		return;
 	}
 	names = tree_names(path, &count);
-	if (!names) {
-		cmd_warn("%s", path);
+	if (!names)
 		return;
-	}
 	for (char **name = names; *name; name++) {
 		char *inner = cmd_join(path, *name);
 

@@ -253,10 +253,8 @@ list(const char *path)
 	char **names = tree_names(path, &names_count);
 	struct entry *e;
 
-	if (!names) {
-		cmd_warn("%s", path);
+	if (!names)
 		return;
-	}
 	if (titled) {
 		out_string(begun ? "\n" : "");
 		print_path(path);

@@ -161,6 +161,8 @@ work_section(char section, bool all, page_work *work, const char *word)
 	size_t count;
 
 	directory[sizeof(directory) - 2] = section;
+	if (access(directory, R_OK) < 0)
+		return false;
 	pages = tree_names(directory, &count);
 	if (!pages)
 		return false;

@@ -195,7 +195,7 @@ void tree_trim(char *path);
 
 /*
  * The names in a directory, without `.` and `..`, in memory of their own and
- * NULL at the end; NULL with errno.
+ * NULL at the end. After a message: those that could be read, or NULL.
  */
 char **tree_names(const char *path, size_t *count);
 void tree_free(char **names);

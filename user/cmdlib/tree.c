@@ -39,7 +39,8 @@ next_entry(DIR *dir)
 	return entry;
 }
 
-/* As tree_names, but without the first ones, and no more than so many. */
+/* The names in a directory, as tree_names, but without the first ones, and no
+ * more than so many. With errno, unless it is 0: what was read before that. */
 static char **
 some_names(const char *path, size_t first, size_t most, size_t *count)
 {
@@ -47,6 +48,7 @@ some_names(const char *path, size_t first, size_t most, size_t *count)
 	char **names = NULL;
 	size_t room = 0, n = 0;
 	struct dirent *entry;
+	int code;
 
 	if (!dir)
 		return NULL;
@@ -61,22 +63,31 @@ some_names(const char *path, size_t first, size_t most, size_t *count)
 			names = cmd_grow(names, &room, sizeof(*names));
 		names[n++] = entry ? cmd_join("", entry->d_name) : NULL;
 	} while (entry);
+	code = errno;
 	*count = n - 1;
-	if (errno) {
-		int code = errno;
-
-		tree_free(names);
-		names = NULL;
-		errno = code;
-	}
 	closedir(dir);
+	errno = code;
 	return names;
+}
+
+/* What is wrong, and whether anything was read all the same. */
+static void
+warn_names(const char *path, char **names)
+{
+	if (names)
+		cmd_warn("%s: not all of it can be read", path);
+	else
+		cmd_warn("%s", path);
 }
 
 char **
 tree_names(const char *path, size_t *count)
 {
-	return some_names(path, 0, SIZE_MAX, count);
+	char **names = some_names(path, 0, SIZE_MAX, count);
+
+	if (!names || errno)
+		warn_names(path, names);
+	return names;
 }
 
 void
@@ -114,10 +125,12 @@ remove_contents(const char *path, unsigned int flags)
 	do {
 		char **names = some_names(path, stay, AT_ONCE, &count);
 
-		if (!names) {
-			cmd_warn("%s", path);
-			return false;
+		if (!names || errno) {
+			warn_names(path, names);
+			fine = false;
 		}
+		if (!names)
+			return false;
 		for (char **name = names; *name; name++) {
 			char *inner = cmd_join(path, *name);
 
@@ -285,9 +298,9 @@ copy_directory(const char *from, const struct stat *st, const char *to,
 		cmd_error("%s: would be copied into itself", from);
 		return false;
 	}
-	names = tree_names(from, &count);
-	if (!names) {
-		cmd_warn("%s", from);
+	names = some_names(from, 0, SIZE_MAX, &count);
+	if (!names || errno) { /* half a copy might be taken for a whole one */
+		warn_names(from, names);
 		return false;
 	}
 	if (copy_mkdir(to, st->st_mode)) {
