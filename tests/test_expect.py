@@ -169,8 +169,10 @@ def test_a_difference(tmp_path: Path) -> None:
     run("--update", tmp_path)
     write(tmp_path, a="echo 2\n")
     report = tmp_path / "report.xml"
+    report.symlink_to("elsewhere")
     result = run(tmp_path, "--junit", report)
     assert (result.returncode, result.stderr) == (1, "")
+    assert report.is_symlink()
     end = "ok    b on 4\nexpect: 1 as expected, 1 not\n"
     assert result.stdout == DIFFERENCE + end
     (suite,) = xml.parse(report).getroot()

@@ -26,6 +26,7 @@ import frames
 import hunks
 import image
 from boots import Booter, scratch
+from cli import put
 from grade import WORK
 from handout import all_files
 from machine import Boot, Machine, SetupError
@@ -198,7 +199,7 @@ def rank(options: argparse.Namespace, plant: Plant) -> None:
         facts = {"planted": plant.name, "nonce": nonce, "without": right.instructions,
                  "handed_out": slow.instructions,
                  "places": [dataclasses.asdict(p) for p in places]}
-        Path(options.json).write_text(json.dumps(facts, indent=1) + "\n")
+        put(options.json, (json.dumps(facts, indent=1) + "\n").encode())
 
 
 def show(who: str, count: Optional[int], slow: int, why: str = "") -> None:

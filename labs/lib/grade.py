@@ -30,6 +30,7 @@ if "--debug" in sys.argv:
 from lab import CONF, LABS, ROOT, Course, Lab, LabError, parse_time, read_course
 import image  # noqa: E402 - lab.py says where it is
 import report
+from cli import put
 from judge import Judge, Reference, Verdict
 from machine import SetupError
 from report import Grade
@@ -259,7 +260,7 @@ def write_reports(grades: list[Grade], options: argparse.Namespace) -> None:
     for kind, make in texts.items():
         file = getattr(options, kind)
         if file:
-            Path(file).write_text(make(grades))
+            put(file, make(grades).encode())
 
 
 def complain(text: str) -> None:

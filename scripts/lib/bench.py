@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple, Optional
 
 import image
+from cli import put
 from machine import Machine, SetupError, find_qemu
 
 BENCH = image.ROOT / "tests" / "bench"
@@ -239,9 +240,9 @@ def check(figures: dict[str, float], file: Path) -> int:
 
 
 def save(figures: dict[str, float], file: Path) -> None:
-    known = json.loads(file.read_text()) if file.exists() else {}
+    known = json.loads(file.read_text()) if file.is_file() else {}
     known[compiler_name()] = figures
-    file.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+    put(file, (json.dumps(known, indent=1, sort_keys=True) + "\n").encode())
 
 
 def main() -> int:

@@ -25,6 +25,7 @@ from typing import Callable, Iterator, Mapping
 
 import frames
 import image
+from cli import put
 from machine import STATUS_SETUP, STOP_SIGNALS, Boot, Machine, Outcome, SetupError
 from machine import find_qemu, read_kernel
 from options import HARTS, ICOUNT, Parser, UsageError
@@ -343,7 +344,7 @@ class Judge:
             self.settled.add(file)
             return Verdict(name, "ok")
         if self.update and file not in self.settled:
-            file.write_text(result.text, "utf-8")
+            put(file, result.text.encode())
             self.settled.add(file)
             return Verdict(name, "wrote" if exists else "new", file.name)
         why = f"not as in {file.name}"
@@ -429,7 +430,7 @@ def expect(options: argparse.Namespace) -> int:
     print(f"expect: {len(verdicts) - bad} as expected, {bad} not")
     if options.junit:
         suite = Path(options.folder).resolve().name
-        options.junit.write_text(junit(suite, verdicts), "utf-8")
+        put(options.junit, junit(suite, verdicts).encode())
     return 1 if bad else 0
 
 

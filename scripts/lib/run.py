@@ -16,6 +16,7 @@ from typing import Callable, Iterable, NoReturn, Optional
 import frames
 import image
 from brought import Brought, bring
+from cli import put
 from lastwords import with_lines
 from machine import (
     STATUS_SETUP,
@@ -200,7 +201,7 @@ def stop(number: int, _frame: object) -> NoReturn:
 
 def write_report(file: Path, outcome: Outcome) -> None:
     facts = {"status": outcome.status, "reason": outcome.reason}
-    file.write_text(json.dumps(facts) + "\n")
+    put(file, (json.dumps(facts) + "\n").encode())
 
 
 def complain(text: str, me: str = "run") -> None:

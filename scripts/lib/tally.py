@@ -19,6 +19,7 @@ import image
 import options as run_options
 import plugin
 from brought import Brought, bring
+from cli import put
 from convert import (
     read_pcs,
     write_callgrind,
@@ -31,7 +32,7 @@ from convert import (
 )
 from convert.elf import Image
 from convert.files import Files
-from convert.main import lazy_kernel, put
+from convert.main import lazy_kernel
 from convert.profile import (
     IDLE,
     NANOSECONDS,

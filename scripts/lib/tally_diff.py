@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NoReturn, Optional
 from xml.sax.saxutils import quoteattr
 
+from cli import put
 from convert import compare, read_pprof, write_diff
 from convert.compare import Change, Comparison
 from convert.compare_lines import Lines
@@ -180,17 +181,6 @@ def as_junit(subject: Change, limit: Optional[float], bad: bool) -> str:
     )
 
 
-def put(name: Optional[str], data: bytes) -> None:
-    if name is None:
-        return
-    part = f"{name}.{os.getpid()}.part"
-    try:
-        Path(part).write_bytes(data)
-        os.replace(part, name)
-    except OSError as error:
-        raise ConvertError(name, error.strerror or str(error)) from error
-
-
 def run(options: argparse.Namespace) -> int:
     comparison = Comparison(read(options.base), read(options.new))
     subject = comparison.change(compare.whole, "all")
@@ -199,8 +189,10 @@ def run(options: argparse.Namespace) -> int:
         subject = comparison.change(compare.functions, function)
     by_line = Lines(*options.sources).changes(comparison) if options.sources else []
     bad = failed(subject, options.fail)
-    put(options.json, as_json(comparison, subject, by_line, bad).encode())
-    put(options.junit, as_junit(subject, options.fail, bad).encode())
+    if options.json:
+        put(options.json, as_json(comparison, subject, by_line, bad).encode())
+    if options.junit:
+        put(options.junit, as_junit(subject, options.fail, bad).encode())
     if options.svg:
         title = f"{options.base} -> {options.new}"
         put(options.svg, write_diff.write(comparison, title))
@@ -221,6 +213,8 @@ def main() -> int:
         print(f"{ME}: this host has too little memory for it", file=sys.stderr)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except OSError as error:
+        print(f"{ME}: {error.filename}: {error.strerror}", file=sys.stderr)
     return STATUS_ERROR
 
 

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Callable, NoReturn, Optional
 
+from cli import put, put_out
+
 from . import (
     detect,
     read_counters,
@@ -256,25 +258,6 @@ def make_output(form: str, stacks: Stacks, options: argparse.Namespace) -> bytes
     return data
 
 
-def put(name: str, data: bytes) -> None:
-    """All of it or nothing: what was there stays if it fails."""
-    part = f"{name}.{os.getpid()}.part"
-    try:
-        if name == "-":
-            with open(1, "wb", closefd=False) as output:
-                output.write(data)
-            return
-        with open(part, "wb") as file:
-            file.write(data)
-        os.replace(part, name)
-    except BrokenPipeError:  # whoever reads has read enough
-        raise
-    except OSError as error:
-        if os.path.exists(part):
-            os.unlink(part)
-        raise ConvertError(name, error.strerror or str(error)) from error
-
-
 def convert(options: argparse.Namespace) -> None:
     programs = Programs(Files(BUILD, options.share))
     programs.merged = options.no_pids
@@ -303,7 +286,10 @@ def convert(options: argparse.Namespace) -> None:
         say(options.file, caution)
     made = [make_output(form, stacks, options) for form in options.forms]
     for name, data in zip(options.outputs, made):
-        put(name, data)
+        if name == "-":
+            put_out(1, data)
+        else:
+            put(name, data)
 
 
 def main() -> int:
@@ -316,6 +302,9 @@ def main() -> int:
     except MemoryError:
         say(options.file, "this host has too little memory for it")
         return STATUS_ERROR
-    except BrokenPipeError:
+    except BrokenPipeError:  # whoever reads has read enough
+        return STATUS_ERROR
+    except OSError as error:
+        say(error.filename or "-", error.strerror or str(error))
         return STATUS_ERROR
     return 0
