@@ -301,8 +301,6 @@ extra_files := $(if $(EXTRA),$(wildcard $(EXTRA)/*.c))
 extra_folders := $(if $(EXTRA),$(patsubst %/,%,$(dir \
 	$(wildcard $(addsuffix /*.c,$(wildcard $(EXTRA)/*))))))
 extra_folders := $(sort $(extra_folders))
-extra_others := $(if $(EXTRA),$(filter-out $(extra_files) $(extra_folders) \
-	$(EXTRA)/flags,$(wildcard $(EXTRA)/*)))
 extra_programs := $(patsubst $(EXTRA)/%.c,$(extra)/bin/%,$(extra_files)) \
 	$(patsubst $(EXTRA)/%,$(extra)/bin/%,$(extra_folders))
 
@@ -330,17 +328,18 @@ $(extra_programs): $(lib_obj) $(libmon) user/user.ld
 overlay: $(extra_programs)
 	$(call say,TAR,$(OVERLAY))OBJCOPY=$(OBJCOPY) \
 		scripts/mkroot $(extra).$$$$ --programs $(extra_programs) \
-		--extra $(extra_others) && \
+		--extra $(EXTRA) && \
 	$(tar) -C $(extra).$$$$ -cf $(OVERLAY).$$$$ . && \
 	mv $(OVERLAY).$$$$ $(OVERLAY); s=$$?; rm -rf $(extra).$$$$; exit $$s
 
 # --- Another kernel ----------------------------------------------------------
 
-# What the guest finds under /boot of a kernel that wasn't built here.
+# What the guest finds under /boot of a kernel that wasn't built here, KERNEL=FILE,
+# whose name may have any characters.
 .PHONY: boot-files
 boot-files:
 	$(call say,TAR,$(OVERLAY))OBJCOPY=$(OBJCOPY) READELF=$(READELF) \
-		scripts/mkroot $(extra).$$$$ --kernel $(KERNEL) && \
+		scripts/mkroot $(extra).$$$$ --kernel "$$KERNEL" && \
 	$(tar) -C $(extra).$$$$ -cf $(OVERLAY).$$$$ . && \
 	mv $(OVERLAY).$$$$ $(OVERLAY); s=$$?; rm -rf $(extra).$$$$; exit $$s
 

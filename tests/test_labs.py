@@ -236,7 +236,11 @@ def facts(request: pytest.FixtureRequest, course: dict[str, dict]) -> dict:
 
 
 
-def test_all_points(tmp_path: Path) -> None:
+def test_all_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever temporary files lie: the instructions are counted there."""
+    place = tmp_path / "a b, c"
+    place.mkdir()
+    monkeypatch.setenv("TMPDIR", str(place))
     hand_in(tmp_path / "anna", solution())
     reports = [f"--{kind}={tmp_path / kind}" for kind in ("junit", "gradescope")]
     facts = grade(tmp_path / "anna", tmp_path / "json", *reports)

@@ -160,8 +160,8 @@ class Booter:
     def capped(self, folder: Path, cap: int) -> list[str]:
         """QEMU's option for so many instructions at most."""
         map_file = folder / "map"
-        map_file.write_text(f"result {folder / 'count'}\ncap {cap}\n")
-        return plugin.load(self.cap, map_file)
+        map_file.write_text(f"result count\ncap {cap}\n")
+        return plugin.option(self.cap, map_file)
 
     def _hear(self, boot: Boot, plan: Plan, count: Path, cap: int) -> Heard:
         said: dict[str, bytearray] = collections.defaultdict(bytearray)

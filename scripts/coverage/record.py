@@ -29,7 +29,7 @@ for word; do
 	fi
 	last=$word
 done
-[ -z "$measured" ] || set -- "$@" -plugin {plugin},map={map}
+[ -z "$measured" ] || set -- "$@" -plugin {plugin}
 exec {qemu} "$@"
 """
 
@@ -46,9 +46,10 @@ class Recorder:
         library = plugin.build(HERE / "reached", plugin.qemu_version(qemu), folder)
         map = folder / "map"
         low = [f"{address & 0xFFFF_FFFF:x}" for address in (self.start, self.end)]
-        map.write_text(f"text {' '.join(low)}\nresult {folder}/boot\n")
+        map.write_text(f"text {' '.join(low)}\nresult boot.XXXXXX\n")
         self.qemu = folder / "qemu"
-        quoted = {"kernel": elf, "plugin": library, "map": map, "qemu": qemu}
+        loaded = plugin.option(library, map)
+        quoted = {"kernel": elf, "plugin": loaded, "qemu": qemu}
         self.qemu.write_text(WRAPPER.format(
             **{name: shlex.quote(str(word)) for name, word in quoted.items()}
         ))

@@ -25,7 +25,8 @@ SCRIPTS = image.ROOT / "scripts"
 RECORD = "seq 20000 | sort -rn | uniq -c | wc -l"  # what the recording is of
 SAMPLES = "hz 2000", "jitter on"
 
-#: By name, with {record} for a recording of getpc's, and {out} for a folder.
+#: By name, with {record} for a recording of getpc's, and {out} for a folder; {below}
+#: is its path from the checkout, as make can't work with any.
 COSTS = {
     "conversion to folded stacks": "{scripts}/tally-convert {record} {out}/x.folded",
     "to a flame graph": "{scripts}/tally-convert {record} {out}/x.svg",
@@ -33,7 +34,7 @@ COSTS = {
     "to a page for a browser": "{scripts}/tally-convert {record} {out}/x.html",
     "boot to the end of true": "{scripts}/run -- true",
     "exact profile of true": "{scripts}/tally --exact -- true",
-    "build": "make -s -C {root} BUILD={out}/build",
+    "build": "make -s -C {root} BUILD={below}/build",
 }
 
 
@@ -59,8 +60,9 @@ def cost(command: str, places: dict[str, Path]) -> tuple[float, float]:
     """In seconds, and in pieces of the fixed work."""
     pairs = []
     for _ in range(ROUNDS):
-        with tempfile.TemporaryDirectory() as out:
-            words = [word.format(out=out, **places) for word in command.split()]
+        with tempfile.TemporaryDirectory(dir=image.BUILD) as out:
+            below = Path(out).relative_to(image.ROOT)
+            words = [w.format(out=out, below=below, **places) for w in command.split()]
             pairs.append((seconds(words), seconds(WORK)))
     taken, work = (min(column) for column in zip(*pairs))
     return taken, taken / work

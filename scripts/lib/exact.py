@@ -27,17 +27,17 @@ MODES = {"trap_interrupt": INTERRUPT, "idle_wait": IDLE}
 
 
 def write_map(
-    folder: Path, kernel: Program, programs: list[Program], result: Path,
+    folder: Path, kernel: Program, programs: list[Program], result: str,
     sampled: bool = False,
 ) -> Path:
-    """What the plugin reads. sampled: only while the device pcs is asked for
-    samples are instructions counted."""
+    """What the plugin reads; the files that it names lie beside it. sampled: only
+    while the device pcs is asked for samples are instructions counted."""
     code = Code(kernel.file)
     lines = [f"result {result}", "tree"]
     for i, each in enumerate([kernel, *programs]):
         text = folder / f"text-{i}"
         text.write_bytes(each.text)
-        lines.append(f"program {each.start:x} {each.start + len(each.text):x} {text}")
+        lines.append(f"program {each.start:x} {each.start + len(each.text):x} {text.name}")
         # What lies before the first function is that one's.
         for at, name in (each.functions or {each.start: "?"}).items():
             kind = JUMPS.get(name, "-")

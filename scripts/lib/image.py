@@ -25,9 +25,9 @@ DEBUG = os.environ.get("DEBUG") == "1"
 BUILD = ROOT / ("build-debug" if DEBUG else "build")
 PROGRAMS = ROOT / "build"  # what both kernels run; and the lock of both builds
 PATIENCE = 2.0  # seconds that make may take without a word
-SHELLS = r"[\s\"$&'();<>\\`|]"  # what the shell takes apart in a name
-MAKES = r"[\s\"$&'();<>\\`|#%:=]"  # what make does, too
 BLOCK = 512  # bytes in a block of a tar archive
+# In a name, what means something to make or to the shells that it starts.
+ODD = re.compile(r"[^\w@+,./-]")
 
 
 class BuildError(Exception):
@@ -44,15 +44,19 @@ def build_lock() -> Iterator[None]:
         yield
 
 
-def make(*arguments: str, verbose: bool = False, notice: str = "") -> None:
+def make(
+    *arguments: str, verbose: bool = False, notice: str = "", **variables: str
+) -> None:
     """Run make, showing what it says on stderr if asked, or if it fails.
 
-    The notice is written there if it isn't done at once.
+    The notice is written there if it isn't done at once. The variables are its
+    environment's: a recipe's shell has them, whatever is in them.
     """
     command = ["make", "-C", str(ROOT), f"-j{os.cpu_count()}", *arguments]
     # A make that called us must not share its jobs or options with this one.
     inherited = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "BUILD")
     environment = {k: v for k, v in os.environ.items() if k not in inherited}
+    environment.update(variables)
     timer = threading.Timer(PATIENCE, sys.stderr.write, [notice])
     timer.start()
     try:
@@ -77,22 +81,11 @@ def overlay_path(extra: Path) -> Path:
     return PROGRAMS / f"overlay-{name}.tar"
 
 
-def check_names(extra: Path) -> None:
-    """Of a folder for overlay: what make and the shell take apart, and files without
-    an end, which they would wait for."""
-    parts = [file for file in extra.iterdir() if not file.name.startswith(".")]
-    made = [extra]
-    for part in parts:
-        sources = list(part.glob("*.c")) if part.is_dir() else []
-        made += [part, *sources] if sources or part.suffix == ".c" else []
-    taken = [(file, SHELLS) for file in parts] + [(file, MAKES) for file in made]
-    for file, special in taken:
-        if re.search(special, str(file) if file == extra else file.name):
-            raise BuildError(f"make can't work with a name like this: {shown(file)}")
-    for part in parts:
-        below = os.walk(part, followlinks=True)
-        for file in [part, *(Path(d) / f for d, _, files in below for f in files)]:
-            if not (file.is_file() or file.is_dir()):
+def check_ends(extra: Path) -> None:
+    """Of a folder for overlay: no file without an end, which a copy would wait for."""
+    for folder, _, files in os.walk(extra, followlinks=True):
+        for file in map(Path(folder).joinpath, files):
+            if not file.name.startswith(".") and not file.is_file():
                 raise BuildError(f"neither a file nor a folder: {shown(file)}")
 
 
@@ -107,19 +100,31 @@ def overlay(extra: Path, *arguments: str, verbose: bool = False) -> bytes:
     extra = extra.resolve()
     if not extra.is_dir():
         raise BuildError(f"no such folder: {extra}")
-    check_names(extra)
+    for file in [*extra.glob("*.c"), *extra.glob("*/*.c")]:
+        if ODD.search(str(file.relative_to(extra))):
+            raise BuildError(f"{shown(file)}: make can't compile a file of that name")
+    check_ends(extra)
     archive = overlay_path(extra)
-    where = (f"EXTRA={extra}", f"OVERLAY={archive}")
-    make("overlay", *where, *arguments, verbose=verbose)
+    if ODD.search(str(extra)):
+        extra = another_name(extra, archive.with_suffix(".src"))
+    make("overlay", f"EXTRA={extra}", f"OVERLAY={archive.relative_to(ROOT)}",
+         *arguments, verbose=verbose)
     return archive.read_bytes()
+
+
+def another_name(folder: Path, link: Path) -> Path:
+    """One that make can work with, from the checkout."""
+    link.unlink(missing_ok=True)
+    link.symlink_to(folder)
+    return link.relative_to(ROOT)
 
 
 def boot_files(kernel: Path, verbose: bool = False) -> bytes:
     """What the guest finds under /boot of another kernel than the one built here:
     itself, and the names of its functions. Call with the lock held."""
     archive = BUILD / "kernel-files.tar"
-    make("boot-files", f"KERNEL={kernel.resolve()}", f"OVERLAY={archive}",
-         verbose=verbose)
+    make("boot-files", f"OVERLAY={archive.relative_to(ROOT)}", verbose=verbose,
+         KERNEL=str(kernel.resolve()))
     return archive.read_bytes()
 
 

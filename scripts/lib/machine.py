@@ -69,6 +69,11 @@ def memory_bytes(text: str) -> int:
     return int(float(found[1]) * 1024 ** SUFFIXES.index(found[2].upper() or "M"))
 
 
+def quoted(path: object) -> str:
+    """As part of an option of QEMU's, which ends at a comma."""
+    return str(path).replace(",", ",,")
+
+
 def room_for_initrd(memory: int) -> int:
     """Bytes between the middle and the device tree, in so much memory."""
     end = MEM_START + memory - DEVICE_TREE_SIZE
@@ -135,10 +140,9 @@ class Machine:
         if self.gdb is not None:
             arguments += ["-gdb", f"tcp:127.0.0.1:{self.gdb}", "-S"]
         if self.share is not None:
-            folder = self.share.replace(",", ",,")  # as QEMU quotes it
             options = "id=host,security_model=none,multidevs=remap"
             arguments += ["-global", "virtio-mmio.force-legacy=false"]
-            arguments += ["-fsdev", f"local,path={folder},{options}"]
+            arguments += ["-fsdev", f"local,path={quoted(self.share)},{options}"]
             arguments += ["-device", "virtio-9p-device,fsdev=host,mount_tag=host"]
         arguments += ["-kernel", kernel, "-initrd", initrd]
         append = self.bootargs(framed)

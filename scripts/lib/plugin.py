@@ -9,7 +9,7 @@ import subprocess
 import threading
 from pathlib import Path
 
-from machine import SetupError
+from machine import SetupError, quoted
 
 HERE = Path(__file__).resolve().parent
 COMMON = HERE.parent / "plugin"  # QEMU's interface, and what all plugins have
@@ -26,6 +26,11 @@ def _is_newer(made: Path, *origins: Path) -> bool:
     files = [f for origin in origins for f in (origin, *origin.glob("*"))]
     newest = max(file.stat().st_mtime_ns for file in files)
     return made.exists() and made.stat().st_mtime_ns > newest
+
+
+def option(library: Path, map: Path) -> str:
+    """What loads a plugin, for QEMU's option of that name."""
+    return f"{quoted(library)},map={quoted(map)}"
 
 
 def build(sources: Path, version: int, folder: Path) -> Path:

@@ -289,13 +289,14 @@ class Run:
         result = self.folder / "result"
         try:
             written = write_map(
-                self.folder, known.kernel, known.programs, result, self.options.sampled
+                self.folder, known.kernel, known.programs, result.name,
+                self.options.sampled,
             )
         except KeyError as error:
             raise SetupError(
                 f"{self.file}: not a kernel that can be followed: it has no {error}"
             ) from None
-        self.boot.command += ["-plugin", f"{self.library},map={written}"]
+        self.boot.command += ["-plugin", plugin.option(self.library, written)]
         outcome = boot(self.boot, self.options.verbose, self.file)
         if b"-plugin" in self.boot.complaints:
             raise SetupError(

@@ -10,12 +10,27 @@
 EXPORTED int qemu_plugin_version = API;
 
 const char *result_file = "/dev/null";
+static const char *map_file;
 
 void
 die(const char *what)
 {
 	fprintf(stderr, "%s: %s\n", plugin_name, what);
 	exit(1);
+}
+
+char *
+beside_map(const char *name)
+{
+	const char *slash = strrchr(map_file, '/');
+	size_t folder = slash == NULL ? 0 : slash + 1 - map_file;
+	char *path = malloc(folder + strlen(name) + 1);
+
+	if (path == NULL)
+		die("no memory");
+	memcpy(path, map_file, folder);
+	strcpy(path + folder, name);
+	return path;
 }
 
 #if API > 1
@@ -48,16 +63,16 @@ register_read(struct qemu_plugin_register *r)
 #endif
 
 static void
-read_map(const char *name)
+read_map(void)
 {
-	FILE *f = fopen(name, "r");
-	char line[1024], file[512];
+	FILE *f = fopen(map_file, "r");
+	char line[512], name[256];
 
 	if (f == NULL)
 		die("the map can't be read");
 	while (fgets(line, sizeof(line), f) != NULL) {
-		if (sscanf(line, "result %511s", file) == 1)
-			result_file = strdup(file);
+		if (sscanf(line, "result %255s", name) == 1)
+			result_file = beside_map(name);
 		else
 			plugin_line(line);
 	}
@@ -71,7 +86,8 @@ qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 	(void)info;
 	if (argc != 1 || strncmp(argv[0], "map=", 4) != 0)
 		die("map=FILE is the one argument");
-	read_map(argv[0] + 4);
+	map_file = argv[0] + 4;
+	read_map();
 	plugin_start(id);
 	return 0;
 }

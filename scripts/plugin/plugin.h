@@ -13,7 +13,11 @@ extern const char plugin_name[];
 void plugin_line(const char *line);
 void plugin_start(qemu_plugin_id_t id);
 
-extern const char *result_file; /* of the map's line `result FILE' */
+extern const char *result_file; /* of the map's line `result NAME' */
+
+/* Files that the map names lie in its own folder, whatever that is called: the
+ * path of one, while the map is read. */
+char *beside_map(const char *name);
 
 /* Say what is wrong, and end QEMU. */
 void die(const char *what);

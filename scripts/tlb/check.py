@@ -176,7 +176,7 @@ def check(images: Images, kernel: Kernel, run: Run) -> Result:
             f"{word} {value}\n" for word, value in (
                 ("harts", f"{machine.harts:x}"),
                 ("memory", f"{memory_bytes(machine.mem) >> 20:x}"),
-                ("result", folder / "result"),
+                ("result", "result"),
                 *([("until", run.until)] if run.until else []),
                 *((word, f"{at:x}") for word, at in kernel.places()),
             )
@@ -197,7 +197,7 @@ def boot(images: Images, kernel: Kernel, run: Run, machine: Machine, map: Path) 
     with image.held(kernel.elf, "kernel") as elf, \
             image.held(images.initrd(run.command), "initrd") as archive:
         it = Boot(machine, images.qemu, elf, archive)
-        it.command += ["-plugin", f"{images.plugin},map={map}"]
+        it.command += ["-plugin", plugin.option(images.plugin, map)]
         outcome = it.run(sink)
     if not outcome.status:
         return ""

@@ -129,11 +129,11 @@ class Images:
 
     def map(self, folder: Path, stacks: bool) -> Path:
         """The map that the plugin reads."""
-        lines = [f"stacks {folder}/stacks" if stacks else f"result {folder}/counts"]
+        lines = ["stacks stacks" if stacks else "result counts"]
         for i, (name, code) in enumerate(self.programs.items()):
             text = folder / f"text-{i}"
             text.write_bytes(code.text)
-            file = "-" if name == "kernel" else text
+            file = "-" if name == "kernel" else text.name
             lines.append(f"program {code.start:x} {code.end:x} {file}")
         kernel = self.programs["kernel"]
         if stacks:
@@ -192,7 +192,8 @@ def run(
     with scratch() as folder, image.held(images.kernel, "kernel") as kernel, \
             image.held(initrd, "initrd") as archive:
         boot = Boot(machine, images.qemu, kernel, archive)
-        boot.command += ["-plugin", f"{images.plugin},map={images.map(folder, stacks)}"]
+        map = images.map(folder, stacks)
+        boot.command += ["-plugin", plugin.option(images.plugin, map)]
         if harts > 1:
             boot.command += short_turns(w)
         outcome = boot.run(sink)

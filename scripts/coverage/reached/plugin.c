@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -65,16 +66,14 @@ plugin_line(const char *line)
 		die("a line of the map can't be read");
 }
 
-/* Each QEMU has a result of its own, whose name begins as the map says. */
+/* Each QEMU has a result of its own: the map's name is a pattern. */
 void
 plugin_start(qemu_plugin_id_t id)
 {
 	size_t size = end - start;
-	char name[600];
-	int fd;
+	char *name = strdup(result_file);
+	int fd = name == NULL ? -1 : mkstemp(name);
 
-	snprintf(name, sizeof(name), "%s.XXXXXX", result_file);
-	fd = mkstemp(name);
 	if (fd < 0 || ftruncate(fd, size) != 0)
 		die("the result can't be written");
 	reached = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -383,11 +383,11 @@ void
 plugin_line(const char *line)
 {
 	unsigned long n;
-	char word[512];
+	char word[256];
 
 	if (sscanf(line, "until %15s", until) == 1)
 		return;
-	if (sscanf(line, "%511s %lx", word, &n) != 2)
+	if (sscanf(line, "%255s %lx", word, &n) != 2)
 		die("a line of the map makes no sense");
 	if (strcmp(word, "harts") == 0)
 		nharts = n;

@@ -318,7 +318,7 @@ add_program(uint64_t start, uint64_t end, const char *file)
 		die("no memory");
 	if (strcmp(file, "-") == 0)
 		return;
-	f = fopen(file, "rb");
+	f = fopen(beside_map(file), "rb");
 	if (f == NULL || fread(p->text, 1, size, f) != size)
 		die("a program can't be read");
 	fclose(f);
@@ -369,14 +369,14 @@ void
 plugin_line(const char *line)
 {
 	unsigned long start, end = 0;
-	char word[256], file[512];
+	char word[256];
 
-	if (sscanf(line, "program %lx %lx %511s", &start, &end, file) == 3)
-		add_program(start, end, file);
+	if (sscanf(line, "program %lx %lx %255s", &start, &end, word) == 3)
+		add_program(start, end, word);
 	else if (sscanf(line, "function %lx %255s", &start, word) == 2)
 		add_function(start, word);
-	else if (sscanf(line, "stacks %511s", file) == 1)
-		mode = STACKS, stacks_init(file);
+	else if (sscanf(line, "stacks %255s", word) == 1)
+		mode = STACKS, stacks_init(beside_map(word));
 	else if (strcmp(line, "tree\n") == 0)
 		mode = TREE;
 	else if (sscanf(line, "%255s %lx %lx", word, &start, &end) >= 2)
