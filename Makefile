@@ -50,6 +50,13 @@ MEM ?= 256M
 EXTRA ?=
 OVERLAY ?= $(BUILD)/extra.tar
 
+# Blanks end names here.
+blank := $(strip $(foreach v,BUILD EXTRA OVERLAY,$(if $(word 2,$($v)),$v)))
+ifneq ($(blank),)
+  $(error make can't work with a blank in $(firstword $(blank)): scripts/run \
+	--extra can)
+endif
+
 # $(call say,WORD,WHAT) announces a command, unless all are shown.
 ifeq ($(V),1)
   Q :=

@@ -58,6 +58,15 @@ def test_any_characters(tmp_path: Path) -> None:
     assert "say;[user];_start;main" in (odd / "x.folded").read_text()
 
 
+@pytest.mark.parametrize("name", ["BUILD", "EXTRA", "OVERLAY"])
+def test_make_says_what_it_cannot_do(name: str) -> None:
+    run = subprocess.run(["make", "-n", "overlay", f"{name}=a b"], cwd=image.ROOT,
+                         capture_output=True, text=True)
+    said = f"make can't work with a blank in {name}: scripts/run --extra can.  Stop."
+    assert (run.returncode, run.stderr.count("\n")) == (2, 1)
+    assert run.stderr.rstrip().endswith(said)
+
+
 @pytest.mark.parametrize("name", ["a b.c", "x:y/main.c"])
 def test_make_has_its_limits(tmp_path: Path, name: str) -> None:
     """It takes such a source's name for two, or for a rule's."""
