@@ -185,6 +185,19 @@ def test_a_difference(tmp_path: Path) -> None:
     assert words(run(tmp_path, "b.sh")) == ["ok    b on 4"]
 
 
+def test_a_name_of_any_bytes(tmp_path: Path) -> None:
+    """It runs, and where a report can't have the byte there is another character."""
+    name = b"a\xff "
+    file = os.path.join(os.fsencode(tmp_path), name)
+    Path(os.fsdecode(file + b".sh")).write_text("echo 1\n")
+    command = [SCRIPT, "--junit", tmp_path / "xml", tmp_path]
+    run = subprocess.run(command, capture_output=True)
+    first = b"FAIL  " + name + b" on 4: there is no " + name + b".expected"
+    assert (run.stdout.startswith(first), run.stderr) == (True, b"")
+    (case,) = xml.parse(tmp_path / "xml").getroot().iter("testcase")
+    assert case.get("name") == "a?  on 4"
+
+
 @pytest.mark.parametrize("value, coloured", [("", True), ("1", False)])
 def test_colour(tmp_path: Path, value: str, coloured: bool) -> None:
     """On a terminal, unless NO_COLOR says otherwise."""

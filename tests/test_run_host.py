@@ -25,6 +25,7 @@ from harness.patience import HANG, wait_for
 from machine import Boot, Machine, memory_bytes
 
 RUN = str(image.ROOT / "scripts" / "run")
+TALLY = str(image.ROOT / "scripts" / "tally")
 BANNER = "\\r\\nOpenSBI v0.0\\r\\n"
 
 FakeQemu = Callable[[str], Path]
@@ -386,11 +387,42 @@ def test_no_such_extra(fake_qemu: FakeQemu, tmp_path: Path) -> None:
     assert (status, report["reason"]) == (126, "usage")
 
 
-def test_report_cannot_be_written(fake_qemu: FakeQemu) -> None:
+@pytest.mark.parametrize("file, why", [
+    ("/none/report", "No such file or directory"),
+    ("full", "No space left on device"),
+])
+def test_report_cannot_be_written(
+    fake_qemu: FakeQemu, tmp_path: Path, file: str, why: str
+) -> None:
     fake_qemu(f"printf '{BANNER}'; exit 0")
-    result = run("--report", "/nonexistent/report", "--", "x")
-    assert result.returncode == 126
-    assert b"run: no report" in result.stderr
+    (tmp_path / "full").symlink_to("/dev/full")
+    result = run("--report", file, "--", "x", cwd=tmp_path)
+    said = f"run: no report: {file}: {why}\n".encode()
+    assert (result.returncode, result.stderr) == (126, said)
+
+
+def test_tally_reports_too(
+    fake_qemu: FakeQemu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """tally-host(1): it has the options of scripts/run."""
+    fake_qemu(f"printf '{BANNER}\\020Poh no\\n'; exit 1")
+    file = tmp_path / "report.json"
+    cases = [(["--", "x"], "panic", 125), (["--harts", "0", "--", "x"], "usage", 126)]
+    for words, reason, status in cases:
+        result = subprocess.run([TALLY, "--report", file, *words], capture_output=True)
+        assert json.loads(file.read_text()) == {"status": status, "reason": reason}
+        assert result.returncode == status
+        file.unlink()
+    monkeypatch.setenv("QEMU", "/nonexistent")
+    subprocess.run([TALLY, "--report", file, "--", "x"], capture_output=True)
+    assert json.loads(file.read_text()) == {"status": 126, "reason": "setup"}
+
+
+def test_a_timeout_may_be_long(fake_qemu: FakeQemu) -> None:
+    """Longer than the system's own calls wait for at most."""
+    fake_qemu(f"printf '{BANNER}'; exit 3")
+    result = run("--timeout", "999999999", "--", "x")
+    assert (result.returncode, result.stderr) == (3, b"")
 
 
 # --- Who goes away first -----------------------------------------------------
@@ -461,6 +493,27 @@ def test_no_room_for_output(fake_qemu: FakeQemu) -> None:
         result = subprocess.run([RUN, "--", "x"], stdout=full, stderr=subprocess.PIPE)
     assert result.returncode == 126
     assert result.stderr == b"run: output: No space left on device\n"
+
+
+@pytest.mark.parametrize("closed, said", [
+    ("<&-", (b"out", b"err", 7)),
+    (">&-", (b"", b"run: output: Bad file descriptor\n", 126)),
+    ("2>&-", (b"out", b"", 7)),
+])
+def test_a_descriptor_that_is_closed(
+    fake_qemu: FakeQemu, closed: str, said: tuple[bytes, bytes, int]
+) -> None:
+    """tally-run(1): output is the command's, byte for byte. What can't be printed is
+    an error; nobody hears complaints; and there is no input."""
+    fake_qemu(
+        "case $* in *fd/[012]' '*) exit 9; esac\n"  # its own, and not what to boot
+        f"printf '{BANNER}\\020oout\\020eerr\\020kboot\\n'; exit 7"
+    )
+    result = subprocess.run(
+        ["/bin/sh", "-c", f'"$0" --timeout {HANG} -- x {closed}', RUN],
+        capture_output=True,
+    )
+    assert (result.stdout, result.stderr, result.returncode) == said
 
 
 # --- The harness itself ------------------------------------------------------

@@ -21,13 +21,13 @@ import sys
 from pathlib import Path
 from typing import Optional
 
-from lab import CONF, LABS, ROOT, Course, Edit, LabError, read_course
+from lab import CONF, LABS, ROOT, CompileError, Course, Edit, LabError, read_course
 import frames
 import hunks
 import image
 from boots import Booter, scratch
-from cli import put
-from grade import WORK
+from cli import Parser, put, script, utf8
+from grade import NONCE, WORK
 from handout import all_files
 from machine import Boot, Machine, SetupError
 from sandbox import Sandbox, TroubleError
@@ -114,7 +114,7 @@ class Kernels:
         """Of nobody's submission."""
         built = self.tree(name, plant).make()
         if built.kernel is None:
-            raise LabError(f"contest: {name}: not built: {built.complaint}")
+            raise CompileError(f"contest: {name}: not built: {built.complaint}")
         return built.kernel
 
     def run(self, kernel: bytes, command: str = ". /extra/workload") -> Run:
@@ -195,7 +195,7 @@ def rank(options: argparse.Namespace, plant: Plant) -> None:
     for p in places:
         show(p.who, p.instructions, slow.instructions, p.why)
     show("as handed out", slow.instructions, slow.instructions)
-    if options.json:
+    if options.json is not None:
         facts = {"planted": plant.name, "nonce": nonce, "without": right.instructions,
                  "handed_out": slow.instructions,
                  "places": [dataclasses.asdict(p) for p in places]}
@@ -224,30 +224,28 @@ def hand_out(to: Path, plant: Plant) -> None:
 
 
 def main(words: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="rank", usage="%(prog)s DIR [OPTIONS]")
+    parser = Parser("rank", usage="%(prog)s DIR [OPTIONS]")
     parser.add_argument("dir", nargs="?", help="each folder in it is a submission")
     parser.add_argument("--handout", metavar="DIR", help="make a student's tree")
     parser.add_argument("--json", metavar="FILE", help="the ranking")
-    parser.add_argument("--nonce", type=int, metavar="N", help="draws the words")
-    parser.add_argument("--seed", metavar="S", help="of another course")
+    parser.add_argument("--nonce", type=NONCE, metavar="N", help="draws the words")
+    parser.add_argument("--seed", type=utf8, metavar="S",
+                        help="of another course")
     parser.add_argument("--course", metavar="FILE", default=str(CONF))
     parser.add_argument("--trust", action="store_true", help="build without a sandbox")
-    options = parser.parse_args(words)
-    try:
-        plant = planted(read_course(Path(options.course), options.seed))
-        if bool(options.dir) == bool(options.handout):
-            raise LabError("say DIR, or --handout DIR")
-        if options.handout:
-            hand_out(Path(options.handout), plant)
-        else:
-            rank(options, plant)
-        return 0
-    except (LabError, SetupError, TroubleError, image.BuildError) as error:
-        print(f"rank: {error}", file=sys.stderr)
-    except OSError as error:
-        print(f"rank: {error.filename}: {error.strerror}", file=sys.stderr)
-    return 126
+    options = parser.parse(words)
+    plant = planted(read_course(Path(options.course), options.seed))
+    if bool(options.dir) == bool(options.handout):
+        raise LabError("say DIR, or --handout DIR")
+    if options.handout and options.json is not None:
+        raise LabError("--json is of a ranking")
+    if options.handout:
+        hand_out(Path(options.handout), plant)
+    else:
+        rank(options, plant)
+    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(script("rank", lambda: main(sys.argv[1:]), LabError, SetupError,
+                    TroubleError, image.BuildError))

@@ -27,17 +27,19 @@ from typing import Optional
 if "--debug" in sys.argv:
     os.environ["DEBUG"] = "1"  # image.py asks for it, once
 
-from lab import CONF, LABS, ROOT, Course, Lab, LabError, parse_time, read_course
+from lab import CONF, LABS, ROOT, CompileError, Course, Lab, LabError, parse_time
+from lab import read_course
 import image  # noqa: E402 - lab.py says where it is
 import report
-from cli import put
+from cli import JOBS, STATUS_SETUP, Parser, number, put, script, utf8
 from judge import Judge, Reference, Verdict
 from machine import SetupError
+from options import SEED
 from report import Grade
 from sandbox import Sandbox, TroubleError
 from tree import SubmissionError, Tree, git, put_lab, read_submission
 
-STATUS_SETUP = 126
+NONCE = number(0, 2**64 - 1)
 HANDED_OUT = LABS / "handout.json"
 WORK = image.BUILD / "labs"
 SUBMITTED = "submitted"  # a file in a submission's folder that says when
@@ -99,7 +101,7 @@ def graded(
 
 def chosen(options: argparse.Namespace) -> Optional[list[str]]:
     """The tests that were asked for; None: all."""
-    return [options.test] if options.test else None
+    return None if options.test is None else [options.test]
 
 
 def submitted(
@@ -110,7 +112,7 @@ def submitted(
     if options.submitted:
         return parse_time(options.submitted, "--submitted")
     if file.is_file() and not file.is_symlink():
-        return parse_time(file.read_text().strip(), str(file))
+        return parse_time(file.read_text(errors="replace").strip(), str(file))
     return None
 
 
@@ -130,7 +132,7 @@ def solution(lab: Lab, folder: Path) -> bytes:
     put_lab(folder, lab, whole=True)
     built = tree.make()
     if built.kernel is None:
-        raise LabError(f"{lab.name}: the solution isn't built: {built.complaint}")
+        raise CompileError(f"{lab.name}: the solution isn't built: {built.complaint}")
     return built.kernel
 
 
@@ -157,7 +159,7 @@ def grade_here(lab: Lab, judge: Judge, options: argparse.Namespace) -> Grade:
     if lab.host:
         built = Tree(WORK / "here" / lab.name, lab, None).make()
         if built.kernel is None:
-            raise LabError(built.complaint)
+            raise CompileError(built.complaint)
         kernel = built.kernel
     reference = reference_of(lab, judge, options)
     return graded(lab, judge, kernel, reference, options, "this tree")
@@ -221,34 +223,36 @@ def grade_all(
 
 
 def parse(words: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="grade", usage="%(prog)s NAME [OPTIONS]")
+    parser = Parser("grade", usage="%(prog)s NAME [OPTIONS]")
     parser.add_argument("name", metavar="NAME", help="of the lab")
     parser.add_argument("--submission", metavar="DIR", help="with the lab's files")
     parser.add_argument("--all", metavar="DIR", help="each folder is a submission")
     parser.add_argument("--test", metavar="T", help="judge this one alone")
-    parser.add_argument("--nonce", type=int, metavar="N", help="the script's")
-    parser.add_argument("--races", type=int, metavar="N", help="a race's seed")
-    parser.add_argument("--seed", metavar="S", help="of another course")
+    parser.add_argument("--nonce", type=NONCE, metavar="N", help="the script's")
+    parser.add_argument("--races", type=SEED, metavar="N", help="a race's seed")
+    parser.add_argument("--seed", type=utf8, metavar="S",
+                        help="of another course")
     parser.add_argument("--course", metavar="FILE", default=str(CONF))
     parser.add_argument("--debug", action="store_true", help="the debug build")
     parser.add_argument("--trust", action="store_true",
                         help="build without the sandbox")
     parser.add_argument("--submitted", metavar="TIME", help="when")
-    parser.add_argument("-j", dest="jobs", type=int, metavar="N",
+    parser.add_argument("-j", dest="jobs", type=JOBS, metavar="N",
                         default=os.cpu_count(), help="so many at once")
     for kind in ("json", "junit", "gradescope", "html"):
         parser.add_argument(f"--{kind}", metavar="FILE", help="write the report there")
-    return parser.parse_args(words)
+    return parser.parse(words)
 
 
 def folders_of(options: argparse.Namespace) -> list[Path]:
-    if options.submission:
-        folders = [Path(options.submission)]
+    if options.all is None:
+        folders = [Path(options.submission)] if options.submission else []
     else:
         top = Path(options.all)
-        folders = sorted(f for f in top.iterdir() if f.is_dir()) if top.is_dir() else []
+        found = options.all and top.is_dir()
+        folders = sorted(f for f in top.iterdir() if f.is_dir()) if found else []
     if not folders or not all(f.is_dir() for f in folders):
-        raise LabError(f"{options.submission or options.all}: no submission there")
+        raise LabError(f"{options.all or options.submission}: no submission there")
     return [f.resolve() for f in folders]
 
 
@@ -259,8 +263,8 @@ def write_reports(grades: list[Grade], options: argparse.Namespace) -> None:
     }
     for kind, make in texts.items():
         file = getattr(options, kind)
-        if file:
-            put(file, make(grades).encode())
+        if file is not None:
+            put(file, make(grades).encode(errors="replace"))
 
 
 def complain(text: str) -> None:
@@ -270,19 +274,25 @@ def complain(text: str) -> None:
 def run(options: argparse.Namespace) -> int:
     course: Course = read_course(Path(options.course), options.seed)
     lab = Lab(options.name, course)
-    if options.test and options.test not in {kind.name for kind in lab.tests}:
+    names = {None, *(kind.name for kind in lab.tests)}
+    if options.test not in names:
         raise LabError(f"{lab.name} has no test {options.test!r}")
     many = options.all is not None
     foreign = many or options.submission is not None
+    if many and options.submission is not None:
+        raise LabError("--submission DIR or --all DIR, not both")
     if options.gradescope and many:
         raise LabError("--gradescope is of one submission")
+    if options.submitted and not foreign:
+        raise LabError("--submitted is of a submission")
     if not foreign and not HANDED_OUT.exists():
         raise LabError("this is no student's tree: --submission DIR, or --all DIR")
+    folders = folders_of(options) if foreign else []
     sandbox = Sandbox() if foreign and not options.trust else None
     nonce = options.nonce if options.nonce is not None else secrets.randbelow(1 << 48)
     judge = Judge(lab, nonce, sandbox)
     if foreign:
-        grades = grade_all(lab, judge, folders_of(options), options, sandbox)
+        grades = grade_all(lab, judge, folders, options, sandbox)
     else:
         grades = [grade_here(lab, judge, options)]
     write_reports(grades, options)
@@ -296,15 +306,6 @@ def run(options: argparse.Namespace) -> int:
     return 0 if many or all(v.ok for v in grades[0].tests) else 1
 
 
-def main(words: list[str]) -> int:
-    try:
-        return run(parse(words))
-    except (LabError, SetupError, TroubleError, image.BuildError) as error:
-        complain(str(error))
-    except OSError as error:
-        complain(f"{error.filename or 'output'}: {error.strerror}")
-    return STATUS_SETUP
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(script("grade", lambda: run(parse(sys.argv[1:])), LabError, SetupError,
+                    TroubleError, image.BuildError))

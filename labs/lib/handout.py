@@ -18,6 +18,7 @@ from pathlib import Path
 
 from lab import CONF, LABS, ROOT, Lab, LabError, read_course
 import image
+from cli import Parser, script, utf8
 from grade import WORK, commit, solution
 from judge import Judge
 from machine import SetupError
@@ -109,23 +110,19 @@ def run(options: argparse.Namespace) -> None:
 
 
 def main(words: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="handout", usage="%(prog)s [-y] [--seed S] [--course FILE] NAME DIR",
+    parser = Parser(
+        "handout", usage="%(prog)s [-y] [--seed S] [--course FILE] NAME DIR",
         epilog="-y, the first word: install what is missing without asking",
     )
     parser.add_argument("name", metavar="NAME", help="of the lab")
     parser.add_argument("to", metavar="DIR", help="a folder that isn't there")
-    parser.add_argument("--seed", metavar="S", help="of another course")
+    parser.add_argument("--seed", type=utf8, metavar="S",
+                        help="of another course")
     parser.add_argument("--course", metavar="FILE", default=str(CONF))
-    try:
-        run(parser.parse_args(words))
-        return 0
-    except (LabError, SetupError, TroubleError, image.BuildError) as error:
-        print(f"handout: {error}", file=sys.stderr)
-    except OSError as error:
-        print(f"handout: {error.filename}: {error.strerror}", file=sys.stderr)
-    return 126
+    run(parser.parse(words))
+    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(script("handout", lambda: main(sys.argv[1:]), LabError, SetupError,
+                    TroubleError, image.BuildError))

@@ -35,6 +35,7 @@ ROOT = LABS.parent
 sys.path.append(str(ROOT / "scripts" / "lib"))
 
 import hunks  # noqa: E402
+from cli import MultilineError  # noqa: E402
 from script import Test, TestKind  # noqa: E402
 
 CONF = LABS / "course.conf"
@@ -43,6 +44,10 @@ MACROS = "kernel/lab.h"  # the solution's
 
 class LabError(Exception):
     """A line about what is wrong with a lab, a course or an option."""
+
+
+class CompileError(LabError, MultilineError):
+    """What a compiler complains of."""
 
 
 # --- The course --------------------------------------------------------------
@@ -87,7 +92,7 @@ def parse_time(text: str, where: str) -> datetime.datetime:
 def read_conf(file: Path) -> configparser.ConfigParser:
     conf = configparser.ConfigParser(interpolation=None)
     try:
-        conf.read_string(file.read_text(), str(file))
+        conf.read_string(file.read_text(errors="replace"), str(file))
     except OSError as error:
         raise LabError(f"{file}: {error.strerror}") from error
     except configparser.Error as error:

@@ -25,6 +25,7 @@ from typing import Callable, Optional, Sequence
 
 from lab import MACROS, Edit, Lab, LabError, Variant, all_labs, read_course
 import image
+from cli import JOBS, Parser, script, utf8
 from grade import WORK, solution
 from judge import Grading, Judge, Reference
 from machine import SetupError
@@ -200,18 +201,16 @@ def run(options: argparse.Namespace) -> int:
 
 
 def main(words: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="selftest")
+    parser = Parser("selftest")
     parser.add_argument("names", metavar="NAME", nargs="*", help="of a lab")
     part = parser.add_mutually_exclusive_group()
-    part.add_argument("--quick", metavar="SEED", help="a sample, drawn from SEED")
+    part.add_argument("--quick", type=utf8, metavar="SEED",
+                      help="a sample, drawn from SEED")
     part.add_argument("--short", action="store_true", help="two of each")
-    parser.add_argument("-j", dest="jobs", type=int, default=os.cpu_count())
-    try:
-        return run(parser.parse_args(words))
-    except (LabError, SetupError, image.BuildError) as error:
-        print(f"selftest: {error}", file=sys.stderr)
-        return 126
+    parser.add_argument("-j", dest="jobs", type=JOBS, default=os.cpu_count())
+    return run(parser.parse(words))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(script("selftest", lambda: main(sys.argv[1:]), LabError, SetupError,
+                    image.BuildError))

@@ -46,7 +46,9 @@ def git(*words: str) -> Optional[str]:
     if shutil.which("git") is None:
         return None
     command = ["git", "-C", str(ROOT), *words]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(
+        command, capture_output=True, text=True, errors="surrogateescape"
+    )
     return done.stdout if done.returncode == 0 else None
 
 

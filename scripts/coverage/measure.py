@@ -19,7 +19,8 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 
 import covered  # noqa: E402
 import image  # noqa: E402
-from machine import STATUS_SETUP, SetupError, find_qemu  # noqa: E402
+from cli import script  # noqa: E402
+from machine import SetupError, find_qemu  # noqa: E402
 from record import Recorder  # noqa: E402
 
 BUILD = image.BUILD / "coverage"
@@ -52,15 +53,6 @@ def measure(arguments: list[str]) -> int:
     return tests.returncode
 
 
-def main() -> int:
-    try:
-        return measure(sys.argv[1:])
-    except (SetupError, OSError, subprocess.CalledProcessError) as error:
-        print(f"coverage: {error}", file=sys.stderr)
-    except image.BuildError:
-        pass
-    return STATUS_SETUP
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(script("coverage", lambda: measure(sys.argv[1:]), SetupError,
+                    image.BuildError, subprocess.CalledProcessError))

@@ -10,7 +10,6 @@ harts. They hang on the host, which needs as many processors of its own.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import statistics
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple, Optional
 
 import image
-from cli import put
+from cli import Parser, UsageError, put, script
 from machine import Machine, SetupError, find_qemu
 
 BENCH = image.ROOT / "tests" / "bench"
@@ -232,47 +231,75 @@ def worse(figures: dict[str, float], known: dict, name: str) -> list[str]:
     ]
 
 
+def read_figures(file: Path) -> dict[str, float]:
+    """A number for each operation."""
+    figures = read_json(file)
+    if not is_complete(figures):
+        raise BenchError(f"{file}: not the figures of all operations")
+    return figures
+
+
+def read_known(file: Path) -> dict[str, dict[str, float]]:
+    """Figures by compiler."""
+    known = read_json(file)
+    good = isinstance(known, dict) and known and all(map(is_complete, known.values()))
+    if not good:
+        raise BenchError(f"{file}: not the figures of compilers")
+    return known
+
+
+def read_json(file: Path) -> object:
+    try:
+        return json.loads(file.read_text())
+    except ValueError as error:
+        raise BenchError(f"{file}: {error}") from error
+
+
+def is_complete(figures: object) -> bool:
+    return isinstance(figures, dict) and figures.keys() >= ROWS.keys() and all(
+        isinstance(value, (int, float)) for value in figures.values()
+    )
+
+
 def check(figures: dict[str, float], file: Path) -> int:
-    found = worse(figures, json.loads(file.read_text()), compiler_name())
+    found = worse(figures, read_known(file), compiler_name())
     for line in found:
         print(f"bench: worse: {line}", file=sys.stderr)
     return 1 if found else 0
 
 
 def save(figures: dict[str, float], file: Path) -> None:
-    known = json.loads(file.read_text()) if file.is_file() else {}
+    known = read_known(file) if file.is_file() else {}
     known[compiler_name()] = figures
     put(file, (json.dumps(known, indent=1, sort_keys=True) + "\n").encode())
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="bench", description=__doc__)
+    parser = Parser("bench", description=__doc__)
     parser.add_argument("--check", type=Path, metavar="FILE")
     parser.add_argument("--save", type=Path, metavar="FILE")
     parser.add_argument("--from", type=Path, metavar="FILE", dest="given")
     parser.add_argument("--scaling", action="store_true")
-    options = parser.parse_args()
-    try:
-        if options.scaling:
-            with image.build_lock():
-                image.make()
-            return min(scaling(), 1)
-        if options.given:
-            figures = json.loads(options.given.read_text())
-        else:
-            figures = measure()
-            RESULT.write_text(json.dumps(figures, indent=1) + "\n")
-        print(table(figures))
-        if options.save:
-            save(figures, options.save)
-        if options.check:
-            return check(figures, options.check)
-    except (BenchError, SetupError, image.BuildError, OSError, ValueError,
-            subprocess.CalledProcessError) as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return 126
+    options = parser.parse(sys.argv[1:])
+    if options.scaling and (options.given or options.save or options.check):
+        raise UsageError("--scaling measures something else than the others are about")
+    if options.scaling:
+        with image.build_lock():
+            image.make()
+        return min(scaling(), 1)
+    if options.given:
+        figures = read_figures(options.given)
+    else:
+        figures = measure()
+        RESULT.write_text(json.dumps(figures, indent=1) + "\n")
+    print(table(figures))
+    if options.save:
+        save(figures, options.save)
+    if options.check:
+        return check(figures, options.check)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(script("bench", main, BenchError, SetupError, image.BuildError,
+                    subprocess.CalledProcessError))

@@ -18,6 +18,7 @@ import tempfile
 from pathlib import Path
 
 import image
+from cli import Parser, script
 
 ROUNDS = 3  # of which the cheapest counts: what else the host does only adds
 WORK = [sys.executable, "-c", "d = {}\nfor i in range(6_000_000): d[i & 4095] = i"]
@@ -69,11 +70,11 @@ def cost(command: str, places: dict[str, Path]) -> tuple[float, float]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="bench-host", description=__doc__,
-                                     formatter_class=argparse.RawTextHelpFormatter)
+    parser = Parser("bench-host", description=__doc__,
+                    formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("what", metavar="WHAT", nargs="*",
                         help="a part of the names of what is measured; all")
-    chosen = parser.parse_args().what
+    chosen = parser.parse(sys.argv[1:]).what
     names = [n for n in COSTS if not chosen or any(word in n for word in chosen)]
     if not names:
         parser.error(f"nothing is called {chosen[0]}: there are {', '.join(COSTS)}")
@@ -91,4 +92,5 @@ def main() -> int:
 
 if __name__ == "__main__":
     os.environ.pop("MAKEFLAGS", None)
-    sys.exit(main())
+    sys.exit(script("bench-host", main, image.BuildError,
+                    subprocess.CalledProcessError))

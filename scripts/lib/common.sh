@@ -7,6 +7,12 @@
 python=/usr/bin/python3
 [ -x "$python" ] || python=python3
 
+# A standard descriptor that is closed would be the next file's that is opened. So
+# there is no input, and no one hears complaints; but what is printed can't be.
+true 3>&2 2>/dev/null || exec 2>/dev/null
+true 2>/dev/null 3<&0 || exec </dev/null
+true 2>/dev/null 3>&1 || exec 1</dev/null
+
 # die STATUS TEXT: one line that says what is wrong.
 die() {
 	status=$1
@@ -31,4 +37,22 @@ as_root() {
 # have_all GOAL...: what these need, or die with what is missing.
 have_all() {
 	missing=$("$root/scripts/setup" -c "$@" 2>&1) || die 126 "${missing#setup: }"
+}
+
+# have_or_report GOALS OPTION...: the same, but --report is owed even where there is
+# no Python to write it.
+have_or_report() {
+	# shellcheck disable=SC2086 # a list of words
+	missing=$("$root/scripts/setup" -c $1 2>&1) && return
+	shift
+	file=
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do
+		case $1 in
+		--report=*) file=${1#*=} ;;
+		--report) file=${2:-} ;;
+		esac
+		shift
+	done
+	[ -z "$file" ] || echo '{"status": 126, "reason": "setup"}' >"$file" || :
+	die 126 "${missing#setup: }"
 }

@@ -11,6 +11,7 @@ from typing import Callable, Iterator, NamedTuple, Optional
 
 from convert.elf import Image
 from convert.profile import IDLE, INTERRUPT, KERNEL, USER, Process, Profile, Sample
+from convert.profile import clean
 from convert.stacks import PROCESS, Called, Callers, Frame, Programs, Stacks, nowhere
 from landmarks import Code, call_landmarks
 from programs import SIGRETURN, Program
@@ -37,7 +38,8 @@ def write_map(
     for i, each in enumerate([kernel, *programs]):
         text = folder / f"text-{i}"
         text.write_bytes(each.text)
-        lines.append(f"program {each.start:x} {each.start + len(each.text):x} {text.name}")
+        end = each.start + len(each.text)
+        lines.append(f"program {each.start:x} {end:x} {text.name}")
         # What lies before the first function is that one's.
         for at, name in (each.functions or {each.start: "?"}).items():
             kind = JUMPS.get(name, "-")
@@ -123,7 +125,7 @@ class Tree:
                 self._count(self.nodes[-1], int(kind, 16), int(words[0]), hart)
 
     def name(self, program: int) -> str:
-        return self.programs[program].name if program > 0 else ""
+        return clean(self.programs[program].name) if program > 0 else ""
 
     def _count(self, n: Node, at: int, count: int, hart: Optional[int]) -> None:
         if n.program == ELSEWHERE:

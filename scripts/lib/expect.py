@@ -25,13 +25,13 @@ from typing import Callable, Iterator, Mapping
 
 import frames
 import image
-from cli import put
-from machine import STATUS_SETUP, STOP_SIGNALS, Boot, Machine, Outcome, SetupError
+from cli import JOBS, STATUS_SIGNAL, Parser, UsageError, complain, put, script, wrong
+from machine import STOP_SIGNALS, Boot, Machine, Outcome, SetupError
 from machine import find_qemu, read_kernel
-from options import HARTS, ICOUNT, Parser, UsageError
-from options import folder, number, seconds, wrong
-from run import STATUS_SIGNAL, Stopped, stop
+from options import HARTS, ICOUNT, folder, seconds
+from run import Stopped, stop
 
+ME = "expect"
 FREE = "free"  # the machine of 4 harts without icount
 PLACE = "expect"  # where the guest has the files of the user's folder
 TAIL = 4000  # bytes of an output, shown if the machine died
@@ -229,7 +229,7 @@ class Guest:
         used = [*self.data, *(script.file for script in scripts)]
         files = {f"{PLACE}/{file.name}": file.read_bytes() for file in used}
         mark = hashlib.sha256(b"\0".join(files.values())).hexdigest()[:12]
-        files["etc/command"] = commands(scripts, mark).encode()
+        files["etc/command"] = os.fsencode(commands(scripts, mark))
         try:
             archives = [image.file_archive(*file) for file in files.items()]
         except ValueError as error:  # a name too long for an archive
@@ -365,16 +365,22 @@ def show(verdict: Verdict) -> None:
     print("\n".join(lines), flush=True)
 
 
+def as_xml(text: str) -> str:
+    """Without characters that XML can't have."""
+    return NOT_XML.sub("?", text)
+
+
 def junit(suite: str, verdicts: list[Verdict]) -> str:
     bad = sum(v.word == "FAIL" for v in verdicts)
     counts = {"tests": str(len(verdicts)), "failures": str(bad), "errors": "0"}
     top = xml.Element("testsuites")
+    suite = as_xml(suite)
     into = xml.SubElement(top, "testsuite", name=suite, **counts)
     for v in verdicts:
-        case = xml.SubElement(into, "testcase", classname=suite, name=v.name)
+        case = xml.SubElement(into, "testcase", classname=suite, name=as_xml(v.name))
         if v.word == "FAIL":
-            failure = xml.SubElement(case, "failure", message=NOT_XML.sub("?", v.why))
-            failure.text = NOT_XML.sub("?", "\n".join(v.lines))
+            failure = xml.SubElement(case, "failure", message=as_xml(v.why))
+            failure.text = as_xml("\n".join(v.lines))
     return xml.tostring(top, encoding="unicode") + "\n"
 
 
@@ -382,8 +388,7 @@ def junit(suite: str, verdicts: list[Verdict]) -> str:
 
 
 def parse(words: list[str]) -> argparse.Namespace:
-    p = Parser(prog="expect", allow_abbrev=False,
-               usage="%(prog)s [OPTIONS] DIR [NAME...]")
+    p = Parser(ME, usage="%(prog)s [OPTIONS] DIR [NAME...]")
     p.add_argument("folder", nargs="?", type=folder, metavar="DIR",
                    help="the folder with NAME.sh and NAME.expected")
     p.add_argument("names", nargs="*", metavar="NAME", help="only these scripts")
@@ -399,13 +404,11 @@ def parse(words: list[str]) -> argparse.Namespace:
     p.add_argument("--timeout", type=seconds, default=300.0, metavar="S",
                    help="seconds after which QEMU is stopped (300)")
     p.add_argument("--junit", type=Path, metavar="FILE", help="a report for CI")
-    p.add_argument("-j", type=number(1, 64), default=os.cpu_count() or 1, dest="jobs",
+    p.add_argument("-j", type=JOBS, default=os.cpu_count() or 1, dest="jobs",
                    metavar="N", help="so many boots at once (one per processor)")
-    options, rest = p.parse_known_intermixed_args(words)
-    if rest:
-        raise UsageError(p.unknown(rest))
+    options = p.parse(words)
     if options.folder is None:
-        raise UsageError("which folder? expect --help shows the usage")
+        raise UsageError("which folder?")
     return options
 
 
@@ -428,7 +431,7 @@ def expect(options: argparse.Namespace) -> int:
     run_all(Guest(options), jobs, take)
     bad = sum(v.word == "FAIL" for v in verdicts)
     print(f"expect: {len(verdicts) - bad} as expected, {bad} not")
-    if options.junit:
+    if options.junit is not None:
         suite = Path(options.folder).resolve().name
         put(options.junit, junit(suite, verdicts).encode())
     return 1 if bad else 0
@@ -439,19 +442,10 @@ def main(words: list[str]) -> int:
         signal.signal(signum, stop)
     try:
         return expect(parse(words))
-    except (UsageError, SetupError, image.BuildError) as error:
-        status, text = STATUS_SETUP, str(error)
-    except BrokenPipeError:  # nobody reads our output any more
-        os._exit(STATUS_SIGNAL + signal.SIGPIPE)
-    except OSError as error:
-        status = STATUS_SETUP
-        text = f"{error.filename or 'output'}: {error.strerror}"
     except Stopped as stopped:
-        status = STATUS_SIGNAL + stopped.number
-        text = f"stopped by {signal.Signals(stopped.number).name}"
-    print(f"expect: {text}", file=sys.stderr, flush=True)
-    return status
+        complain(f"stopped by {signal.Signals(stopped.number).name}", ME)
+        return STATUS_SIGNAL + stopped.number
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(script(ME, lambda: main(sys.argv[1:]), SetupError, image.BuildError))

@@ -22,6 +22,7 @@ import time
 from typing import Callable, Iterator, NamedTuple
 
 import image
+from cli import Parser, amount, script
 
 SHOWN = 30  # lines of what a trial that failed said last
 
@@ -92,15 +93,15 @@ def explore(seed: int, minutes: float, kinds: list[str]) -> list[Trial]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="explore", description=__doc__,
-                                     formatter_class=argparse.RawTextHelpFormatter)
+    parser = Parser("explore", description=__doc__,
+                    formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("kinds", metavar="KIND", nargs="*",
                         help=f"of trials ({', '.join(KINDS)}); all")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--minutes", type=amount, default=60)
     parser.add_argument("--list", action="store_true",
                         help="only show the first trial of each kind")
-    options = parser.parse_args()
+    options = parser.parse(sys.argv[1:])
     unknown = [kind for kind in options.kinds if kind not in KINDS]
     if unknown:
         parser.error(f"no kind {unknown[0]}: there are {', '.join(KINDS)}")
@@ -113,7 +114,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    sys.exit(script("explore", main))

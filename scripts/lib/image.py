@@ -154,7 +154,7 @@ def file_archive(name: str, data: bytes, mode: int = 0o644) -> bytes:
 def initrd(command: Optional[str], extra: bytes = b"") -> bytes:
     """The built initrd with a user's programs and the command to run."""
     base = (BUILD / "initrd.tar").read_bytes()
-    last = b"" if command is None else file_archive("etc/command", command.encode())
+    last = b"" if command is None else file_archive("etc/command", os.fsencode(command))
     parts = [part for part in (base, extra, last) if part]
     return b"".join(map(members, parts[:-1])) + parts[-1]
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Callable, Iterator, Optional
 
 import frames
+from cli import STATUS_SETUP
 from control import Control
 
 QEMU_OLDEST = (7, 2)
@@ -29,12 +30,11 @@ ICOUNT_MAX = 10  # QEMU's
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STATUS_LIMIT = 124
 STATUS_PANIC = 125
-STATUS_SETUP = 126
 
 READ_SIZE = 1 << 16  # bytes
 PIPE_SIZE = 1 << 20  # bytes; what an unprivileged process may ask for
 F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", 1031)  # named since Python 3.10
-DAY = 86400.0  # seconds
+DAY = 86_400.0  # seconds
 PANIC_GRACE = 10.0  # seconds that a panicking guest has to power off
 
 # Each run sees the same date, so that virtual time is all the time there is.
@@ -64,7 +64,7 @@ class SetupError(Exception):
 def memory_bytes(text: str) -> int:
     """What QEMU's -m takes it for; 0 if that is nothing."""
     found = re.fullmatch(rf"(\d+\.?\d*|\.\d+)([{SUFFIXES}]?)", text, re.I)
-    if not found:
+    if not found or len(text) > 20:
         return 0
     return int(float(found[1]) * 1024 ** SUFFIXES.index(found[2].upper() or "M"))
 
@@ -183,8 +183,7 @@ class Machine:
         if self.races is not None:
             words.append(f"races={self.races}")
         if self.limit is not None:
-            # Milliseconds; 0 would be none.
-            words.append(f"limit={max(1, round(self.limit * 1000))}")
+            words.append(f"limit={math.ceil(self.limit * 1000)}")  # milliseconds
         if self.terminal is not None:
             words.append(f"rows={self.terminal.lines}")
             words.append(f"columns={self.terminal.columns}")
@@ -352,7 +351,7 @@ class Boot:
             selector.register(process.stdout, selectors.EVENT_READ, self._serial)
             selector.register(process.stderr, selectors.EVENT_READ, self._complain)
             while selector.get_map():
-                ready = selector.select(self._time_left(DAY))  # it takes no year
+                ready = selector.select(self._time_left())
                 if self._time_left() == 0:
                     return False
                 for key, _ in ready:
@@ -363,10 +362,11 @@ class Boot:
                         selector.unregister(key.fileobj)
         return True
 
-    def _time_left(self, most: float = math.inf) -> Optional[float]:
+    def _time_left(self) -> Optional[float]:
+        """A day at most: the system's own limit is a few weeks."""
         if self.deadline is None:
             return None
-        return min(most, max(0.0, self.deadline - time.monotonic()))
+        return min(max(0.0, self.deadline - time.monotonic()), DAY)
 
     def _serial(self, data: bytes) -> None:
         self.heard = True

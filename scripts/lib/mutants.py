@@ -223,7 +223,8 @@ def named(mutant: Mutant, words: list[str]) -> bool:
 
 def git(*arguments: str) -> str:
     done = subprocess.run(
-        ["git", "-C", str(image.ROOT), *arguments], capture_output=True, text=True
+        ["git", "-C", str(image.ROOT), *arguments], capture_output=True, text=True,
+        errors="replace",
     )
     if done.returncode:
         raise MutantError((done.stderr.strip().splitlines() or ["git failed"])[0])

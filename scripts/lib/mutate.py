@@ -26,6 +26,7 @@ from typing import Iterator, Optional, TextIO
 
 import image
 import mutants
+from cli import JOBS, Parser, amount, number, script, utf8
 from mutants import Mutant, MutantError
 
 WORK = image.ROOT / "build" / "mutants"
@@ -325,29 +326,24 @@ def run(options: argparse.Namespace) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="mutants", description=__doc__)
+    parser = Parser("mutants", description=__doc__)
     parser.add_argument("words", nargs="*", metavar="WORD",
                         help="a mutant, file, folder, list or clause")
     parser.add_argument("--changed", metavar="COMMIT",
                         help="of files that were changed since then")
-    parser.add_argument("--sample", type=int, metavar="N", help="so many of the rest")
-    parser.add_argument("--seed", default="1", metavar="TEXT", help="of the sample")
-    parser.add_argument("--minutes", type=float, metavar="N",
+    parser.add_argument("--sample", type=number(0, 10**6), metavar="N",
+                        help="so many of the rest")
+    parser.add_argument("--seed", type=utf8, default="1", metavar="TEXT",
+                        help="of the sample")
+    parser.add_argument("--minutes", type=amount, metavar="N",
                         help="begin with no other after so many")
-    parser.add_argument("--jobs", type=int, default=2, metavar="N")
+    parser.add_argument("--jobs", type=JOBS, default=2, metavar="N")
     parser.add_argument("--list", action="store_true", help="only name them")
     parser.add_argument("--check", action="store_true", help="only read the lists")
     parser.add_argument("--trust", action="store_true",
                         help="don't run the tests without mutants first")
-    try:
-        return run(parser.parse_args())
-    except (MutantError, image.BuildError, OSError) as error:
-        print(f"mutants: {error}", file=sys.stderr)
-        return 126
-    except KeyboardInterrupt:
-        print("mutants: interrupted", file=sys.stderr)
-        return 130
+    return run(parser.parse(sys.argv[1:]))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(script("mutants", main, MutantError, image.BuildError))

@@ -4,15 +4,14 @@ what it should have been."""
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
 import re
 from pathlib import Path
-from typing import Callable, NoReturn, Optional
+from typing import Callable, Optional
 
+import cli
+from cli import UsageError, number, wrong
 from machine import HARTS_MAX, ICOUNT_MAX, memory_bytes
-
-Type = Callable[[str], object]
 
 SECONDS_MAX = 10**9  # thirty years; what the kernel can count
 # Of the processor, without which nothing would run, nor say so; as QEMU has it.
@@ -20,42 +19,8 @@ NEEDED = {"i", "m", "a", "c", "s", "u", "mmu", "zicsr", "zifencei"}
 OFF = {"off", "no", "false", "n"}
 
 
-class UsageError(Exception):
-    pass
-
-
-class Parser(argparse.ArgumentParser):
-    """Raises UsageError where argparse would exit."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message.removeprefix("argument "))
-
-    def parse(self, words: list[str]) -> argparse.Namespace:
-        options, rest = self.parse_known_args(words)
-        if rest:
-            raise UsageError(self.unknown(rest))
-        return options
-
-    def unknown(self, words: list[str]) -> str:
-        """What to say of words that are no options."""
-        name = words[0].partition("=")[0]
-        if not name.startswith("-"):
-            return f"{' '.join(words)}: a command goes after a --"
-        near = difflib.get_close_matches(name, self._option_string_actions, 1, 0.75)
-        return f"{name}: no such option" + (f"; {near[0]}?" if near else "")
-
-
-def wrong(text: str, wanted: str) -> NoReturn:
-    raise argparse.ArgumentTypeError(f"{text} is not {wanted}")
-
-
-def number(low: int, high: int) -> Type:
-    def convert(text: str) -> int:
-        if not (text.isdecimal() and low <= int(text) <= high):
-            wrong(text, f"a number from {low} to {high}")
-        return int(text)
-
-    return convert
+class Parser(cli.Parser):
+    STRAY = "a command goes after a --"
 
 
 def seconds(text: str) -> float:
@@ -97,9 +62,7 @@ RACES_ICOUNT = 5  # 780 instructions in the 25 us that a turn takes on two harts
 
 
 def parser() -> Parser:
-    p = Parser(
-        prog="run", allow_abbrev=False, usage="%(prog)s [OPTIONS] [-- COMMAND]"
-    )
+    p = Parser("run", usage="%(prog)s [OPTIONS] [-- COMMAND]")
     p.add_argument("--harts", type=HARTS, default=4, metavar="N")
     p.add_argument("--mem", type=memory, default="256M", metavar="SIZE",
                    help="as QEMU's -m")
@@ -145,7 +108,7 @@ def parse(
 
 def early_report(words: list[str]) -> Optional[Path]:
     """The report's file, wanted even if the other options are wrong."""
-    finder = Parser(add_help=False, allow_abbrev=False)
+    finder = Parser("", add_help=False)
     finder.add_argument("--report", type=Path)
     before = words[: words.index("--")] if "--" in words else words
     try:

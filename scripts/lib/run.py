@@ -16,10 +16,10 @@ from typing import Callable, Iterable, NoReturn, Optional
 import frames
 import image
 from brought import Brought, bring
-from cli import put
+from cli import STATUS_SETUP, STATUS_SIGNAL, UsageError, complain, explained
+from cli import forget_output, put, script
 from lastwords import with_lines
 from machine import (
-    STATUS_SETUP,
     STOP_SIGNALS,
     Boot,
     Machine,
@@ -29,9 +29,9 @@ from machine import (
     interact,
     read_kernel,
 )
-from options import UsageError, early_report, parse
+from options import early_report, parse
 
-STATUS_SIGNAL = 128  # and the signal's number, as a shell has it
+ME = "run"
 FLUSH_GRACE = 5.0  # seconds that a reader has after the machine was stopped
 
 BUILDING = "run: building, which takes a while the first time\n"
@@ -113,16 +113,33 @@ def build(
             files = image.boot_files(options.kernel, options.verbose)
             extra = image.members(extra) + files if extra else files
         for name, file in brought:
-            one = image.file_archive(name[1:], file.read_bytes(), 0o755)
+            try:
+                one = image.file_archive(name[1:], file.read_bytes(), 0o755)
+            except ValueError as error:  # a name too long for an archive
+                raise SetupError(f"{name}: {error}") from error
             extra = image.members(extra) + one if extra else one
         initrd = image.initrd(command, extra)
         kernel = read_kernel(options.kernel or image.BUILD / "kernel.elf")
     return kernel, initrd
 
 
-def boot(machine: Boot, verbose: bool, kernel: Path) -> Outcome:
+def announce(
+    command: list[str], options: argparse.Namespace, told: bool, me: str
+) -> None:
+    """QEMU's command line, if it is to be shown; and to someone who waits, whom the
+    machine waits for."""
+    if options.verbose:
+        complain(shlex.join(command), me)
+    if options.gdb and told:
+        complain(f"waits at port {options.gdb}: make gdb GDB_PORT={options.gdb}", me)
+
+
+def boot(
+    machine: Boot, options: argparse.Namespace, kernel: Path, me: str
+) -> Outcome:
     """Boot, with the guest's output on ours."""
-    output = Output(verbose, kernel)
+    announce(machine.command, options, sys.stderr.isatty(), me)
+    output = Output(options.verbose, kernel)
     try:
         outcome = machine.run(output.take)
     except BaseException:
@@ -161,18 +178,15 @@ def run(options: argparse.Namespace, command: Optional[str]) -> Outcome:
     kernel, initrd = build(options, command, notice, bring(command))
     machine.check(len(initrd))
     fds = image.hold(kernel, "kernel"), image.hold(initrd, "initrd")
-    if options.verbose:
-        complain(shlex.join(machine.command(qemu, *fds, framed=command is not None)))
-    if options.gdb and told:
-        complain(f"waits at port {options.gdb}: make gdb GDB_PORT={options.gdb}")
     if command is None:
-        complain(HINT if sys.stdin.isatty() else NO_TERMINAL)
+        announce(machine.command(qemu, *fds, framed=False), options, True, ME)
+        complain(HINT if sys.stdin.isatty() else NO_TERMINAL, ME)
         return interact(machine, qemu, *fds)
     path = options.kernel or image.BUILD / "kernel.elf"
-    return boot(Boot(machine, qemu, *fds), options.verbose, path)
+    return boot(Boot(machine, qemu, *fds), options, path, ME)
 
 
-def attempt(action: Callable[[], Outcome], me: str = "run") -> Outcome:
+def attempt(action: Callable[[], Outcome], me: str) -> Outcome:
     """Do it, and name whatever goes wrong."""
     try:
         return action()
@@ -184,10 +198,12 @@ def attempt(action: Callable[[], Outcome], me: str = "run") -> Outcome:
     except image.BuildError as error:
         return Outcome(STATUS_SETUP, "build", str(error))
     except BrokenPipeError:  # nobody reads our output any more
+        forget_output()
         return Outcome(STATUS_SIGNAL + signal.SIGPIPE, "signal")
     except OSError as error:
-        where = error.filename or "output"
-        return Outcome(STATUS_SETUP, "setup", f"{where}: {error.strerror}")
+        if error.filename is None:
+            forget_output()
+        return Outcome(STATUS_SETUP, "setup", explained(error))
     except Stopped as stop:
         name = signal.Signals(stop.number).name
         return Outcome(STATUS_SIGNAL + stop.number, "signal", f"stopped by {name}")
@@ -204,25 +220,28 @@ def write_report(file: Path, outcome: Outcome) -> None:
     put(file, (json.dumps(facts) + "\n").encode())
 
 
-def complain(text: str, me: str = "run") -> None:
-    print(f"{me}: {text}", file=sys.stderr, flush=True)
-
-
-def main(words: list[str]) -> int:
+def reported(
+    words: list[str], action: Callable[[], Outcome], me: str
+) -> int:
+    """Do it, say what is wrong, and write --report: the status."""
     for number in STOP_SIGNALS:
         signal.signal(number, stop)
-    outcome = attempt(lambda: run(*parse(words)))
+    outcome = attempt(action, me)
     if outcome.text:
-        complain(outcome.text)
+        complain(outcome.text, me)
     report = early_report(words)
     try:
         if report:
             write_report(report, outcome)
     except OSError as error:
-        complain(f"no report: {error.filename}: {error.strerror}")
+        complain(f"no report: {explained(error)}", me)
         return STATUS_SETUP
     return outcome.status
 
 
+def main(words: list[str]) -> int:
+    return reported(words, lambda: run(*parse(words)), ME)
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(script(ME, lambda: main(sys.argv[1:])))

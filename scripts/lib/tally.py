@@ -8,7 +8,6 @@ import functools
 import math
 import os
 import re
-import signal
 import sys
 import tempfile
 from collections import Counter
@@ -19,7 +18,7 @@ import image
 import options as run_options
 import plugin
 from brought import Brought, bring
-from cli import put
+from cli import UsageError, complain, number, put, script, wrong
 from convert import (
     read_pcs,
     write_callgrind,
@@ -46,7 +45,6 @@ from convert.waits import Waits
 from convert.waits import read as read_waits
 from exact import SOURCES, Exact, Tree, write_map
 from machine import (
-    STOP_SIGNALS,
     Boot,
     Outcome,
     SetupError,
@@ -55,7 +53,7 @@ from machine import (
 )
 from page import TABLES, Model, Page, compared, missing_samples
 from programs import SIGRETURN, of_initrd, of_share, program
-from run import BUILDING, attempt, boot, build, complain, machine_of, stop
+from run import BUILDING, boot, build, machine_of, reported
 
 ME = "tally"
 HARTS, EXACT_HARTS = 4, 1
@@ -119,13 +117,13 @@ def parser() -> run_options.Parser:
                    help="with --exact: and sample it, to see both side by side")
     p.add_argument("--waits", action="store_true",
                    help="what its threads wait for, and who wakes them up")
-    p.add_argument("-r", type=run_options.number(1, HZ_MAX), dest="hz", metavar="HZ",
+    p.add_argument("-r", type=number(1, HZ_MAX), dest="hz", metavar="HZ",
                    help=f"samples a second on each hart ({HZ})")
     p.add_argument("--from", type=moment, dest="since", metavar="S",
                    help="only samples from so many seconds on")
     p.add_argument("--to", type=moment, dest="until", metavar="S",
                    help="only samples before that")
-    p.add_argument("--of", metavar="FUNCTION",
+    p.add_argument("--of", type=name, metavar="FUNCTION",
                    help="only what this function did, and those that it called")
     p.add_argument("--by", choices=TABLES, metavar="WHAT",
                    help="only this table, whole: " + " ".join(TABLES))
@@ -135,10 +133,16 @@ def parser() -> run_options.Parser:
     return p
 
 
+def name(text: str) -> str:
+    if not text:
+        wrong("nothing", "a function's name")
+    return text
+
+
 def moment(text: str) -> float:
     """Seconds from the beginning of the recording."""
     if not re.fullmatch(r"\d+\.?\d*|\.\d+", text):
-        run_options.wrong(text, "a number of seconds")
+        wrong(text, "a number of seconds")
     return float(text)
 
 
@@ -146,7 +150,7 @@ def writer(name: str) -> Writer:
     for suffix, write in WRITERS.items():
         if name.endswith(suffix):
             return write
-    raise run_options.UsageError(
+    raise UsageError(
         f"-o {name}: no name of a file that can be written; it ends with one of "
         + " ".join(WRITERS)
     )
@@ -155,24 +159,24 @@ def writer(name: str) -> Writer:
 def parse(words: list[str]) -> tuple[argparse.Namespace, str]:
     options, command = run_options.parse(words, parser)
     if command is None:
-        raise run_options.UsageError("no command: it goes after a --")
-    if options.output:
+        raise UsageError("no command: it goes after a --")
+    if options.output is not None:
         writer(options.output)
     if options.output and options.exact and writer(options.output) == gmon:
-        raise run_options.UsageError(
+        raise UsageError(
             f"-o {options.output}: a gmon.out has samples, and --exact takes none"
         )
     if options.waits:
         check_waits(options)
     timed = options.since is not None or options.until is not None
     if timed and options.exact:
-        raise run_options.UsageError(
+        raise UsageError(
             "--from and --to are for samples, instructions have no times"
         )
     if options.by == "paths" and not options.of:
-        raise run_options.UsageError("--by paths needs --of FUNCTION")
+        raise UsageError("--by paths needs --of FUNCTION")
     if options.exact and options.hz and not options.sampled:
-        raise run_options.UsageError("-r is for samples, and --exact takes none")
+        raise UsageError("-r is for samples, and --exact takes none")
     options.sampled |= not options.exact and not options.waits
     if options.harts is None:
         options.harts = EXACT_HARTS if options.exact else HARTS
@@ -184,13 +188,13 @@ def parse(words: list[str]) -> tuple[argparse.Namespace, str]:
 def check_waits(options: argparse.Namespace) -> None:
     """Beside samples in a file, or a page of their own."""
     if options.output and writer(options.output) != write_html.write:
-        raise run_options.UsageError(
+        raise UsageError(
             f"-o {options.output}: only a page for a browser (.html) has waits"
         )
     defaults = parser()
     for option in NOT_WAITS if options.output else (*NOT_WAITS, "hz"):
         if getattr(options, option) != defaults.get_default(option):
-            raise run_options.UsageError(
+            raise UsageError(
                 "--waits makes a page of its own, without this script's other options"
             )
 
@@ -274,7 +278,7 @@ class Run:
         self.kernel, self.initrd = build(options, guest, notice, self.brought)
         if guest != command:
             self.initrd = image.members(self.initrd) + image.file_archive(
-                COMMAND_FILE, command.encode()
+                COMMAND_FILE, os.fsencode(command)
             )
         machine.check(len(self.initrd))
         self.file = options.kernel or image.BUILD / "kernel.elf"
@@ -297,7 +301,7 @@ class Run:
                 f"{self.file}: not a kernel that can be followed: it has no {error}"
             ) from None
         self.boot.command += ["-plugin", plugin.option(self.library, written)]
-        outcome = boot(self.boot, self.options.verbose, self.file)
+        outcome = boot(self.boot, self.options, self.file, ME)
         if b"-plugin" in self.boot.complaints:
             raise SetupError(
                 f"{self.qemu} takes no plugins: install another, or name it in $QEMU"
@@ -345,7 +349,7 @@ def profile(options: argparse.Namespace, command: str) -> Outcome:
         if options.waits and not options.output:
             return waits(run, command)
         if not options.exact:
-            outcome = boot(run.boot, options.verbose, run.file)
+            outcome = boot(run.boot, options, run.file, ME)
             model, beside = run.sampled(), None
         else:
             outcome, model = run.counted()
@@ -365,7 +369,7 @@ def profile(options: argparse.Namespace, command: str) -> Outcome:
 
 def waits(run: Run, command: str) -> Outcome:
     """The guest's report, whose first line names a file of this script's."""
-    outcome = boot(run.boot, run.options.verbose, run.file)
+    outcome = boot(run.boot, run.options, run.file, ME)
     page = run.left(WAITS)
     if page:
         _, _, rest = page.decode(errors="replace").partition("\n")
@@ -439,20 +443,14 @@ def side_by_side(model: Model, samples: Model) -> dict:
 
 
 def main(words: list[str]) -> int:
-    for number in STOP_SIGNALS:
-        signal.signal(number, stop)
-
     def action() -> Outcome:
         try:
             return profile(*parse(words))
         except ConvertError as error:
             raise SetupError(str(error)) from None
 
-    outcome = attempt(action, ME)
-    if outcome.text:
-        complain(outcome.text, ME)
-    return outcome.status
+    return reported(words, action, ME)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(script(ME, lambda: main(sys.argv[1:])))

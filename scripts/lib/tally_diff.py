@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import sys
 from pathlib import Path
-from typing import NoReturn, Optional
+from typing import Optional
 from xml.sax.saxutils import quoteattr
 
-from cli import put
+from cli import Parser, number, put, script
 from convert import compare, read_pprof, write_diff
 from convert.compare import Change, Comparison
 from convert.compare_lines import Lines
@@ -21,13 +20,6 @@ ME = "tally-diff"
 STATUS_GREW, STATUS_ERROR = 1, 2
 ROWS = 12  # of a table
 SHOWN = 4  # callers of a path, the innermost
-
-
-class Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        print(f"{ME}: {message}", file=sys.stderr)
-        print(self.format_usage().rstrip(), file=sys.stderr)
-        sys.exit(STATUS_ERROR)
 
 
 def percent(text: str) -> float:
@@ -41,14 +33,14 @@ percent.__name__ = "number of percent"
 
 
 def parse(words: list[str]) -> argparse.Namespace:
-    p = Parser(prog=ME, allow_abbrev=False)
+    p = Parser(ME)
     p.add_argument("--fail", type=percent, metavar="PERCENT",
                    help="status 1 if it has grown by more than that")
     p.add_argument("--only", metavar="FUNCTION",
                    help="of this function with what it calls, not of all")
     p.add_argument("--sources", nargs=2, metavar=("FOLDER", "FOLDER"),
                    help="those of both builds: compare lines, too")
-    p.add_argument("-n", type=int, default=ROWS, metavar="COUNT",
+    p.add_argument("-n", type=number(0, 10**9), default=ROWS, metavar="COUNT",
                    help=f"rows of each table ({ROWS})")
     p.add_argument("--json", metavar="FILE")
     p.add_argument("--junit", metavar="FILE")
@@ -56,7 +48,7 @@ def parse(words: list[str]) -> argparse.Namespace:
                    help="a differential flame graph")
     p.add_argument("base", metavar="BASE", help="a recording (.pb.gz)")
     p.add_argument("new", metavar="NEW")
-    return p.parse_args(words)
+    return p.parse(words)
 
 
 def read(file: str) -> read_pprof.Recording:
@@ -184,19 +176,19 @@ def as_junit(subject: Change, limit: Optional[float], bad: bool) -> str:
 def run(options: argparse.Namespace) -> int:
     comparison = Comparison(read(options.base), read(options.new))
     subject = comparison.change(compare.whole, "all")
-    if options.only:
+    if options.only is not None:
         function = named(comparison, options.only)
         subject = comparison.change(compare.functions, function)
     by_line = Lines(*options.sources).changes(comparison) if options.sources else []
     bad = failed(subject, options.fail)
-    if options.json:
+    if options.json is not None:
         put(options.json, as_json(comparison, subject, by_line, bad).encode())
-    if options.junit:
+    if options.junit is not None:
         put(options.junit, as_junit(subject, options.fail, bad).encode())
-    if options.svg:
+    if options.svg is not None:
         title = f"{options.base} -> {options.new}"
         put(options.svg, write_diff.write(comparison, title))
-    sys.stdout.write(page(comparison, subject, by_line, max(0, options.n)))
+    sys.stdout.write(page(comparison, subject, by_line, options.n))
     sys.stdout.flush()
     if bad:
         print(f"{ME}: {subject.what}: {growth(subject)}, more than"
@@ -205,18 +197,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def main() -> int:
-    try:
-        return run(parse(sys.argv[1:]))
-    except ConvertError as error:
-        print(f"{ME}: {error}", file=sys.stderr)
-    except MemoryError:
-        print(f"{ME}: this host has too little memory for it", file=sys.stderr)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    except OSError as error:
-        print(f"{ME}: {error.filename}: {error.strerror}", file=sys.stderr)
-    return STATUS_ERROR
+    return run(parse(sys.argv[1:]))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(script(ME, main, ConvertError, status=STATUS_ERROR))

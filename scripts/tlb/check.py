@@ -29,6 +29,7 @@ sys.path[:0] = [str(HERE.parent / "lib"), str(TESTS)]
 import frames  # noqa: E402
 import image  # noqa: E402
 import plugin  # noqa: E402
+from cli import Parser, script  # noqa: E402
 from convert.elf import Image as Executable  # noqa: E402
 from harness.guest import MACHINES  # noqa: E402
 from machine import Boot, Machine, SetupError, find_qemu, memory_bytes  # noqa: E402
@@ -307,26 +308,20 @@ def choose(kind: str, known: dict, names: list[str]) -> list:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        prog="tlb-check", description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = Parser("tlb-check", description=__doc__,
+                    formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mutants", action="store_true")
     parser.add_argument("names", nargs="*", metavar="NAME")
-    options = parser.parse_args()
-    try:
-        programs = runs()
-        mutants = read_mutants(MUTANTS)
-        if options.mutants:
-            chosen = choose("mutant", mutants, options.names)
-            return check_mutants(Images(), chosen, programs, bool(options.names))
-        chosen = choose("program", programs, options.names)
-        return check_all(Images(), chosen)
-    except (CheckError, MutantError, SetupError, image.BuildError, OSError,
-            subprocess.CalledProcessError) as error:
-        print(f"tlb-check: {error}", file=sys.stderr)
-        return 126
+    options = parser.parse(sys.argv[1:])
+    programs = runs()
+    mutants = read_mutants(MUTANTS)
+    if options.mutants:
+        chosen = choose("mutant", mutants, options.names)
+        return check_mutants(Images(), chosen, programs, bool(options.names))
+    chosen = choose("program", programs, options.names)
+    return check_all(Images(), chosen)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(script("tlb-check", main, CheckError, MutantError, SetupError,
+                    image.BuildError, subprocess.CalledProcessError))

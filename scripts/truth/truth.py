@@ -9,7 +9,6 @@ met.
 
 from __future__ import annotations
 
-import argparse
 import collections
 import concurrent.futures
 import contextlib
@@ -29,9 +28,11 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 import frames  # noqa: E402
 import image  # noqa: E402
 import plugin  # noqa: E402
+from cli import Parser, UsageError, script  # noqa: E402
 from compare import P_LEAST, Result, compare  # noqa: E402
 from landmarks import Code, call_landmarks, landmarks  # noqa: E402
 from machine import Boot, Machine, SetupError, find_qemu  # noqa: E402
+from options import HARTS  # noqa: E402
 from stacks import Program, Tally, compare_stacks  # noqa: E402
 
 GUEST = HERE / "guest"
@@ -477,46 +478,48 @@ def verdict(rows: list[Row]) -> list[str]:
     return bad
 
 
+def numbers_of_harts(text: str) -> list[int]:
+    return [HARTS(word) for word in text.split(",")]
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="truth", description=__doc__)
-    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", choices=[*WORKLOADS, []])
-    parser.add_argument("--harts", default=None, metavar="N,..")
+    parser = Parser("truth", description=__doc__)
+    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD")
+    parser.add_argument("--harts", type=numbers_of_harts, metavar="N,..")
     parser.add_argument("--no-jitter", action="store_true")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--only", choices=["counts", "stacks"])
-    options = parser.parse_args()
-    try:
-        images = Images()
-        several = images.qemu_version >= plugin.REGISTERS_SINCE
-        harts = [int(n) for n in (options.harts or ("1,2,4" if several else "1")).split(",")]
-        if not several and max(harts) > 1:
-            raise TruthError("on several harts only QEMU 9 and later can be counted; name one in $QEMU")
-        names = options.workloads or list(WORKLOADS)
-        jobs = [(name, n) for n in harts for name in names]
-        rows, truths, stacks = [], [], []
-        print(HEADING)
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            def each(measurement: Callable, unless: str) -> Iterator:
-                return iter(()) if options.only == unless else pool.map(
-                    lambda job: measurement(images, *job, not options.no_jitter), jobs
-                )
+    options = parser.parse(sys.argv[1:])
+    for name in options.workloads:
+        if name not in WORKLOADS:
+            raise UsageError(f"no workload {name}: there are {', '.join(WORKLOADS)}")
+    images = Images()
+    several = images.qemu_version >= plugin.REGISTERS_SINCE
+    harts = options.harts or ([1, 2, 4] if several else [1])
+    if not several and max(harts) > 1:
+        raise TruthError("on several harts only QEMU 9 and later can be counted; name one in $QEMU")
+    names = options.workloads or list(WORKLOADS)
+    jobs = [(name, n) for n in harts for name in names]
+    rows, truths, stacks = [], [], []
+    print(HEADING)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        def each(measurement: Callable, unless: str) -> Iterator:
+            return iter(()) if options.only == unless else pool.map(
+                lambda job: measurement(images, *job, not options.no_jitter), jobs
+            )
 
-            counted, followed = each(measure, "stacks"), each(measure_stacks, "counts")
-            for done, truth, details in counted:
-                rows += done
-                truths.append(truth)
-                for row in done:
-                    print(show(row))
-                if options.all:
-                    print("\n".join(details))
-                sys.stdout.flush()
-            for row in followed:
-                stacks.append(row)
-                print(show_stacks(row, EXAMPLES if options.all else 0), flush=True)
-    except (TruthError, SetupError, image.BuildError, OSError,
-            subprocess.CalledProcessError) as error:
-        print(f"truth: {error}", file=sys.stderr)
-        return 126
+        counted, followed = each(measure, "stacks"), each(measure_stacks, "counts")
+        for done, truth, details in counted:
+            rows += done
+            truths.append(truth)
+            for row in done:
+                print(show(row))
+            if options.all:
+                print("\n".join(details))
+            sys.stdout.flush()
+        for row in followed:
+            stacks.append(row)
+            print(show_stacks(row, EXAMPLES if options.all else 0), flush=True)
     RESULT.write_text(json.dumps({
         "profiles": [row.as_json() for row in rows],
         "stacks": [row.as_json() for row in stacks],
@@ -530,4 +533,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(script("truth", main, TruthError, SetupError, image.BuildError,
+                    subprocess.CalledProcessError))

@@ -7,9 +7,9 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import Callable, NoReturn, Optional
+from typing import Callable, Optional
 
-from cli import put, put_out
+from cli import Parser, complain, put, put_stdout, script
 
 from . import (
     detect,
@@ -58,16 +58,10 @@ ENDINGS = {
     "html": (".html",),
 }
 
-USAGE = """usage: tally-convert [--from KIND] [--to KIND] [--kernel FILE]
+USAGE = """tally-convert [--from KIND] [--to KIND] [--kernel FILE]
            [--program [PID=|NAME=]FILE] ... [--share DIR] [--ps FILE]
            [--hz N] [--of WHAT] [--title TEXT] [--no-idle] [--no-pids]
            FILE [OUTPUT ...]"""
-
-
-class Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        print(f"{ME}: {message}\n{USAGE}", file=sys.stderr)
-        sys.exit(STATUS_USAGE)
 
 
 def rate(text: str) -> int:
@@ -81,7 +75,7 @@ rate.__name__ = "number of samples a second"
 
 
 def parser() -> Parser:
-    p = Parser(prog=ME, allow_abbrev=False, usage=USAGE[len("usage: "):])
+    p = Parser(ME, usage=USAGE)
     p.add_argument("--from", choices=detect.KINDS, dest="kind",
                    help="what FILE is, if its contents don't tell")
     p.add_argument("--to", choices=ENDINGS, help="what to write, if not OUTPUT's "
@@ -101,7 +95,7 @@ def parser() -> Parser:
     p.add_argument("--no-idle", action="store_true", help="leave idle samples out")
     p.add_argument("--no-pids", action="store_true",
                    help="processes of one program are one")
-    p.add_argument("file", metavar="FILE", help="- is standard input")
+    p.add_argument("file", metavar="FILE", nargs="?", help="- is standard input")
     p.add_argument("outputs", metavar="OUTPUT", nargs="*",
                    help="- is standard output")
     return p
@@ -109,7 +103,9 @@ def parser() -> Parser:
 
 def parse(words: list[str]) -> argparse.Namespace:
     p = parser()
-    options = p.parse_intermixed_args(words)
+    options = p.parse(words)
+    if options.file is None:
+        p.error("which file?")
     options.outputs = options.outputs or ["-"]
     if options.to and len(options.outputs) > 1:
         p.error("--to is for one output: of several, their names tell")
@@ -129,7 +125,7 @@ def form(p: Parser, output: str) -> str:
 
 
 def say(file: object, text: str) -> None:
-    print(f"{ME}: {file}: {text}", file=sys.stderr)
+    complain(f"{file}: {text}", ME)
 
 
 # --- What goes in -------------------------------------------------------------
@@ -287,24 +283,21 @@ def convert(options: argparse.Namespace) -> None:
     made = [make_output(form, stacks, options) for form in options.forms]
     for name, data in zip(options.outputs, made):
         if name == "-":
-            put_out(1, data)
+            put_stdout(data)
         else:
             put(name, data)
 
 
-def main() -> int:
+def run() -> int:
     options = parse(sys.argv[1:])
     try:
         convert(options)
-    except ConvertError as error:
-        print(f"{ME}: {error}", file=sys.stderr)
-        return STATUS_ERROR
     except MemoryError:
-        say(options.file, "this host has too little memory for it")
-        return STATUS_ERROR
-    except BrokenPipeError:  # whoever reads has read enough
-        return STATUS_ERROR
-    except OSError as error:
-        say(error.filename or "-", error.strerror or str(error))
-        return STATUS_ERROR
+        raise ConvertError(
+            options.file, "this host has too little memory for it"
+        ) from None
     return 0
+
+
+def main() -> int:
+    return script(ME, run, ConvertError, status=STATUS_ERROR, usage=STATUS_USAGE)
