@@ -7,12 +7,13 @@ import argparse
 import contextlib
 import difflib
 import fcntl
+import io
 import math
 import os
 import signal
 import sys
 from pathlib import Path
-from typing import Callable, Iterator, NoReturn, Optional, Sequence, Union
+from typing import Any, Callable, Iterator, NoReturn, Optional, Sequence, Union
 
 Name = Union[str, Path]
 Type = Callable[[str], object]
@@ -34,7 +35,7 @@ class Parser(argparse.ArgumentParser):
 
     STRAY = "one word too many"
 
-    def __init__(self, prog: str, **options: object) -> None:
+    def __init__(self, prog: str, **options: Any) -> None:
         super().__init__(prog, allow_abbrev=False, **options)
 
     def error(self, message: str) -> NoReturn:
@@ -105,19 +106,20 @@ def explained(error: OSError) -> str:
 def script(
     me: str,
     main: Callable[[], int],
-    *errors: type,
+    *errors: type[Exception],
     status: int = STATUS_SETUP,
     usage: Optional[int] = None,
 ) -> int:
     """The status of a script's main. Its errors, and what it can't write to standard
     output, are one line and the given status, or that of wrong options; what is
     printed may have bytes that are no letters."""
-    sys.stdout.reconfigure(errors="surrogateescape")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="surrogateescape")
     try:
         try:
             result = main()
         except SystemExit as end:  # --help
-            result = end.code or 0
+            result = int(end.code or 0)
         sys.stdout.flush()
         return result
     except UsageError as error:
