@@ -206,7 +206,7 @@ find(const struct histogram *f, uintptr_t pc)
 {
 	const struct range *r = f->range;
 
-	for (unsigned int n = f->n; n > 1; n -= n / 2)
+	for (size_t n = f->n; n > 1; n -= n / 2)
 		if (r[n / 2 - 1].high <= pc)
 			r += n / 2;
 	do
