@@ -144,6 +144,7 @@ NAMES = {
     "fs/fd": "fdtable",
     "fs/file": "uio zeroes",
     "fs/hostfs": "host",
+    "fs/hostremove": "host",
     "fs/pipe": "kept",
     "fs/ramfs": "ramnode",
     "fs/vfs": "vnode",

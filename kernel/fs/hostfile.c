@@ -56,7 +56,7 @@ hostfile_open(struct vnode *v, struct file *f)
 
 	if (r == 0 && !S_ISREG(attr[ATTR_MODE]) && !S_ISDIR(attr[ATTR_MODE]))
 		r = -ENXIO; /* a pipe or a device of the host's is not ours */
-	if (r == 0 && S_ISREG(attr[ATTR_MODE]))
+	if (r == 0 && !S_ISDIR(v->type))
 		host_opened(n);
 	if (r == 0)
 		r = host_clone(n, o);

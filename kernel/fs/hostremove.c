@@ -41,15 +41,15 @@ static struct list opened = LIST_INIT(opened); /* nodes */
 static struct list hidden = LIST_INIT(hidden);
 
 static int
-unlinkat(struct hostnode *dir, const char *name, unsigned int flags)
+send_unlink(struct hostnode *dir, const char *name, unsigned int flags)
 {
 	return p9_call(P9_UNLINKAT, NULL, NULL, "", "dsd", fid_of(dir), name,
 		       flags);
 }
 
 static int
-renameat(struct hostnode *from, const char *old, struct hostnode *to,
-	 const char *new)
+send_rename(struct hostnode *from, const char *old, struct hostnode *to,
+	    const char *new)
 {
 	return p9_call(P9_RENAMEAT, NULL, NULL, "", "dsds", fid_of(from), old,
 		       fid_of(to), new);
@@ -118,7 +118,7 @@ host_forget(struct hostnode *n)
 	list_remove(&n->opened);
 	h = is_open(n->path) ? NULL : find_hidden(n->path);
 	if (h != NULL) {
-		unlinkat(h->dir, h->name, 0);
+		send_unlink(h->dir, h->name, 0);
 		hidden_free(h);
 	}
 	mutex_unlock(&removing);
@@ -182,7 +182,7 @@ hide_first(struct hostnode *dir, const char *name, uint64_t path)
 	list_append(&hidden, &h->link);
 	r = choose_name(h);
 	if (r == 0)
-		r = renameat(dir, name, dir, h->name);
+		r = send_rename(dir, name, dir, h->name);
 	if (r < 0)
 		hidden_free(h);
 	return r;
@@ -200,9 +200,9 @@ hide(struct hostnode *dir, const char *name, uint64_t path, struct hidden **out)
 		r = hide_first(dir, name, path);
 		*out = find_hidden(path);
 	} else {
-		r = unlinkat((*out)->dir, (*out)->name, 0);
+		r = send_unlink((*out)->dir, (*out)->name, 0);
 		if (r == 0)
-			r = renameat(dir, name, (*out)->dir, (*out)->name);
+			r = send_rename(dir, name, (*out)->dir, (*out)->name);
 	}
 	return r;
 }
@@ -216,7 +216,7 @@ host_remove(struct vnode *v, const char *name, mode_t type)
 	int r = 0;
 
 	if (S_ISDIR(type))
-		return unlinkat(dir, name, L_REMOVEDIR);
+		return send_unlink(dir, name, L_REMOVEDIR);
 	mutex_lock(&removing);
 	if (is_hidden(dir, name))
 		r = -EBUSY;
@@ -224,7 +224,7 @@ host_remove(struct vnode *v, const char *name, mode_t type)
 		r = look(dir, name, &path, &type);
 	if (r == 0)
 		r = is_open(path) ? hide(dir, name, path, &h)
-				  : unlinkat(dir, name, 0);
+				  : send_unlink(dir, name, 0);
 	mutex_unlock(&removing);
 	return r;
 }
@@ -265,8 +265,9 @@ host_rename(struct vnode *from, const char *old, struct vnode *to,
 	else if (!list_empty(&opened))
 		r = hide_target(source, old, target, new, &h);
 	if (r == 0)
-		r = renameat(source, old, target, new);
-	if (r < 0 && h != NULL && renameat(h->dir, h->name, target, new) == 0)
+		r = send_rename(source, old, target, new);
+	if (r < 0 && h != NULL &&
+	    send_rename(h->dir, h->name, target, new) == 0)
 		hidden_free(h);
 	mutex_unlock(&removing);
 	return r;

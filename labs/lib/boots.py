@@ -158,10 +158,10 @@ class Booter:
                 return self._hear(boot, plan, folder / "count", cap)
 
     def capped(self, folder: Path, cap: int) -> list[str]:
-        """QEMU's option for so many instructions at most."""
+        """QEMU's option that ends a run after so many instructions."""
         map_file = folder / "map"
         map_file.write_text(f"result count\ncap {cap}\n")
-        return plugin.option(self.cap, map_file)
+        return ["-plugin", plugin.option(self.cap, map_file)]
 
     def _hear(self, boot: Boot, plan: Plan, count: Path, cap: int) -> Heard:
         said: dict[str, bytearray] = collections.defaultdict(bytearray)

@@ -10,6 +10,7 @@
 
 #include "kernel/fs/hostfile.c"
 #include "kernel/fs/hostfs.c"
+#include "kernel/fs/hostremove.c"
 #undef VERSION
 #include "kernel/fs/p9.c"
 
@@ -439,10 +440,10 @@ use_name(void)
 
 	hostfs_create(&root.vnode, "new", S_IFREG | 0644, NULL);
 	hostfs_create(&root.vnode, "dir", S_IFDIR | 0755, NULL);
-	hostfs_remove(&root.vnode, "old", S_IFREG);
-	hostfs_rename(&root.vnode, "old", &root.vnode, "new", 0);
+	host_remove(&root.vnode, "old", S_IFREG);
+	host_rename(&root.vnode, "old", &root.vnode, "new", 0);
 	hostfs_symlink(&root.vnode, "link", "target");
-	if (hostfs_lookup(&root.vnode, "name", &v) < 0)
+	if (host_lookup(&root.vnode, "name", &v) < 0)
 		return;
 	hostfs_link(&root.vnode, "hard", v);
 	EXPECT(v->type == S_IFDIR || v->type == S_IFREG || v->type == S_IFLNK);
@@ -455,7 +456,7 @@ use_name(void)
 	hostfs_setattr(v, &attr);
 	hostfs_truncate(v, 1000);
 	hostfs_name(v, name);
-	if (hostfs_lookup(v, "..", &up) == 0)
+	if (host_lookup(v, "..", &up) == 0)
 		vnode_put(up);
 	for (int i = 0; i < 3; i++) {
 		struct file f = {.flags = O_RDWR, .vnode = v};
