@@ -5,7 +5,7 @@
 #include "observe.h"
 
 #define PAGES  64
-#define ROUNDS 400
+#define ROUNDS 100
 
 static char data[PAGES][PAGE] = {"of the program's file"};
 
