@@ -348,7 +348,7 @@ def test_damage_is_never_a_traceback() -> None:
     "words, text",
     [
         (["--only", "none"], "none: no such function in either recording"),
-        (["--fail", "-1"], "--fail: invalid number of percent value: '-1'"),
+        (["--fail", "-1"], "--fail: invalid number value: '-1'"),
         (["--json", "/none/x"], "/none/x: No such file or directory"),
     ],
 )

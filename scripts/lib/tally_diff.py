@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 from pathlib import Path
 from typing import Optional
 from xml.sax.saxutils import quoteattr
 
-from cli import Parser, number, put, script
+from cli import Parser, amount, number, put, script
 from convert import compare, read_pprof, write_diff
 from convert.compare import Change, Comparison
 from convert.compare_lines import Lines
@@ -22,19 +21,9 @@ ROWS = 12  # of a table
 SHOWN = 4  # callers of a path, the innermost
 
 
-def percent(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < math.inf:
-        raise ValueError(text)
-    return value
-
-
-percent.__name__ = "number of percent"
-
-
 def parse(words: list[str]) -> argparse.Namespace:
     p = Parser(ME)
-    p.add_argument("--fail", type=percent, metavar="PERCENT",
+    p.add_argument("--fail", type=amount, metavar="PERCENT",
                    help="status 1 if it has grown by more than that")
     p.add_argument("--only", metavar="FUNCTION",
                    help="of this function with what it calls, not of all")
