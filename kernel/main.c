@@ -69,7 +69,7 @@ extern const struct device random_device;
 extern const struct device waits_device;
 
 static const struct device *const all_devices[] = {
-    &console_device,   /* console.c: console, tty, hostout, hosterr */
+    &console_device,   /* console.c: console, tty, hostout, hosterr, hostdata */
     &null_device,      /* null.c: null, zero, full */
     &random_device,    /* random.c: random, urandom */
     &links_device,     /* links.c: fd, stdin, stdout, stderr, shm */

@@ -50,6 +50,11 @@ def test_every_byte_comes_through(tmp_path: Path) -> None:
     assert result.returncode == 0
 
 
+def test_what_is_for_scripts_is_not_shown() -> None:
+    result = run("echo recording >/dev/hostdata; echo shown")
+    assert (result.stdout, result.stderr) == (b"shown\n", b"")
+
+
 def test_words_are_joined() -> None:
     """By spaces, and with bytes that are no letters, as they are."""
     result = subprocess.run(

@@ -1,15 +1,16 @@
 /*
- * The console: /dev/console, also called /dev/tty, and two more devices that
- * share its serial line, /dev/hostout and /dev/hosterr.
+ * The console: /dev/console, also called /dev/tty, and three more devices that
+ * share its serial line, /dev/hostout, /dev/hosterr and /dev/hostdata.
  *
  * What is typed goes through the line discipline in line.c. This file has the
  * rest, in this order: output, input, ioctl, poll.
  *
  * /dev/hostout and /dev/hosterr are the standard output and error of a command
- * that scripts/run runs. They are sent in chunks of at most CHUNK bytes, each
- * unbroken and between marks, by which scripts/run tells it from all else:
+ * that scripts/run runs; /dev/hostdata is for what scripts/tally takes. They are
+ * sent in chunks of at most CHUNK bytes, each unbroken and between marks, by
+ * which the host's scripts tell it from all else:
  *
- *	DLE o (or e)   the bytes, each DLE among them doubled   DLE k
+ *	DLE o (e, d)   the bytes, each DLE among them doubled   DLE k
  *
  * With the boot argument `framed` the console's output has such marks too, with
  * c: so no program's words are taken for the kernel's.
@@ -40,7 +41,7 @@
 
 #include "line.h"
 
-enum { CONSOLE, HOSTOUT, HOSTERR };
+enum { CONSOLE, HOSTOUT, HOSTERR, HOSTDATA };
 
 #define DLE     0x10
 #define CHUNK   256             /* bytes written at a time, */
@@ -68,7 +69,11 @@ static size_t
 encode(unsigned int id, const char *buf, size_t n, char *out)
 {
 	static const char marks[] = {
-	    [CONSOLE] = 'c', [HOSTOUT] = 'o', [HOSTERR] = 'e'};
+	    [CONSOLE] = 'c',
+	    [HOSTOUT] = 'o',
+	    [HOSTERR] = 'e',
+	    [HOSTDATA] = 'd',
+	};
 	bool framed = id != CONSOLE || bootarg_present("framed");
 	bool returns = id == CONSOLE && line.t.c_oflag & OPOST &&
 		       line.t.c_oflag & ONLCR;
@@ -495,6 +500,7 @@ static const struct devfile files[] = {
     {.name = "tty", .id = CONSOLE, .mode = 0666},
     {.name = "hostout", .id = HOSTOUT, .mode = 0222},
     {.name = "hosterr", .id = HOSTERR, .mode = 0222},
+    {.name = "hostdata", .id = HOSTDATA, .mode = 0222},
     {0},
 };
 

@@ -5,6 +5,7 @@ bytes follow, until the next such pair.
 
     DLE o   the command's standard output
     DLE e   its standard error
+    DLE d   data that is for a script, and not to be shown
     DLE c   what programs wrote to the console
     DLE k   the kernel's and the firmware's messages, as at the start
     DLE P   a panic's text, to the end
@@ -18,6 +19,7 @@ DLE = 0x10
 
 STDOUT = "stdout"
 STDERR = "stderr"
+DATA = "data"
 CONSOLE = "console"
 BOOT = "boot"
 PANIC = "panic"
@@ -26,6 +28,7 @@ LIMIT = "limit"
 _CHANNELS = {
     ord("o"): STDOUT,
     ord("e"): STDERR,
+    ord("d"): DATA,
     ord("c"): CONSOLE,
     ord("k"): BOOT,
     ord("P"): PANIC,

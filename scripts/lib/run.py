@@ -135,13 +135,21 @@ def announce(
 
 
 def boot(
-    machine: Boot, options: argparse.Namespace, kernel: Path, me: str
+    machine: Boot, options: argparse.Namespace, kernel: Path, me: str,
+    data: Callable[[bytes], object] = len,
 ) -> Outcome:
-    """Boot, with the guest's output on ours."""
+    """Boot, with the guest's output on ours; `data' gets what isn't to be shown."""
     announce(machine.command, options, sys.stderr.isatty(), me)
     output = Output(options.verbose, kernel)
+
+    def take(channel: str, piece: bytes) -> None:
+        if channel == frames.DATA:
+            data(piece)
+        else:
+            output.take(channel, piece)
+
     try:
-        outcome = machine.run(output.take)
+        outcome = machine.run(take)
     except BaseException:
         output.finish(FLUSH_GRACE)
         raise

@@ -345,6 +345,8 @@ test_console(void)
 	CHECK(!isatty(fd) && errno == ENOTTY, "hosterr is no terminal");
 	CHECK_FAULTS_IN("hosterr", write(fd, bad, 1));
 	close(fd);
+	CHECK_ERRNO(open("/dev/hostdata", O_RDONLY), EACCES,
+		    "hostdata is only written");
 }
 
 /* Both read and written, it has an offset that could pass the largest. */
