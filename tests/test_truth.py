@@ -22,13 +22,14 @@ ROOT = Path(__file__).resolve().parents[1]
 TRUTH = ROOT / "scripts" / "truth"
 sys.path[:0] = [str(TRUTH), str(ROOT / "scripts" / "lib")]
 
-from compare import P_LEAST, compare, gamma_tail  # noqa: E402
+import truth as measured  # noqa: E402
+from compare import NOTHING, P_LEAST, Result, compare, gamma_tail  # noqa: E402
 from landmarks import Code, sie_changes  # noqa: E402
 from stacks import Place, goes_on, verdict  # noqa: E402
 
 pytestmark = pytest.mark.skipif(image.DEBUG, reason="of the ordinary kernel")
 
-WORKLOADS = ["nullcall", "console", *(["faults"] if ALL else [])]
+WORKLOADS = ["nullcall", "console", *(["faults", "signals"] if ALL else [])]
 
 # Who clears SIE, and why that is no window in which code hides.
 CLEARS = {
@@ -73,7 +74,7 @@ def test_no_other_code_clears_sie(images: Images) -> None:
 @pytest.fixture(scope="module")
 def run() -> subprocess.CompletedProcess:
     """Workloads on one hart: system calls, handlers; faults, which enter the kernel
-    as calls do."""
+    as calls do; signals, which return by a page that is no program's."""
     return truth("--harts", "1", "--only", "counts", *WORKLOADS)
 
 
@@ -176,6 +177,18 @@ def test_several_harts_need_a_qemu_that_tells_them_apart() -> None:
     assert run.returncode == 126
     assert run.stderr.startswith("truth: on several harts only QEMU 9")
     assert run.stderr.count("\n") == 1
+
+
+def test_too_few_samples_fail() -> None:
+    """Whatever their p is, and though harts wait for each other."""
+    def verdict_of(result: Result) -> list[str]:
+        return measured.verdict([measured.Row("instep", 4, "pcs", 100, True, result)])
+
+    assert verdict_of(Result(10_000, 0.01, 0.01, 1.0)) == []
+    for result in (Result(9_999, 0.0, 0.01, 1.0), NOTHING):
+        (said,) = verdict_of(result)
+        assert said == (f"instep on 4: pcs: {result.samples} samples to compare,"
+                        " 10000 are needed")
 
 
 def test_chi_square() -> None:

@@ -19,6 +19,9 @@ class Result(NamedTuple):
     p: float  # of so large a chi-square, or a larger one, by chance
 
 
+NOTHING = Result(0, 1.0, 1.0, 0.0)  # of no samples
+
+
 def shares(counts: Mapping[str, float]) -> dict[str, float]:
     total = sum(counts.values())
     return {cell: count / total for cell, count in counts.items()}

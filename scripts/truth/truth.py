@@ -29,7 +29,7 @@ import frames  # noqa: E402
 import image  # noqa: E402
 import plugin  # noqa: E402
 from cli import Parser, UsageError, script  # noqa: E402
-from compare import P_LEAST, Result, compare  # noqa: E402
+from compare import NOTHING, P_LEAST, Result, compare  # noqa: E402
 from landmarks import Code, call_landmarks, landmarks  # noqa: E402
 from machine import Boot, Machine, SetupError, find_qemu  # noqa: E402
 from options import HARTS  # noqa: E402
@@ -45,10 +45,12 @@ KERNEL_HALF = 0xFFFFFFFF_00000000
 USER = "(user mode)"
 WORKLOAD = "/bin/workload"
 IDLE = "idle_wait"
+ELSEWHERE = ("elsewhere", "")  # in none of the programs
 BUCKET = 8  # bytes of text for which kprof has a counter
 USER_RECORD = 2  # pcs's
 EXAMPLES = 10  # of wrong stacks, that are shown
 SAMPLES = 12_000  # of busy harts; then a workload ends
+SAMPLES_LEAST = 10_000  # that are compared: fewer show nothing
 STACKS_FEWER = 8  # samples with their stacks, as these take more of pcs's room
 
 
@@ -243,7 +245,7 @@ class Truth:
                 if program != "kernel":
                     self.charged[cell] += charged
             elif kind == "elsewhere":
-                self.cells[("elsewhere", "")] += int(words[0])
+                self.cells[ELSEWHERE] += int(words[0])
             elif kind == "masked":
                 numbers = (int(words[0], 16), int(words[1], 16), words[2] == "1")
                 self.masked.append(Masked(*numbers, int(words[3]), int(words[4])))
@@ -274,10 +276,14 @@ class Samples:
     def _user(self, program: str, address: int) -> tuple[str, str]:
         """Until it execs a process has the workload's program."""
         for each in (program, WORKLOAD):
-            cell = (each, self.programs[each].function(address))
-            if self.truth.cells[cell]:
+            code = self.programs[each]
+            cell = (each, code.function(address))
+            if self.truth.cells[cell] and code.start <= address < code.end:
                 return cell
-        return program, self.programs[program].function(address)
+        code = self.programs[program]
+        if not code.start <= address < code.end:  # in the page that signals return by
+            return ELSEWHERE
+        return program, code.function(address)
 
     def _pid(self, *_words: str) -> None:
         pass
@@ -347,9 +353,7 @@ def measure(images: Images, name: str, harts: int, jitter: bool) -> tuple[list[R
             continue
         executed = leave_out(executed_as_seen(truth, profiler), truth)
         sampled = leave_out(sampled, truth)
-        if not sampled:
-            raise TruthError(f"{name} on {harts}: {profiler} has no samples")
-        result = compare(sampled, executed)
+        result = compare(sampled, executed) if sampled else NOTHING
         rows.append(Row(name, harts, profiler, w.hz, jitter, result))
         details += detail(rows[-1], sampled, executed)
     return rows, truth, details
@@ -461,8 +465,13 @@ def masked_table(images: Images, truths: list[Truth]) -> dict[tuple[str, str, bo
 
 def verdict(rows: list[Row]) -> list[str]:
     """The goals that aren't met."""
-    rows = [r for r in rows if r.harts == 1 or not WORKLOADS[r.workload].waits]
     bad = [
+        f"{r.workload} on {r.harts}: {r.profiler}: {r.result.samples} samples to compare,"
+        f" {SAMPLES_LEAST} are needed"
+        for r in rows if r.result.samples < SAMPLES_LEAST
+    ]
+    rows = [r for r in rows if r.harts == 1 or not WORKLOADS[r.workload].waits]
+    bad += [
         f"{r.workload} on {r.harts}: {r.profiler}: p = {r.result.p:.2g}"
         for r in rows if r.result.p < P_LEAST
     ]

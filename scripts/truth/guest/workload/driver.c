@@ -269,6 +269,8 @@ main(int argc, char **argv)
 	const struct workload *w;
 	struct sysinfo info;
 	uint32_t samples;
+	bool failed = false;
+	int status;
 
 	if (argc == 1) /* what forkexec runs */
 		return 0;
@@ -296,7 +298,7 @@ main(int argc, char **argv)
 	for (unsigned int i = 0; i < nhelpers; i++)
 		kill(helpers[i], SIGKILL);
 	close(to_collector); /* the last one: the collector prints */
-	while (wait(NULL) > 0)
-		;
-	return 0;
+	while (wait(&status) > 0)
+		failed |= WIFEXITED(status) && WEXITSTATUS(status);
+	return failed; /* it has said why: records are lost */
 }
