@@ -196,6 +196,7 @@ struct FILE_RECORD {
 struct ACCOUNT_RECORD {
 	struct EVENT event;
 	uint64_t lost, skipped, untold; /* as in struct pcs_stat */
+	uint64_t free; /* 1: the machine ran freely, without -icount */
 };
 
 /*

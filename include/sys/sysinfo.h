@@ -21,9 +21,9 @@ struct sysinfo {
 	uint64_t ticks[16];            /* of each hart, since boot */
 	uint64_t taken[16];            /* samples, since boot */
 	uint64_t skipped[16]; /* samples that fell due and weren't taken */
-	/* 1: one clock counts the instructions of all harts, which take turns:
-	 * QEMU's -icount, with more than one */
-	uint64_t turns;
+	/* 1: the time is the number of instructions that were executed, by all
+	 * harts in turn: QEMU's -icount; 0: it is the host's */
+	uint64_t icount;
 };
 
 struct psinfo {

@@ -81,7 +81,7 @@ sys_sysinfo(const unsigned long *arg)
 	    .uptime = rdtime(),
 	    .text_start = (uintptr_t)text_start,
 	    .text_end = (uintptr_t)text_end,
-	    .turns = machine.icount,
+	    .icount = bootarg_present("icount"),
 	};
 
 	if (size == 0 || size > sizeof(info))

@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/pcs.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -272,6 +273,7 @@ store_files(void)
 static void
 store_account(const struct pcs_stat *s)
 {
+	struct sysinfo machine;
 	struct ACCOUNT_RECORD r = {
 	    .event = {.type = ACCOUNT, .words = sizeof(r) / 8},
 	    .lost = s->lost,
@@ -279,6 +281,9 @@ store_account(const struct pcs_stat *s)
 	    .untold = s->untold,
 	};
 
+	if (sysinfo(&machine, sizeof(machine)) < 0)
+		cmd_die("sysinfo");
+	r.free = !machine.icount;
 	store_own(&r, sizeof(r), 0);
 }
 

@@ -121,7 +121,7 @@ see_event(struct pcs_walk *w)
 	    [EXITED] = sizeof(struct EXIT_RECORD),
 	    [CLOCKED] = sizeof(struct CLOCK_RECORD),
 	    [FILED] = sizeof(struct FILE_RECORD) + 8,
-	    [ACCOUNT] = sizeof(struct ACCOUNT_RECORD),
+	    [ACCOUNT] = offsetof(struct ACCOUNT_RECORD, free), /* was all */
 	};
 	unsigned char type = *w->next;
 	size_t size = (unsigned char)w->next[1] * 8;

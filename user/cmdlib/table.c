@@ -10,6 +10,7 @@
 
 #define BAR_MAX  80
 #define INTERVAL 24
+#define SURE_MIN 5 /* samples: of fewer an interval says nothing */
 
 struct table_row {
 	uint64_t hits;
@@ -132,7 +133,7 @@ print_row(const struct table *t, const struct table_row *row, uint64_t total)
 
 	snprintf(hits, sizeof(hits), "%llu", (unsigned long long)row->hits);
 	memset(bar, '#', (row->hits * t->bar + most / 2) / most);
-	if (t->sure && total > 0)
+	if (t->sure && row->hits >= SURE_MIN)
 		interval(row->hits, total, sure);
 	print(t, hits, table_part(row->hits, total, part), sure, bar,
 	      row->text);

@@ -13,7 +13,8 @@ struct table {
 	size_t count, room;
 	int bar;   /* width of a bar, the most one's, in columns; 0: none */
 	int width; /* cut lines to so many columns; 0: don't */
-	bool sure; /* say how sure each part is: its 95 % interval */
+	bool sure; /* say how sure each part is: its 95 % interval, if it has
+		    * five hits */
 };
 
 /* Add a row, unless it is of nothing; its text follows the numbers. Another one

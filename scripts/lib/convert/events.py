@@ -11,7 +11,7 @@ import struct
 from typing import NamedTuple, Optional
 
 from .files import KERNEL, Digest
-from .profile import NANOSECONDS, Process, Profile, Sample, clean
+from .profile import FREE, NANOSECONDS, Process, Profile, Sample, clean
 
 (MOMENT, AT, BORN, EXECED, MAPPED, EXITED, CLOCKED, FILED, ACCOUNT) = range(12, 21)
 
@@ -112,6 +112,9 @@ class Events:
             self._files[text(rest), ino, mtime] = Digest(size, crc)
         elif kind == ACCOUNT:
             _, self.profile.skipped, self.untold = fields
+            if any(rest):  # older recordings don't tell
+                self.profile.free = True
+                self.profile.notes.append(FREE)
 
     def _begin(self, context: int, process: int, tid: int, time: int) -> None:
         known = self._contexts.setdefault((context, self._running[process].pid), [])

@@ -20,6 +20,7 @@ HZ_MAX = NANOSECONDS  # of whole nanoseconds there are no shorter ones
 # The last second since 1970 whose nanoseconds have 63 bits: in the year 2262.
 LAST_SECOND = (1 << 63) // NANOSECONDS - 1
 NAME_MAX = 1000  # characters of a name that are kept
+FREE = "the machine ran freely (no -icount): times and shares are the emulator's"
 
 
 class ConvertError(Exception):
@@ -96,6 +97,7 @@ class Profile:
     kernel: Optional[Digest] = None  # of the guest's /boot/kernel
     skipped: int = 0  # samples that fell due, and weren't taken
     unit: str = "sample"  # what is counted; of instructions, none is missing
+    free: bool = False  # shares follow the host's time, so that none is sure
 
     @property
     def exact(self) -> bool:

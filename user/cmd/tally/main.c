@@ -81,13 +81,13 @@ report_command(void)
 static void
 report(double seconds, struct pcs_stat s)
 {
-	struct table t = {.bar = BAR, .sure = true};
+	struct table t = {.bar = BAR};
 
 	report_command();
 	out_printf("%.3f s at %u Hz, ", seconds, rate);
 	report_total(s.lost, s.skipped);
 	out_char('\n');
-	report_turns();
+	t.sure = report_clock();
 	if (annotated) {
 		report_annotated(annotated);
 		return;

@@ -74,12 +74,18 @@ hart_count(void)
 	return machine_now().harts;
 }
 
-void
-report_turns(void)
+bool
+report_clock(void)
 {
-	if (machine_now().turns)
+	struct sysinfo machine = machine_now();
+
+	if (!machine.icount)
+		out_string("the machine runs freely (no -icount): times and "
+			   "shares are the emulator's\n");
+	else if (machine.harts > 1)
 		out_string("the harts take turns (-icount): the time is not "
 			   "that of harts at once\n");
+	return machine.icount;
 }
 
 /* The states' shares of a bar. */

@@ -73,8 +73,9 @@ void count_clear(void);
 /* How many samples there were in all, were lost, and were skipped. */
 void report_total(uint64_t lost, uint64_t skipped);
 int hart_count(void);
-/* A warning, where times don't tell how fast several harts would be. */
-void report_turns(void);
+/* What the times are not, as far as there is something to say. Are they those
+ * of instructions, so that chance alone makes a share wrong? */
+bool report_clock(void);
 /* For each hart what it did, in lines of so many columns. */
 void report_harts(int columns);
 /* A program's name; and which process it was, if it was one. */

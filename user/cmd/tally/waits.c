@@ -417,7 +417,7 @@ report(pid_t first, uint64_t untold)
 		out_printf(", processes may be missing: %llu events lost",
 			   (unsigned long long)untold);
 	out_char('\n');
-	report_turns();
+	report_clock();
 	print_waits();
 	print_runnable();
 	if (head.lost == 0 && untold == 0)
