@@ -20,7 +20,7 @@ import plugin
 from harness.page import Page
 from harness.pprof import Pprof, fields, numbers
 from machine import find_qemu
-from page import wilson
+from page import interval, wilson
 from programs import program
 
 pytestmark = pytest.mark.skipif(image.DEBUG, reason="of the ordinary kernel")
@@ -137,6 +137,9 @@ def test_several_harts(tmp_path: Path) -> None:
         (["--exakt", "--", "true"], "tally: --exakt: no such option; --exact?"),
         (["--exact", "-o", "/none/x.svg", "--", "true"], "tally: /none/x.svg: No such"),
         (["--exact", "-o", "x.gmon", "--", "true"], "tally: -o x.gmon: a gmon.out has"),
+        (["--free", "--exact", "--", "true"], "tally: --free is without --exact, "),
+        (["--free", "--icount", "3", "--", "true"], "tally: --free is without --exact, "),
+        (["--free", "--races", "3", "--", "true"], "tally: --free is without --exact, "),
     ],
 )
 def test_wrong_words(words: list[str], said: str) -> None:
@@ -279,8 +282,9 @@ def test_samples(tmp_path: Path) -> None:
     """Without --exact: the same page, with an interval for each share; the guest's
     output and status are the command's."""
     file = tmp_path / "x.folded"
-    run = tally("--harts", "1", "--icount", "6", "-r", "2000", "-o", str(file), *EXTRA,
-                "--", "known 2000; echo \"it's\" done; false")
+    words = ["-r", "2000", "-o", str(file), *EXTRA, "--",
+             "known 2000; echo \"it's\" done; false"]
+    run = tally(*words)
     assert (run.stderr, run.returncode) == ("", 1)
     assert run.stdout.startswith("it's done\nknown 2000;")
     assert re.search(r"^[\d,]+ samples, at 2000 Hz$", run.stdout, re.M)
@@ -289,13 +293,27 @@ def test_samples(tmp_path: Path) -> None:
         run.stdout, re.M,
     )
     assert folded(file)
+    assert tally(*words).stdout == run.stdout  # the default machine repeats
+
+
+def test_free_harts(tmp_path: Path) -> None:
+    """--free: the page says what its shares are worth, in place of intervals; and so
+    does what is made of its recording."""
+    file = tmp_path / "x.html"
+    run = tally("--free", "-o", str(file), *EXTRA, "--", "known 20000")
+    assert run.returncode == 0
+    line = "the machine ran freely (no -icount): times and shares are the emulator's"
+    assert run.stdout.count(line + "\n") == 1
+    assert " interval" not in run.stdout and " to " not in run.stdout
+    assert re.search(r"^ +[\d,]+ +\d+\.\d +\d+\.\d\d  \w+ \[known\]", run.stdout, re.M)
+    about = Page(file.read_bytes()).data["about"]
+    assert about["free"] == line and line in about["notes"]
 
 
 def test_gmon(tmp_path: Path) -> None:
     """Of one executable, that with the most samples: the message says which."""
     file = tmp_path / "x.gmon"
-    run = tally("--harts", "1", "--icount", "6", "-r", "2000", "-o", str(file), *EXTRA,
-                "--", "known 2000")
+    run = tally("-r", "2000", "-o", str(file), *EXTRA, "--", "known 2000")
     assert re.fullmatch(r"tally: gmon\.out of known, process \d+; .*\n", run.stderr)
     built = image.overlay_path(Path(EXTRA[1])).with_suffix(".d") / "bin" / "known"
     said = subprocess.run(
@@ -317,20 +335,24 @@ def test_side_by_side(tmp_path: Path) -> None:
                 "seq 12000 | sort | wc -l")
     assert run.returncode == 0
     number = r" +([\d.]+)"
-    row = rf"^ +([\d,]+){number}{number} to{number}{number} +(yes|no)  (\S+ \[\w+\])$"
+    between = rf"(?:{number} to{number}|{' ' * 14})"
+    row = rf"^ +([\d,]+){number}{between}{number} +(yes|no|)  (\S+ \[\w+\])$"
     rows = re.findall(row, run.stdout, re.M)
     assert len(rows) >= 15, run.stdout
     told = Page(file.read_bytes()).data
     assert told["unit"] == "instruction"
-    for name, _, count, share, low, high, exact, inside in told["beside"]["rows"]:
+    for name, _, count, share, low, high, exact, sure, inside in told["beside"]["rows"]:
         expected = count / share * exact
         chance = 5.5 * math.sqrt(expected * (1 - exact)) + 3
         assert abs(count - expected) <= chance, name
+        assert sure == (count >= 5), name
         assert inside == (low <= exact <= high), name
     assert rows == [
-        (f"{count:,}", f"{100 * share:.1f}", f"{100 * low:.1f}", f"{100 * high:.1f}",
-         f"{100 * exact:.2f}", "yes" if inside else "no", f"{name} [{where}]")
-        for name, where, count, share, low, high, exact, inside in told["beside"]["rows"]
+        (f"{count:,}", f"{100 * share:.1f}", f"{100 * low:.1f}" if sure else "",
+         f"{100 * high:.1f}" if sure else "", f"{100 * exact:.2f}",
+         ("yes" if inside else "no") if sure else "", f"{name} [{where}]")
+        for name, where, count, share, low, high, exact, sure, inside
+        in told["beside"]["rows"]
     ]
 
 
@@ -341,6 +363,8 @@ def test_intervals() -> None:
     assert low == pytest.approx(0.2366, abs=1e-3)
     assert high == pytest.approx(0.7634, abs=1e-3)
     assert wilson(0, 0) == (0.0, 1.0)
+    assert interval(5, 10).split() == ["23.7", "to", "76.3"]
+    assert interval(4, 10) == " " * len(interval(5, 10))  # too few
 
 
 def test_a_kernel_without_symbols(tmp_path: Path) -> None:

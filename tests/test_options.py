@@ -64,7 +64,7 @@ class Script(NamedTuple):
 ALL = {
     "run": Script(SCRIPTS / "lib/run.py", "", MACHINE, "-- true"),
     "tally": Script(SCRIPTS / "lib/tally.py", "", {
-        **MACHINE, "--exact": [], "--sampled": [], "--waits": [],
+        **MACHINE, "--exact": [], "--sampled": [], "--waits": [], "--free": [],
         "-r": ["0", "20001", *NUMBER], "--from": ["", "x", "-1", "nan", BYTE],
         "--to": ["", "x", "-1", "nan", BYTE], "--of": [""], "--by": ["", "x", BYTE],
         "-o": ["", "x", "x.doc", BYTE],

@@ -116,7 +116,6 @@ class Machine:
     gdb: Optional[int] = None  # port at which to wait for a debugger
     share: Optional[str] = None  # the folder that is the guest's /host
     terminal: Optional[os.terminal_size] = None  # the console's
-    taken_at_end: bool = False  # /host is only for what is left behind
 
     def arguments(self, kernel: str, initrd: str, framed: bool) -> list[str]:
         """QEMU's command line: a pipe for framed output, else a terminal."""
@@ -127,9 +126,7 @@ class Machine:
             # While all harts idle virtual time jumps to the next deadline, but
             # not where the host works or someone types: that takes the time it
             # takes, and a shell that waits would use a whole processor.
-            # What is taken out at the end may let it jump, but not to a limit.
-            ends = self.taken_at_end and self.limit is None
-            sleep = "off" if framed and (self.share is None or ends) else "on"
+            sleep = "off" if framed and self.share is None else "on"
             arguments += ["-icount", f"shift={self.icount},sleep={sleep}"]
             arguments += ["-rtc", f"base={RTC_EPOCH},clock=vm"]
         arguments += ["-display", "none", "-no-reboot"]

@@ -10,7 +10,7 @@ from typing import Iterator, NamedTuple, Optional
 
 import image
 from convert.lines import Line
-from convert.profile import IDLE, MODES, USER, Sample, plural
+from convert.profile import FREE, IDLE, MODES, USER, Sample, plural
 from convert.stacks import Callers, Frame, Stacks, mode_counts
 
 # What samples can't tell: the sampler, and who reads them, always right after one.
@@ -28,6 +28,7 @@ ALL = 1 << 62  # of rows
 TABLES = ("time", "harts", "paths", "functions", "lines", "callers", "processes")
 BAR = 20
 SURE, Z = 0.95, 1.96  # of a normal distribution, so much is within Z deviations
+SURE_MIN = 5  # samples: of fewer an interval says nothing
 
 
 class Function(NamedTuple):
@@ -54,6 +55,14 @@ def wilson(count: int, total: int) -> tuple[float, float]:
         share * (1 - share) / total + square / total / 4
     )
     return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def interval(count: int, total: int) -> str:
+    """The same in percent, in 13 columns; blank for too few."""
+    if count < SURE_MIN:
+        return " " * 13
+    low, high = wilson(count, total)
+    return f"{100 * low:5.1f} to {100 * high:4.1f}"
 
 
 class Model:
@@ -233,6 +242,7 @@ class Page:
         self.model = model
         self.command = command
         self.exact = model.profile.exact
+        self.sure = not self.exact and not model.profile.free
         self.unit = model.profile.unit + "s"
         self.sources = Sources()
 
@@ -241,12 +251,13 @@ class Page:
         percent = 100 * count / total if total else 0.0
         if self.exact:
             return f"{percent:6.2f}"
-        low, high = wilson(count, total)
-        return f"{percent:6.1f} {100 * low:5.1f} to {100 * high:4.1f}"
+        if not self.sure:
+            return f"{percent:6.1f}"
+        return f"{percent:6.1f} {interval(count, total)}"
 
     @property
     def share_head(self) -> str:
-        return f"{'%':>6}" if self.exact else f"{'%':>6} {'95 % interval':>13}"
+        return f"{'%':>6} {'95 % interval':>13}" if self.sure else f"{'%':>6}"
 
     def text(self) -> str:
         if self.by:
@@ -269,6 +280,8 @@ class Page:
         yield f"{m.profile.total:,} {self.unit}, {rate}{self.when and ',' + self.when}"
         if m.of:
             yield self.head_of(m.of)
+        if m.profile.free:
+            yield FREE
         yield from m.profile.cautions()
         if m.profile.skipped:
             yield f"{plural(m.profile.skipped, 'sample')} more were due, and skipped"
@@ -277,7 +290,7 @@ class Page:
 
     def head_of(self, name: str) -> str:
         m = self.model
-        share = self.share(m.busy, m.busy + m.others).split(maxsplit=1)
+        share = self.share(m.busy, m.busy + m.others).strip().split(maxsplit=1)
         sure = f" ({share[1]})" if len(share) > 1 else ""
         text = f"only of {name} and what it calls: {share[0]} %{sure} of all"
         if m.calls is not None:
@@ -361,14 +374,15 @@ class Page:
         yield (f"{'samples':>15} {'%':>6} {'95 % interval':>13} {'exact %':>8}"
                f" {'inside':>6}  function, sampled and counted; without {RECORDER}")
         rows = compared(self.model, samples)
+        n = sum(samples.seen().values())
         for row in rows:
-            yield (f"{row.count:15,} {100 * row.share:6.1f} {100 * row.low:5.1f} to"
-                   f" {100 * row.high:4.1f} {100 * row.exact:8.2f}"
-                   f" {'yes' if row.inside else 'no':>6}  {_name(row.function)}")
+            inside = ("yes" if row.inside else "no") if row.sure else ""
+            yield (f"{row.count:15,} {100 * row.share:6.1f} {interval(row.count, n)}"
+                   f" {100 * row.exact:8.2f} {inside:>6}  {_name(row.function)}")
         missing = missing_samples(samples)
         if missing:
             yield f"{'':15} {missing}"
-        outside = sum(not row.inside for row in rows)
+        outside = sum(row.sure and not row.inside for row in rows)
         yield f"{'':15} {outside} outside; by chance it is 1 of {round(1 / (1 - SURE))}"
 
 
@@ -381,6 +395,10 @@ class Compared(NamedTuple):
     low: float
     high: float
     exact: float
+
+    @property
+    def sure(self) -> bool:
+        return self.count >= SURE_MIN
 
     @property
     def inside(self) -> bool:

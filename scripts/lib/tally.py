@@ -56,29 +56,32 @@ from programs import SIGRETURN, of_initrd, of_share, program
 from run import BUILDING, boot, build, machine_of, reported
 
 ME = "tally"
-HARTS, EXACT_HARTS = 4, 1
-EXACT_ICOUNT = 6
+HARTS, ICOUNT = 1, 6
+FREE_HARTS = 4
 HZ, HZ_MAX = 1000, 20_000
 
 # What the guest does for samples. The recording lies in its memory until the
-# command has ended, so that only the command is sampled.
+# command has ended, so that only the command is sampled. Then it is sent here over
+# the serial line, in the guest's time: a shared folder would take the host's. A file
+# goes after a line with its name and size.
 COMMAND_FILE = "etc/profiled"
 RECORDING = ".tally-recording"
+SEND = "for f in /tmp/.tally-*; do\n" \
+    "echo ${f#/tmp/} $(wc -c <$f); cat $f; done >/dev/hostdata\nexit $status"
 SAMPLING = f"""echo hz %d >/dev/profclock
 echo jitter on >/dev/profclock
 getpc -s -o /tmp/{RECORDING} sh /{COMMAND_FILE}
 status=$?
-cp /tmp/{RECORDING} /host/{RECORDING}
-exit $status"""
+{SEND}"""
 
 # For waits, which the guest's own tally reports.
 WAITS = ".tally-waits"
 NOT_WAITS = ("exact", "sampled", "since", "until", "of", "by")
-WAITING = f"tally -w -o /host/{WAITS} sh /{COMMAND_FILE}"
+WAITING = f"tally -w -o /tmp/{WAITS} sh /{COMMAND_FILE}\nstatus=$?\n{SEND}"
 
 # For a page with both. What was recorded before the command isn't the command's.
 BOTH = SAMPLING.replace("getpc", "echo startclr >/dev/waitctl\ngetpc").replace(
-    "$?", f"$?\necho stop >/dev/waitctl\ncp /dev/waitdata /host/{WAITS}")
+    "$?", f"$?\necho stop >/dev/waitctl\ncp /dev/waitdata /tmp/{WAITS}")
 
 def gmon(stacks: Stacks, _title: str) -> bytes:
     """It has room for one executable: the kernel, or a process's, whichever has
@@ -117,6 +120,8 @@ def parser() -> run_options.Parser:
                    help="with --exact: and sample it, to see both side by side")
     p.add_argument("--waits", action="store_true",
                    help="what its threads wait for, and who wakes them up")
+    p.add_argument("--free", action="store_true",
+                   help="on four harts that run freely: times and shares are QEMU's")
     p.add_argument("-r", type=number(1, HZ_MAX), dest="hz", metavar="HZ",
                    help=f"samples a second on each hart ({HZ})")
     p.add_argument("--from", type=moment, dest="since", metavar="S",
@@ -178,10 +183,12 @@ def parse(words: list[str]) -> tuple[argparse.Namespace, str]:
     if options.exact and options.hz and not options.sampled:
         raise UsageError("-r is for samples, and --exact takes none")
     options.sampled |= not options.exact and not options.waits
+    if options.free and (options.exact or options.icount is not None):
+        raise UsageError("--free is without --exact, --icount and --races")
     if options.harts is None:
-        options.harts = EXACT_HARTS if options.exact else HARTS
-    if options.exact and options.icount is None:
-        options.icount = EXACT_ICOUNT
+        options.harts = FREE_HARTS if options.free else HARTS
+    if not options.free and options.icount is None:
+        options.icount = ICOUNT
     return options, command
 
 
@@ -255,6 +262,7 @@ class Run:
     ) -> None:
         self.options = options
         self.folder = folder
+        self.sent = bytearray()  # what the guest has, see SEND
         self.qemu = find_qemu()
         version = plugin.qemu_version(self.qemu)
         check(options, version)
@@ -265,12 +273,7 @@ class Run:
             guest = BOTH % (options.hz or HZ)
         elif options.waits:
             guest = WAITING
-        mine = guest != command and not options.share
-        if mine:
-            options.share = str(folder)
-        machine = dataclasses.replace(
-            machine_of(options, command), taken_at_end=mine
-        )
+        machine = machine_of(options, command)
         notice = BUILDING if sys.stderr.isatty() else ""
         if options.kernel:
             read_kernel(options.kernel)  # nothing is built in vain
@@ -301,7 +304,7 @@ class Run:
                 f"{self.file}: not a kernel that can be followed: it has no {error}"
             ) from None
         self.boot.command += ["-plugin", plugin.option(self.library, written)]
-        outcome = boot(self.boot, self.options, self.file, ME)
+        outcome = self.run()
         if b"-plugin" in self.boot.complaints:
             raise SetupError(
                 f"{self.qemu} takes no plugins: install another, or name it in $QEMU"
@@ -312,14 +315,21 @@ class Run:
         exact = Exact(tree, lambda p: known.image(p.name))
         return outcome, exact_model(exact, self.options.of)
 
+    def run(self) -> Outcome:
+        return boot(self.boot, self.options, self.file, ME, self.sent.extend)
+
     def left(self, name: str) -> Optional[bytes]:
-        """A file that the guest has left in the shared folder."""
-        file = Path(self.options.share) / name
-        if not file.exists():
-            return None
-        data = file.read_bytes()
-        file.unlink()
-        return data
+        """A file that the guest has sent, whole."""
+        data = bytes(self.sent)
+        while data:
+            head, _, data = data.partition(b"\n")
+            each, _, size = head.decode(errors="replace").rpartition(" ")
+            if not size.isdecimal() or int(size) > len(data):
+                break
+            if each == name:
+                return data[: int(size)]
+            data = data[int(size) :]
+        return None
 
     def sampled(self) -> Optional[Model]:
         """What the guest has left, once it was booted."""
@@ -331,7 +341,8 @@ class Run:
         extra = self.options.extra
         first = image.overlay_path(Path(extra)) if extra else None
         brought = [file for _, file in self.brought]
-        files = Files(image.BUILD, Path(self.options.share), first, brought)
+        share = self.options.share
+        files = Files(image.BUILD, share and Path(share), first, brought)
         programs = Programs(files)
         return Model(Stacks(profile, lazy_kernel(self.options.kernel), programs),
                      self.options.of)
@@ -349,7 +360,7 @@ def profile(options: argparse.Namespace, command: str) -> Outcome:
         if options.waits and not options.output:
             return waits(run, command)
         if not options.exact:
-            outcome = boot(run.boot, options, run.file, ME)
+            outcome = run.run()
             model, beside = run.sampled(), None
         else:
             outcome, model = run.counted()
@@ -369,7 +380,7 @@ def profile(options: argparse.Namespace, command: str) -> Outcome:
 
 def waits(run: Run, command: str) -> Outcome:
     """The guest's report, whose first line names a file of this script's."""
-    outcome = boot(run.boot, run.options, run.file, ME)
+    outcome = run.run()
     page = run.left(WAITS)
     if page:
         _, _, rest = page.decode(errors="replace").partition("\n")
@@ -436,7 +447,7 @@ def side_by_side(model: Model, samples: Model) -> dict:
         "missing": missing_samples(samples),
         "rows": [
             [row.function.name, row.function.where, row.count, row.share, row.low,
-             row.high, row.exact, row.inside]
+             row.high, row.exact, row.sure, row.inside]
             for row in compared(model, samples)
         ],
     }

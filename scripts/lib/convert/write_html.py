@@ -26,7 +26,7 @@ from typing import Iterable, Iterator, NamedTuple, Optional
 from .annotate import ROOT, Excerpt, Instruction, Sources, instructions
 from .elf import Function, Image
 from .lines import Line
-from .profile import MODES, Profile, Sample
+from .profile import FREE, MODES, Profile, Sample
 from .stacks import PROCESS, Callers, Frame, Stacks
 from .waits import Ready, Row, Waits
 
@@ -464,7 +464,7 @@ def about(profile: Profile) -> dict:
         "begin": profile.begin, "end": profile.end, "total": profile.total,
         "lost": profile.lost, "lostMore": profile.lost_more,
         "skipped": profile.skipped, "warnings": profile.warnings,
-        "notes": profile.notes,
+        "notes": profile.notes, "free": FREE if profile.free else "",
     }
 
 

@@ -262,7 +262,7 @@ function makeTabs() {
 function subtitle() {
 	const { about } = data;
 	const parts = [
-		about.source, harts.length && plural(harts.length, "hart"),
+		about.source, about.free, harts.length && plural(harts.length, "hart"),
 		exact ? plural(about.total, data.unit) :
 			`${plural(about.total, data.unit)} at ${about.rate.toLocaleString("en")} Hz`,
 		bins && seconds(bins * binSeconds),

@@ -33,6 +33,10 @@ const binSeconds = data.samples.width / 1e9;
 const harts = Array.from(new Set(data.whos.map(([hart]) => hart)))
 	.filter((hart) => hart !== null).sort((a, b) => a - b);
 const exact = data.unit !== "sample";
+// Of fewer samples than SURE_MIN an interval says nothing; nor does one of a machine
+// that ran freely, where the host's time decides.
+const SURE_MIN = 5;
+const sure = !exact && !data.about.free;
 
 // Siblings are in a row, and nodes stand in the order of their parents.
 const firstChild = new Uint32Array(nodes + 1).fill(nodes);
@@ -252,7 +256,7 @@ function interval(count, of) {
 }
 
 function intervalText(count, of) {
-	if (exact || !of)
+	if (!sure || count < SURE_MIN)
 		return "";
 	const [low, high] = interval(count, of);
 	const digits = high - low < 0.002 ? 2 : 1;
@@ -262,8 +266,8 @@ function intervalText(count, of) {
 function share(count, of) {
 	if (!of)
 		return "0\u202f%";
-	const sure = intervalText(count, of);
-	return percent(count / of) + (sure && ` (${sure})`);
+	const between = intervalText(count, of);
+	return percent(count / of) + (between && ` (${between})`);
 }
 
 function seconds(value) {

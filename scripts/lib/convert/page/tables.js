@@ -74,9 +74,9 @@ function drawFunctions() {
 		(left > 0 ? `, the first ${FUNCTIONS_MOST} of them` : "");
 	get("functions").replaceChildren(table(caption, [
 		sorter("name", "Function"), "Program", sorter("own", "Itself"),
-		exact ? "Share" : "Share, 95\u202f% interval",
+		sure ? "Share, 95\u202f% interval" : "Share",
 		sorter("total", "With callees"),
-		exact ? "Share" : "Share, 95\u202f% interval",
+		sure ? "Share, 95\u202f% interval" : "Share",
 	], rows));
 }
 
@@ -155,7 +155,7 @@ function modesTable() {
 	const used = data.kinds.slice(0, MODES).map((kind, mode) => [kind, mode])
 		.filter(([, mode]) => chosen.modes[mode] && !choice.hidden.has(mode));
 	return table("By mode", ["Mode", exact ? "Instructions" : "Samples",
-		exact ? "Share" : "Share, 95\u202f% interval"],
+		sure ? "Share, 95\u202f% interval" : "Share"],
 	used.map(([kind, mode]) => {
 		const row = cells(kind, chosen.modes[mode].toLocaleString("en"),
 			shareCell(chosen.modes[mode], all));
@@ -180,7 +180,7 @@ function programsTable(byProgram) {
 	const sizes = new Map(programs().map((p) => [p.name, p.processes.length]));
 	return table("By program", ["Program", "Processes",
 		exact ? "Instructions" : "Samples",
-		exact ? "Share" : "Share, 95\u202f% interval", "in user mode"],
+		sure ? "Share, 95\u202f% interval" : "Share", "in user mode"],
 	rows.map(([name, counts]) => cells(name, String(sizes.get(name)),
 		sum(counts).toLocaleString("en"), shareCell(sum(counts), all),
 		percent(counts[0] / (sum(counts) || 1)))));
@@ -188,15 +188,15 @@ function programsTable(byProgram) {
 
 // Of a run that was both counted and sampled: how good the samples are.
 function besideTable({ rows, missing }) {
-	const outside = rows.filter((row) => !row[7]).length;
+	const outside = rows.filter((row) => row[7] && !row[8]).length;
 	return table(`Sampled beside exact: ${outside} of ${rows.length} outside of the ` +
 		"interval, by chance it is 1 of 20" + (missing && `; ${missing}`),
 	["Function", "Program", "Samples", "Share", "95\u202f% interval", "Exact share",
 		"Inside"],
-	rows.map(([name, where, count, part, low, high, exactly, inside]) =>
+	rows.map(([name, where, count, part, low, high, exactly, enough, inside]) =>
 		cells(name, where, count.toLocaleString("en"), percent(part),
-			`${percent(low)} to ${percent(high)}`, percent(exactly),
-			inside ? "yes" : "no")));
+			enough ? `${percent(low)} to ${percent(high)}` : "", percent(exactly),
+			!enough ? "" : inside ? "yes" : "no")));
 }
 
 function drawStatistics() {
@@ -210,11 +210,13 @@ function drawStatistics() {
 			"to tell harts, processes and times apart"]),
 		...data.unknown.map(([why, count]) =>
 			`${plural(count, data.unit)} without names: ${why}`)];
-	const sure = exact ? "Every instruction was counted: there is no chance in it." :
+	const hint = exact ? "Every instruction was counted: there is no chance in it." :
+		!sure ? "No interval could say how far these shares are from those of " +
+		"instructions." :
 		"An interval says how sure a share is: if the samples are independent, " +
 		"the true share lies in 95 of 100 such intervals (Wilson). Few samples " +
 		"give wide ones.";
-	get("statistics").replaceChildren(list, element("p", "hint", sure),
+	get("statistics").replaceChildren(list, element("p", "hint", hint),
 		modesTable(), ...(data.beside ? [besideTable(data.beside)] : []),
 		hartsTable(byHart), programsTable(byProgram));
 	if (remarks.length)
