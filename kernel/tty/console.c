@@ -6,7 +6,7 @@
  * rest, in this order: output, input, ioctl, poll.
  *
  * /dev/hostout and /dev/hosterr are the standard output and error of a command
- * that scripts/run runs; /dev/hostdata is for what scripts/tally takes. They are
+ * that scripts/run runs; /dev/hostdata is for what scripts/tally takes. All are
  * sent in chunks of at most CHUNK bytes, each unbroken and between marks, by
  * which the host's scripts tell it from all else:
  *
