@@ -29,8 +29,8 @@
 static struct waits_head head;
 static struct waits_record got[MOST];
 
-/* Were there so many sleeps? Where the time is the host's, one may be over before
- * it begins, and then is none. */
+/* Were there so many sleeps? Where the time is the host's, one may be over
+ * before it begins, and then is none. */
 static bool
 so_many(uint64_t sleeps, uint64_t asked)
 {
