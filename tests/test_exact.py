@@ -20,7 +20,7 @@ import plugin
 from harness.page import Page
 from harness.pprof import Pprof, fields, numbers
 from machine import find_qemu
-from page import interval, wilson
+from page import between, wilson
 from programs import program
 
 pytestmark = pytest.mark.skipif(image.DEBUG, reason="of the ordinary kernel")
@@ -363,8 +363,9 @@ def test_intervals() -> None:
     assert low == pytest.approx(0.2366, abs=1e-3)
     assert high == pytest.approx(0.7634, abs=1e-3)
     assert wilson(0, 0) == (0.0, 1.0)
-    assert interval(5, 10).split() == ["23.7", "to", "76.3"]
-    assert interval(4, 10) == " " * len(interval(5, 10))  # too few
+    enough, few = between(5, low, high), between(4, *wilson(4, 10))
+    assert enough.split() == ["23.7", "to", "76.3"]
+    assert few == " " * len(enough)
 
 
 def test_a_kernel_without_symbols(tmp_path: Path) -> None:

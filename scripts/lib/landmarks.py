@@ -60,6 +60,9 @@ class Code:
     def end(self) -> int:
         return self.start + len(self.text)
 
+    def __contains__(self, address: int) -> bool:
+        return self.start <= address < self.end
+
     def function(self, address: int) -> str:
         """Whose instruction it is: the function before it."""
         at = bisect.bisect_right(self._starts, address) - 1

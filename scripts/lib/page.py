@@ -57,12 +57,9 @@ def wilson(count: int, total: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def interval(count: int, total: int) -> str:
-    """The same in percent, in 13 columns; blank for too few."""
-    if count < SURE_MIN:
-        return " " * 13
-    low, high = wilson(count, total)
-    return f"{100 * low:5.1f} to {100 * high:4.1f}"
+def between(count: int, low: float, high: float) -> str:
+    """An interval in percent, in 13 columns; blank where so few samples have none."""
+    return f"{100 * low:5.1f} to {100 * high:4.1f}" if count >= SURE_MIN else " " * 13
 
 
 class Model:
@@ -253,7 +250,7 @@ class Page:
             return f"{percent:6.2f}"
         if not self.sure:
             return f"{percent:6.1f}"
-        return f"{percent:6.1f} {interval(count, total)}"
+        return f"{percent:6.1f} {between(count, *wilson(count, total))}"
 
     @property
     def share_head(self) -> str:
@@ -374,10 +371,10 @@ class Page:
         yield (f"{'samples':>15} {'%':>6} {'95 % interval':>13} {'exact %':>8}"
                f" {'inside':>6}  function, sampled and counted; without {RECORDER}")
         rows = compared(self.model, samples)
-        n = sum(samples.seen().values())
         for row in rows:
             inside = ("yes" if row.inside else "no") if row.sure else ""
-            yield (f"{row.count:15,} {100 * row.share:6.1f} {interval(row.count, n)}"
+            sure = between(row.count, row.low, row.high)
+            yield (f"{row.count:15,} {100 * row.share:6.1f} {sure}"
                    f" {100 * row.exact:8.2f} {inside:>6}  {_name(row.function)}")
         missing = missing_samples(samples)
         if missing:

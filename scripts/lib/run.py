@@ -136,17 +136,16 @@ def announce(
 
 def boot(
     machine: Boot, options: argparse.Namespace, kernel: Path, me: str,
-    data: Callable[[bytes], object] = len,
+    data: Optional[bytearray] = None,
 ) -> Outcome:
-    """Boot, with the guest's output on ours; `data' gets what isn't to be shown."""
+    """Boot, with the guest's output on ours; what is for a script goes to `data'."""
     announce(machine.command, options, sys.stderr.isatty(), me)
     output = Output(options.verbose, kernel)
 
     def take(channel: str, piece: bytes) -> None:
-        if channel == frames.DATA:
-            data(piece)
-        else:
-            output.take(channel, piece)
+        if channel == frames.DATA and data is not None:
+            data.extend(piece)
+        output.take(channel, piece)
 
     try:
         outcome = machine.run(take)

@@ -83,6 +83,7 @@ WAITING = f"tally -w -o /tmp/{WAITS} sh /{COMMAND_FILE}\nstatus=$?\n{SEND}"
 BOTH = SAMPLING.replace("getpc", "echo startclr >/dev/waitctl\ngetpc").replace(
     "$?", f"$?\necho stop >/dev/waitctl\ncp /dev/waitdata /tmp/{WAITS}")
 
+
 def gmon(stacks: Stacks, _title: str) -> bytes:
     """It has room for one executable: the kernel, or a process's, whichever has
     the most samples."""
@@ -316,7 +317,7 @@ class Run:
         return outcome, exact_model(exact, self.options.of)
 
     def run(self) -> Outcome:
-        return boot(self.boot, self.options, self.file, ME, self.sent.extend)
+        return boot(self.boot, self.options, self.file, ME, self.sent)
 
     def left(self, name: str) -> Optional[bytes]:
         """A file that the guest has sent, whole."""
@@ -346,7 +347,6 @@ class Run:
         programs = Programs(files)
         return Model(Stacks(profile, lazy_kernel(self.options.kernel), programs),
                      self.options.of)
-
 
     def waited(self, stacks: Stacks) -> Waits:
         """What the guest has left beside the recording that these are of."""

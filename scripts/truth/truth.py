@@ -276,14 +276,12 @@ class Samples:
     def _user(self, program: str, address: int) -> tuple[str, str]:
         """Until it execs a process has the workload's program."""
         for each in (program, WORKLOAD):
-            code = self.programs[each]
-            cell = (each, code.function(address))
-            if self.truth.cells[cell] and code.start <= address < code.end:
+            cell = (each, self.programs[each].function(address))
+            if self.truth.cells[cell] and address in self.programs[each]:
                 return cell
-        code = self.programs[program]
-        if not code.start <= address < code.end:  # in the page that signals return by
+        if address not in self.programs[program]:  # the page that signals return by
             return ELSEWHERE
-        return program, code.function(address)
+        return program, self.programs[program].function(address)
 
     def _pid(self, *_words: str) -> None:
         pass

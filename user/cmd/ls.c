@@ -65,7 +65,7 @@ shown(const char *name)
 {
 	if (cmd_given['q'])
 		return cmd_shown(name);
-	return width > 0 ? cmd_quoted(name) : cmd_join("", name);
+	return width > 0 ? cmd_quoted(name) : cmd_copy(name);
 }
 
 static void

@@ -286,6 +286,12 @@ cmd_grow(void *array, size_t *room, size_t size)
 }
 
 char *
+cmd_copy(const char *text)
+{
+	return strcpy(cmd_alloc(strlen(text) + 1), text);
+}
+
+char *
 cmd_text_of(const char *format, va_list args)
 {
 	char *text;
@@ -310,7 +316,7 @@ cmd_text(const char *format, ...)
 char *
 cmd_shown(const char *name)
 {
-	return show_name(strcpy(cmd_alloc(strlen(name) + 1), name));
+	return show_name(cmd_copy(name));
 }
 
 /* Does the character of n bytes at c stand for itself in a shell, at the start

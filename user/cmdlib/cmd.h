@@ -92,7 +92,8 @@ void *cmd_realloc(void *old, size_t size);
 /* Double an array that is full: elements of size, *room of them. */
 void *cmd_grow(void *array, size_t *room, size_t size);
 
-/* What printf would print, in memory of its own. */
+/* A text, and what printf would print, in memory of its own. */
+char *cmd_copy(const char *text);
 char *cmd_text(const char *format, ...) CMD_PRINTF(1, 2);
 char *cmd_text_of(const char *format, va_list args);
 /* A name as show.h has it, in memory of its own. */

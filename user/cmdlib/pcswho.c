@@ -31,7 +31,7 @@ add_program(const struct pcs_program *new)
 	p = &pcs_programs[pcs_programs_count];
 	*p = *new;
 	if (new->path)
-		p->path = strcpy(cmd_alloc(strlen(new->path) + 1), new->path);
+		p->path = cmd_copy(new->path);
 	return pcs_programs_count++;
 }
 

@@ -74,7 +74,7 @@ row_of(const char *how, const char *what, const char *calls, size_t program)
 		rows = cmd_grow(rows, &rows_room, sizeof(*rows));
 	rows[rows_count] = (struct row){
 	    .what = text,
-	    .calls = copy_of(calls),
+	    .calls = cmd_copy(calls),
 	    .program = program,
 	};
 	return rows_count++;

@@ -112,7 +112,6 @@ char *wait_what(const struct waits_key *k, size_t program);
 char *wait_user_calls(const struct waits_key *k, size_t program);
 char *wait_kernel_calls(const struct waits_key *k);
 char *wait_waker(const struct waits_waker *w);
-char *copy_of(const char *text);
 
 /* Until q, an interrupt, or so many seconds (0: no limit) have passed. */
 void live(unsigned long seconds);

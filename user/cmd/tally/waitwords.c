@@ -28,17 +28,11 @@ kernel_function(unsigned int address)
 	return function_at(KERNEL_SPACE, pc - 1);
 }
 
-char *
-copy_of(const char *text)
-{
-	return strcpy(cmd_alloc(strlen(text) + 1), text);
-}
-
 /* Add a function to calls, the innermost first; NULL: there are none. */
 static char *
 add_call(char *calls, const char *name)
 {
-	char *more = calls ? cmd_text("%s < %s", calls, name) : copy_of(name);
+	char *more = calls ? cmd_text("%s < %s", calls, name) : cmd_copy(name);
 
 	free(calls);
 	return more;
@@ -57,7 +51,7 @@ wait_kernel_calls(const struct waits_key *k)
 			break;
 		calls = add_call(calls, name);
 	}
-	return calls ? calls : copy_of("");
+	return calls ? calls : cmd_copy("");
 }
 
 /* The second may be what register ra held, as <sys/waits.h> says. */
@@ -70,7 +64,7 @@ wait_user_calls(const struct waits_key *k, size_t program)
 	char *calls;
 
 	if (n == 0)
-		return copy_of("");
+		return cmd_copy("");
 	first = function_at(program, pc[0]);
 	calls = add_call(NULL, first);
 	for (int i = 1; i < n; i++) {
@@ -119,7 +113,7 @@ wait_what(const struct waits_key *k, size_t program)
 		return cmd_text("kernel mutex %.16s", k->name);
 	}
 	if (k->kind < WAITS_KINDS && kinds[k->kind])
-		return copy_of(kinds[k->kind]);
+		return cmd_copy(kinds[k->kind]);
 	return cmd_text("%.16s", k->name);
 }
 
@@ -137,9 +131,9 @@ wait_waker(const struct waits_waker *w)
 	size_t program;
 
 	if (w->how == WAITS_BY_HOLDER)
-		return copy_of(kernel_function(w->pc));
+		return cmd_copy(kernel_function(w->pc));
 	if (w->pid == 0)
-		return copy_of(w->how <= WAITS_BY_OTHERS ? how[w->how] : "?");
+		return cmd_copy(w->how <= WAITS_BY_OTHERS ? how[w->how] : "?");
 	program = pcs_whose(w->pid, w->context);
 	name = pcs_programs[program].name;
 	return cmd_text(
