@@ -294,7 +294,9 @@ def blocks() -> list[tuple[str, list[str]]]:
 
 
 def shape(line: str) -> str:
-    """Without numbers and the bars and blanks that follow from them."""
+    """Without numbers and what follows from them: bars, blanks, and whether a row has
+    enough samples for an interval."""
+    line = re.sub(r"[\d,.]+ to +[\d,.]+ ", "", line)
     return " ".join(re.sub(r"[\d,.]+", "0", line).rstrip("# ").split())
 
 
