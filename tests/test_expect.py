@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import signal
 import subprocess
+import threading
 import xml.etree.ElementTree as xml
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pexpect
 import pytest
@@ -19,6 +23,7 @@ from expect import Script
 from harness.guest import Images
 from harness.patience import HANG, wait_for
 from machine import Boot, Machine, Outcome
+from run import Stopped
 
 SCRIPT = str(image.ROOT / "scripts" / "expect")
 EXAMPLES = image.ROOT / "examples" / "expect"
@@ -375,6 +380,30 @@ def test_it_can_be_stopped(tmp_path: Path, images: Images) -> None:
     for pid in pids.read_text().split():
         with pytest.raises(ProcessLookupError):
             os.kill(int(pid), 0)
+
+
+def test_it_can_be_stopped_while_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one machine booted, and the other not yet handed to a thread."""
+    stopped = threading.Event()
+
+    class Guest:
+        options = argparse.Namespace(jobs=2)
+        stop = staticmethod(stopped.set)
+
+        def run(self, *job: object) -> list[expect.Result]:
+            assert stopped.wait(HANG), "nobody stopped the machine"
+            return []
+
+    def submit(self: ThreadPoolExecutor, *words: Any) -> Future:
+        if self._work_queue.qsize() or self._threads:
+            raise Stopped(signal.SIGTERM)  # as the handler of the signal does
+        return started(self, *words)
+
+    started = ThreadPoolExecutor.submit
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", submit)
+    with pytest.raises(Stopped):
+        expect.run_all(Guest(), [("1", []), ("2", [])], lambda result: None)
+    assert stopped.is_set()
 
 
 def test_a_machine_stopped_before_it_starts(images: Images) -> None:

@@ -295,9 +295,12 @@ def run_all(
 ) -> None:
     """Boot the jobs side by side; take gets their results in the order of jobs."""
     with concurrent.futures.ThreadPoolExecutor(guest.options.jobs) as pool:
-        futures = [pool.submit(guest.run, *job) for job in jobs]
         try:
+            futures = [pool.submit(guest.run, *job) for job in jobs]
             for future in futures:
+                # A signal that comes just before a wait is heard only after it.
+                while not concurrent.futures.wait([future], timeout=1).done:
+                    pass
                 for result in future.result():
                     take(result)
         except BaseException:
