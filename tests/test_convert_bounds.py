@@ -64,7 +64,7 @@ def known_stacks(buffers: int) -> bytes:
 
 def many_pids() -> bytes:
     return made.stream(
-        [made.psample(made.USER, PROGRAM, pid)] for pid in range(-(1 << 15), 1 << 15, 8)
+        [made.psample(made.USER, PROGRAM, pid)] for pid in range(-(1 << 15), 1 << 15, 16)
     )
 
 

@@ -148,5 +148,5 @@ def test_names_of_ones_own_programs() -> None:
 
 
 def test_stress() -> None:
-    result = run(f"stress {20 if ALL else 3} 1", "--harts", "8", "--extra", str(TESTS / "hostile"))
+    result = run(f"stress {20 if ALL else 2} 1", "--harts", "8", "--extra", str(TESTS / "hostile"))
     assert (result.returncode, failures(result.stdout)) == (0, []), result.stderr

@@ -332,7 +332,7 @@ def test_side_by_side(tmp_path: Path) -> None:
     says the same."""
     file = tmp_path / "x.html"
     run = tally("--exact", "--sampled", "-r", "1000", "-o", str(file), "--",
-                "seq 12000 | sort | wc -l")
+                "seq 8000 | sort | wc -l")
     assert run.returncode == 0
     number = r" +([\d.]+)"
     between = rf"(?:{number} to{number}|{' ' * 14})"

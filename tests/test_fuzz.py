@@ -16,7 +16,7 @@ from harness.patience import WHOLE
 from harness.tiers import ALL, Machines
 
 PROGRAMS = Path(__file__).parent / "hostile"
-CALLS = 60_000 if ALL else 30_000
+CALLS = 60_000 if ALL else 20_000
 LIMITS = {"limit": 1200.0, "timeout": WHOLE}
 
 

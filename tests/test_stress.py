@@ -16,7 +16,7 @@ SEED = 1
 
 @pytest.mark.parametrize(
     "name, seconds",
-    [("free-8", 60), ("free", 10), ("free-2", 10)] if ALL else [("free-8", 3)],
+    [("free-8", 60), ("free", 10), ("free-2", 10)] if ALL else [("free-8", 2)],
     ids=lambda value: str(value),
 )
 def test_all_at_once(images: Images, name: str, seconds: int) -> None:
@@ -27,4 +27,4 @@ def test_all_at_once(images: Images, name: str, seconds: int) -> None:
 def test_scarce_memory(images: Images) -> None:
     """What runs out of memory fails; the kernel stands, and gets it all back."""
     guest = Guest(images, MACHINES["free-32M"])
-    assert_checks(guest(f"/bin/stress -s {10 if ALL else 3} {SEED}", extra=PROGRAMS))
+    assert_checks(guest(f"/bin/stress -s {10 if ALL else 2} {SEED}", extra=PROGRAMS))

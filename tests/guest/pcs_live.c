@@ -9,7 +9,6 @@
 #define CLOCK_US  500000
 #define PERIOD_US 10000
 #define BUFFERS   15
-#define OF_GROUP  3 /* buffers with samples of a group */
 #define OPENS     8
 #define DOZERS    8
 #define WAIT_US   (30000000L * patience())
@@ -226,16 +225,14 @@ check_group(void)
 	begin(FAST);
 	ioctl(fd, PROF_GROUP, (long)getpgrp());
 	ctl(PROFCLOCK, "go");
-	for (int n = 0; n < OF_GROUP; n++) {
-		read(fd, &b, BSIZE);
-		for (size_t i = 0; i < NUMSAMPS; i++) {
-			const struct PSAMPLE *p = &b.lb_data[i];
+	read(fd, &b, BSIZE);
+	for (size_t i = 0; i < NUMSAMPS; i++) {
+		const struct PSAMPLE *p = &b.lb_data[i];
 
-			if (merged_type(p->type))
-				continue;
-			right += p->pid == ours;
-			wrong += p->pid != ours && p->pid != getpid();
-		}
+		if (merged_type(p->type))
+			continue;
+		right += p->pid == ours;
+		wrong += p->pid != ours && p->pid != getpid();
 	}
 	child_end(ours);
 	child_end(other);
