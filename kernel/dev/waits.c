@@ -302,7 +302,8 @@ divide(struct thread *t, const struct stretch *s, const struct waits_key *sleep)
 }
 
 /* Account for t's time up to now. Nobody else does so meanwhile: t is current,
- * or doesn't run, or it is running and only `upto' changes. */
+ * or doesn't run, or it is running and only `upto' changes. That never goes
+ * back: t may tell late of a sleep that settle has accounted for already. */
 static void
 account(struct thread *t, const struct stretch *s,
 	const struct waits_key *sleep)
@@ -310,7 +311,8 @@ account(struct thread *t, const struct stretch *s,
 	spin_lock_untold(&waits_table_lock);
 	if (is_wanted(t->proc->pid))
 		divide(t, s, sleep);
-	t->watched.upto = s->now;
+	if (t->watched.upto < s->now)
+		t->watched.upto = s->now;
 	spin_unlock(&waits_table_lock);
 }
 
