@@ -133,6 +133,8 @@ number_harts(unsigned long hartid)
 	}
 	if (this_hart()->hartid != hartid)
 		panic("hart %lu isn't in the device tree", hartid);
+	if (machine.icount)
+		icount_start(this_hart());
 	this_hart()->idle = &boot_thread;
 }
 
@@ -140,8 +142,7 @@ number_harts(unsigned long hartid)
  * Start the other harts, each in its own idle thread. All of these are made
  * before the first hart starts. From then on the first process may run, and use
  * up the kernel stacks that kstack_init has filled. Filling others waits until
- * all harts have flushed, which a hart that isn't started never does. Under
- * -icount this is the moment to find out how QEMU divides the time (icount.c).
+ * all harts have flushed, which a hart that isn't started never does.
  */
 static void
 start_harts(void)
@@ -163,8 +164,6 @@ start_harts(void)
 			continue;
 		if (sbi_hart_start(h->hartid, va_to_pa(_start)) != 0)
 			panic("hart %u doesn't start", h->hartid);
-		if (machine.icount)
-			icount_probe();
 	}
 }
 
@@ -189,8 +188,6 @@ secondary_main(void)
 	trap_init_hart();
 	aspace_switch(NULL);
 	csr_set(sip, SIE_SOFT);
-	if (machine.icount)
-		icount_probe_partner();
 	hart_main();
 }
 

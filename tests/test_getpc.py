@@ -163,16 +163,16 @@ def test_all_is_accounted_for(guest: Guest, stacks: str) -> None:
 @pytest.mark.parametrize("stacks", ["", "-s"])
 @pytest.mark.machines("fine-1", "fine-4")
 def test_none_lost(guest: Guest, stacks: str) -> None:
-    """20,000 a second on one hart, 10,000 on each of four, beside processes that
-    only compute: two for each hart."""
+    """20,000 a second, beside processes that only compute: two for each hart. Of four,
+    one is sampled at a time."""
     harts = guest.machine.harts
     result = guest(
         f"for i in $(seq {2 * harts}); do (while :; do :; done) & done\n"
-        f"echo hz {20000 if harts == 1 else 10000} >/dev/profclock\n"
+        "echo hz 20000 >/dev/profclock\n"
         f"getpc -m {stacks} -o /tmp/s sleep 0.3; cat /dev/pcstat"
     )
     figure = dict(re.findall(r"^(\w+) (\d+)$", result.out, re.M))
-    assert int(figure["seen"]) > 5000 and figure["lost"] == "0"
+    assert int(figure["seen"]) > 4000 and figure["lost"] == "0"
     assert "lost" not in result.err
 
 

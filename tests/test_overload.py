@@ -57,9 +57,9 @@ def test_no_hart_keeps_a_locks_holder_from_its_turn(
 
 
 @pytest.mark.parametrize("harts, icount", [(6, 7), (8, 6), (16, 6)])
-def test_each_hart_leaves_a_meeting(images: Images, harts: int, icount: int) -> None:
-    """Whose turn it was once slept again, and the hart that spins went on, before
-    the idle ones came so far as to flush: for ever, if the ticks fell so."""
+def test_whoever_is_asked_answers(images: Images, harts: int, icount: int) -> None:
+    """Idle harts once came not so far as to flush, since one that spins went on: for
+    ever, if the ticks fell so."""
     assert_checks(Guest(images, MACHINES["4"])("growth", harts=harts, icount=icount))
 
 

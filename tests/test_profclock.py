@@ -84,12 +84,31 @@ def test_every_sample_is_accounted_for(guest: Guest, hz: int) -> None:
     ).out.partition("20000\n")
     whole, harts = read_account(text[: len(text) // 2])
     assert text[: len(text) // 2] == text[len(text) // 2 :], "on hold nothing moves"
+    assert whole["due"] >= hz
     for hart in harts:
-        assert hart["taken"] + hart["skipped"] == hart["due"] >= hz
+        assert hart["taken"] + hart["skipped"] == hart["due"]
     for name in ("due", "taken", "skipped"):
         assert whole[name] == sum(hart[name] for hart in harts)
     since = {name: whole[name] - read_account(before)[0][name] for name in whole}
     assert whole["reached"] == hz * since["taken"] // since["due"]
+
+
+@pytest.mark.machines("2", "4")
+def test_idle_harts_have_their_part(guest: Guest) -> None:
+    """Under icount busy harts take turns, and the others idle beside them: while one
+    is busy each has as many samples, while n are an nth of them."""
+    for busy in range(1, guest.machine.harts):
+        spin = "while :; do :; done & "
+        result = guest(
+            f"echo hold >/dev/profclock; echo hz 1000 >/dev/profclock; {spin * busy}"
+            "cat /dev/profclock; echo go >/dev/profclock; sleep 1;"
+            " echo hold >/dev/profclock; echo then; cat /dev/profclock"
+        )
+        before, after = (read_account(part)[1] for part in result.out.split("then\n"))
+        counts = sorted(a["due"] - b["due"] for a, b in zip(after, before))
+        idle, ran = counts[: len(counts) - busy], counts[len(counts) - busy :]
+        assert sum(ran) == pytest.approx(1000, rel=0.03)
+        assert idle == pytest.approx([1000 / busy] * len(idle), rel=0.03)
 
 
 @pytest.mark.machines("no-sstc")

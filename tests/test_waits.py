@@ -321,10 +321,10 @@ def test_the_hosts_folder(guest: Guest, tmp_path: Path) -> None:
     assert not any(r.calls for r in disk)
 
 
-@pytest.mark.machines("4")
+@pytest.mark.machines("races")
 def test_spinlocks(guest: Guest) -> None:
-    """-k: with the place that wanted the lock, and the one that had taken it. The
-    rate makes harts take turns while they hold locks."""
+    """-k: with the place that wanted the lock, and the one that had taken it. Turns
+    end at random moments, also while locks are held."""
     loop = "i=0; while [ $i -lt 40 ]; do i=$((i+1)); (:); done"
     text = guest("echo hz 20000 >/dev/profclock; "
                  f"tally -n 99 -k -w sh -c '({loop}) & ({loop}) & ({loop}) & {loop}; "

@@ -105,7 +105,8 @@ profil_count(const struct sample *s)
 	if (p == NULL ||
 	    __atomic_load_n(&p->histogram, __ATOMIC_RELAXED) == NULL)
 		return;
-	if (made && (p->pid != s->pid || s->mode == SAMPLE_IDLE))
+	/* That of a hart that idles may be taken by another one (icount.c). */
+	if (s->mode == SAMPLE_IDLE || (made && p->pid != s->pid))
 		return;
 	if (made && s->mode == SAMPLE_USER) {
 		t->profil_pc = s->pc;

@@ -179,7 +179,7 @@ flush_on(unsigned long set)
 			continue;
 		asked[i] = __atomic_add_fetch(&harts[i].flush_asked, 1,
 					      __ATOMIC_ACQ_REL);
-		sbi_send_ipi(harts[i].hartid);
+		hart_interrupt(&harts[i]);
 	}
 	for (unsigned int i = 0; set >> i != 0; i++)
 		while ((set >> i & 1) &&

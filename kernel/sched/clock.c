@@ -12,8 +12,9 @@
  * interrupt if it came at level 0, else when the level is lowered to 0
  * (level_pending). A third deadline does nothing: races.c.
  *
- * All harts tick at the same moments: only so can QEMU be made to give each
- * hart its share under -icount (icount.c).
+ * All harts tick at the same moments. Under -icount, where one hart executes at
+ * a time, only that one has its timer on; the others have their ticks one after
+ * the other, as the machine goes round (icount.c).
  */
 #include "clock.h"
 
@@ -30,7 +31,8 @@
 #include "thread.h"
 #include "timer.h"
 
-#define PAUSE 4 /* naps, in which a waiting hart surely looks at its lock */
+#define PAUSE  4 /* naps, in which a waiting hart surely looks at its lock */
+#define NAP_US 10
 
 struct clock_sampler clock_sampler;
 
@@ -48,7 +50,7 @@ clock_set_timer(uint64_t when)
 uint64_t
 clock_next_due(const struct hart *h)
 {
-	uint64_t due = h->sampleclock.strokes.next;
+	uint64_t due = h->sampleclock.strokes->next;
 
 	if (h->next_tick < due)
 		due = h->next_tick;
@@ -99,12 +101,13 @@ clock_interrupt(const struct sample *where)
 	struct sampleclock *c = &h->sampleclock;
 	uint64_t now = rdtime(), begin = now;
 
-	h->last_pc = where->pc;
 	if (c->generation != profclock.generation)
 		sampleclock_follow(h);
-	if (now >= (c->with_tick ? h->next_tick : c->strokes.next)) {
+	if (now >= (c->with_tick ? h->next_tick : c->strokes->next)) {
 		clock_sampler.take(where);
 		c->taken++;
+		if (machine.icount && !c->with_tick)
+			icount_sample_idle(h, where->mode == SAMPLE_IDLE);
 		now = rdtime();
 		if (!c->with_tick)
 			sampleclock_advance(c, begin, now);
@@ -119,11 +122,13 @@ clock_interrupt(const struct sample *where)
 		if (now >= limit)
 			panic_limit();
 	}
-	if (now >= h->next_turn)
+	if (now >= h->next_turn) {
+		if (machine.icount)
+			__atomic_or_fetch(&h->owed, OWED_TURN,
+					  __ATOMIC_RELAXED);
 		races_next(h, now);
+	}
 	clock_arm(h);
-	if (machine.icount)
-		icount_meet(h, begin, where->ipl > 0);
 }
 
 /*
@@ -157,8 +162,24 @@ clock_tick(bool user)
 	}
 	if (now >= __atomic_load_n(&timer_soonest, __ATOMIC_RELAXED))
 		timer_tick(now);
-	if (icount_turn(h)) /* the others' threads have had nothing */
-		sched_tick();
+	sched_tick();
+}
+
+/* SIE is 0, so the timer's interrupt isn't taken: neither before the wfi, which
+ * would then sleep on, nor after it, since it stops being pending when the
+ * hart's real deadline is set again. */
+void
+clock_nap(void)
+{
+	unsigned long sstatus = csr_read_clear(sstatus, SSTATUS_SIE);
+	struct hart *h = this_hart();
+
+	if (!machine.icount || !icount_nap(h)) {
+		clock_set_timer(rdtime() + NAP_US * machine.timebase / 1000000);
+		asm volatile("wfi" ::: "memory");
+		clock_arm(h);
+	}
+	csr_set(sstatus, sstatus & SSTATUS_SIE);
 }
 
 /*
@@ -172,8 +193,11 @@ level_pending(void)
 	while (this_hart()->owed || current->work & WORK_RESCHED) {
 		unsigned long sie = level_raise(LEVEL5_MASK);
 
-		if (this_hart()->owed)
+		if (this_hart()->owed) {
 			clock_tick(false);
+			if (machine.icount)
+				csr_set(sip, SIE_SOFT); /* see icount_wait */
+		}
 		if (current->work & WORK_RESCHED)
 			thread_resched();
 		csr_write(sie, sie);

@@ -16,7 +16,8 @@ struct thread;
 /* hart.owed: what clock_tick is to do. The ticks are counted above the bits. */
 #define OWED_SAMPLES 1 /* what profilers have deferred */
 #define OWED_LOCK    2 /* a pause: others wait for a lock that it had */
-#define OWED_TICK    4
+#define OWED_TURN    4 /* its turn is over: icount.c */
+#define OWED_TICK    8
 
 struct hart {
 	unsigned int id;     /* logical: 0, 1, 2.. in the device tree's order */
@@ -29,7 +30,7 @@ struct hart {
 	const struct spinlock *wanted; /* it waits for this one; any hart */
 
 	uint64_t next_tick; /* deadlines, in timer counts */
-	uint64_t next_turn; /* races.c */
+	uint64_t next_turn; /* icount.c, races.c */
 	struct rate tick_rate;
 	struct sampleclock sampleclock;
 	uint64_t ticks;        /* since boot; any hart */
@@ -58,6 +59,10 @@ this_hart(void)
 	asm volatile("ld %0, %1(tp)" : "=r"(h) : "i"(T_HART));
 	return h;
 }
+
+/* Interrupt h: it is to look for what it should do. Under -icount it does so
+ * when it gets the machine next; at once, if this hart naps (icount.c). */
+void hart_interrupt(struct hart *h);
 
 /* Is h idle? Without sched_lock this may be out of date, which icount.c allows
  * for: a hart gets a turn that it doesn't need, or misses one. */

@@ -1,385 +1,277 @@
 /*
- * Running several harts fairly under QEMU's -icount.
+ * Several harts under QEMU's -icount: one executes at a time, and the kernel
+ * chooses which.
  *
- * Under -icount QEMU runs one hart at a time. Virtual time is the number of
- * instructions that all of them have executed: the time in which one hart
- * executes passes for the others, too. QEMU goes on with the next hart when the
- * one that runs sleeps (wfi); when it sets a timer that is due before all
- * others; and when a timer is due, up to which QEMU has counted the
- * instructions in advance. It doesn't know which hart has work to do. Three
- * things go wrong if a kernel leaves it at that:
+ * Under -icount QEMU executes one hart at a time, and virtual time is the
+ * number of instructions that all of them have executed. Which hart goes on,
+ * and for how long, differs from version to version, and isn't fair. It would
+ * also make samples wrong: a hart that stands still until QEMU comes back to it
+ * would be sampled as often as the one that executes.
  *
- * - A hart that spins until another one has done something keeps that one from
- *   running, for ever if the two are in step. So a waiting hart sleeps in
- *   between, until a deadline of its own (clock_nap).
+ * So one hart has the machine. The others sleep in doze(), with their timers
+ * off, deaf to all but the interrupt that gives it to them. That leaves QEMU no
+ * choice, and the kernel knows who executes: a sample is one of the hart that
+ * has executed up to the deadline, and only that one has deadlines.
  *
- * - A hart that comes late to a deadline may find its next one past as well,
- *   since QEMU has let another hart run until then. So all harts have their
- *   ticks and samples at the same moments (sampleclock.c). There they meet:
- *   none goes on before each has handled the deadline (icount_meet).
+ * Harts take turns. A turn ends after a time (next_turn), or when its hart has
+ * nothing to do, or waits for another one (clock_nap). In the middle of a turn
+ * other harts have the machine for as long as it takes to handle a tick, or to
+ * do what somebody waits for: a flush of the TLB, say (asked).
  *
- * - After a meeting it matters which hart goes on first.
- *
- *   QEMU 7.2 starts with its first hart after every deadline, and lets it run
- *   until the next; others that have work would stand still. So here they take
- *   turns. The owner of the turn executes; the others sleep where the deadline
- *   interrupted them (icount_wait), and a sample that falls due then is charged
- *   to that place. An owner that has nothing to do, or waits for another hart,
- *   passes its turn on (icount_pass).
- *
- *   QEMU 8 and later divide the time to the next deadline evenly. But after a
- *   deadline, or after a timer has been set, each hart gets its part of what
- *   the harts before it have left, until QEMU has left each hart once. So at a
- *   meeting all harts sleep a few times, and then the first one that has work
- *   goes first. Nobody takes turns.
- *
- *   A probe at boot finds out which of the two it is (icount_probe, `divides').
+ * The machine isn't given away while a spinlock is held, unless its holder
+ * waits for another lock. If a turn ends at a raised level, that is noted in
+ * hart->owed. So nearly all happens in one place, at the end of an interrupt of
+ * level 0 (icount_wait). Who wants to come there interrupts itself. But a hart
+ * that doesn't, for the length of another turn, gives way where it is
+ * (icount_insist): it may never release its lock.
  *
  * A kernel can't see that it runs under -icount: the boot argument icount tells
- * it, which scripts/run passes with --icount. On any other machine only
- * clock_nap is used, which leaves the host's processor to others. Since only
- * one hart executes at a time, plain variables will do: if another hart gets to
- * run in the middle of a change, one turn goes to the wrong hart.
+ * it, which scripts/run passes with --icount. A hart that has just been started
+ * executes beside the one that has the machine. It joins the others at the end
+ * of its first interrupt.
+ *
+ * Who gets the machine sees all that was stored by those who had it before, as
+ * it passes from hart to hart by a release and an acquire (docs/locks.md).
  */
 #include "icount.h"
 
+#include "base/compiler.h"
 #include "base/riscv.h"
 #include "machine/machine.h"
 #include "machine/sbi.h"
 
 #include "clock.h"
+#include "entry.h"
 #include "hart.h"
 #include "level.h"
 #include "sampleclock.h"
 #include "thread.h"
 
-/* A share is 1/SHARES of a second. A turn lasts until a deadline at which its
- * owner has used up what it had left, so it is one share or several. */
-#define NAP_US   10
-#define NAP_PART 4  /* each hart's part of a nap, in interrupt_costs */
-#define ROUNDS   64 /* sleeps within which all others surely come to meet */
-#define FLUSH    2  /* sleeps after which QEMU divides the time evenly */
-#define TRY_US   20 /* the probe's first try; each other takes twice as long */
-#define PATIENCE 4  /* of its partner, in tries */
-#define SHARES   1000
-#define MOST     10 /* shares that one hart can owe the others */
+/* A turn is the longer of the two. To give the machine away takes about as long
+ * as four interrupts. */
+#define TURN_US    1000
+#define TURN_COSTS 32 /* interrupt_costs */
 
-/* The turn: who owns it since `begun`, up to the deadline `until`, at which the
- * owner's time is counted and the next owner chosen. */
+#define ONE (1L << 32) /* a sample, in sampleclock.idle_due and idle_skips */
+
+static struct hart *owner;   /* who has the machine; atomic */
+static unsigned long joined; /* bits: owner, and who sleeps in doze; atomic */
+static unsigned long asked;  /* bits: of whom something is wanted; atomic */
+
+/* Who has the machine, and nobody else, uses what follows. */
+
+/* Whose turn it is, and when that ends; `stopped': since when others have the
+ * machine in the middle of it. 0: they don't. */
 static struct {
-	const struct hart *owner; /* NULL: nobody had work */
-	uint64_t begun, until;
-	int64_t left[HART_MAX]; /* of each one's share, in timer counts */
-	volatile bool taken;    /* its owner has gone on */
-	bool meets[HART_MAX];   /* who is at the meeting.. */
-	bool raised[HART_MAX];  /* ..interrupted at a raised level */
+	struct hart *hart;
+	uint64_t until, stopped;
 } turn;
 
-/* This is QEMU 8 or later, which divides the time among the harts. */
-static bool divides;
+/* Where a hart's idle_wait was interrupted; NULL: it does something else. */
+static const struct ktrapframe *idles[HART_MAX];
+static int64_t idle_share; /* how much of a sample each of these gets */
 
-/*
- * When a nap ends that begins now. Where QEMU divides the time, each hart gets
- * its part of the time up to the end of any nap. So a nap is long enough for
- * every hart to do something, and all end at the same moments. Otherwise, if
- * fourteen harts nap, one nap is always about to end, and the hart that all of
- * them wait for executes next to nothing.
- */
-static uint64_t
-nap_end(uint64_t now)
-{
-	uint64_t nap = NAP_US * machine.timebase / 1000000;
-	uint64_t all = nharts * NAP_PART * interrupt_cost;
-
-	if (!divides)
-		return now + nap;
-	if (nap < all)
-		nap = all;
-	return now - now % nap + nap;
-}
-
-/*
- * If it is this hart's turn, the turn is lent to another hart, and taken back
- * unless a meeting has given it to someone meanwhile. SIE is 0 throughout. So
- * the timer that ends the wfi isn't taken as an interrupt: neither before the
- * wfi, which would then sleep on, nor after it, since it stops being pending
- * when the hart's real deadline is set again.
- */
-void
-clock_nap(void)
-{
-	unsigned long sstatus = csr_read_clear(sstatus, SSTATUS_SIE);
-	struct hart *h = this_hart();
-	uint64_t begun = turn.begun, until = turn.until;
-	bool mine = turn.owner == h;
-
-	icount_pass(h);
-	clock_set_timer(nap_end(rdtime()));
-	asm volatile("wfi" ::: "memory");
-	clock_set_timer(clock_next_due(h));
-	if (mine && turn.until == until) {
-		turn.owner = h;
-		turn.begun = begun;
-	}
-	csr_set(sstatus, sstatus & SSTATUS_SIE);
-}
-
-/* The probe and its partner share these. */
-static volatile uint64_t probing = 1; /* a try, in timer counts; 0: all done */
-static volatile unsigned int beats;   /* the partner's, as long as it spins */
-static volatile bool gone;            /* the partner has stopped spinning */
-
-/*
- * Find out if QEMU divides the time. The partner, another hart, spins. This one
- * sets a timer. If QEMU divides the time, this hart sees that the partner has
- * executed before the timer is due; else QEMU goes on with the partner at once,
- * and comes back when it is due. A timer of a device that is due earlier keeps
- * QEMU from going on at once. So this hart watches for half of the time.
- *
- * The answer means nothing while the partner is still in the firmware. So until
- * it spins this hart sleeps, and tries again with a longer time. Where QEMU
- * doesn't divide the time, the partner may run for so long that it gives up.
- */
-void
-icount_probe(void)
-{
-	uint64_t counts = TRY_US * machine.timebase / 1000000, back;
-
-	for (; probing && !gone && counts < machine.timebase; counts *= 2) {
-		unsigned int before = beats, seen;
-		uint64_t when = rdtime() + counts;
-
-		probing = counts;
-		clock_set_timer(when);
-		do { /* the time comes last: no earlier than what is seen */
-			seen = beats;
-			back = rdtime();
-		} while (seen == before && back < when - counts / 2);
-		if (seen != before) {
-			divides = back < when;
-			break;
-		}
-		asm volatile("wfi" ::: "memory");
-	}
-	probing = 0;
-}
-
-void
-icount_probe_partner(void)
-{
-	uint64_t start = rdtime();
-
-	while (rdtime() - start < PATIENCE * probing)
-		beats++;
-	gone = true;
-}
-
-/* An idle hart has work in a handler, and while it may hold a lock. */
 static bool
-has_work(const struct hart *h)
+has_machine(const struct hart *h)
 {
-	return !hart_idling(h) || h->depth > 0 || turn.raised[h->id];
+	return __atomic_load_n(&owner, __ATOMIC_ACQUIRE) == h;
 }
 
-/* The next hart after h, in a circle, that has work: maybe h. NULL: none. */
-static const struct hart *
-next_busy(const struct hart *h)
+static bool
+is_in(const unsigned long *set, const struct hart *h)
 {
-	for (unsigned int i = 1; i <= nharts; i++) {
-		const struct hart *next = &harts[(h->id + i) % nharts];
+	return __atomic_load_n(set, __ATOMIC_ACQUIRE) >> h->id & 1;
+}
 
-		if (has_work(next))
+static void
+put_in(unsigned long *set, const struct hart *h)
+{
+	__atomic_fetch_or(set, 1UL << h->id, __ATOMIC_RELEASE);
+}
+
+static void
+take_out(unsigned long *set, const struct hart *h)
+{
+	__atomic_fetch_and(set, ~(1UL << h->id), __ATOMIC_RELAXED);
+}
+
+/* --- Whose turn it is --- */
+
+static bool
+is_idle(const struct hart *h)
+{
+	return idles[h->id] != NULL && hart_idling(h);
+}
+
+static bool
+is_behind(const struct hart *h)
+{
+	return h->next_tick <= rdtime();
+}
+
+static bool
+is_asked(const struct hart *h)
+{
+	return is_in(&asked, h);
+}
+
+static bool
+is_busy(const struct hart *h)
+{
+	return !is_idle(h);
+}
+
+/* The next hart after h, in a circle, that is so; NULL: no other is. */
+static struct hart *
+next_after(const struct hart *h, bool (*is_so)(const struct hart *))
+{
+	for (unsigned int i = 1; i < nharts; i++) {
+		struct hart *next = &harts[(h->id + i) % nharts];
+
+		if (is_in(&joined, next) && is_so(next))
 			return next;
 	}
 	return NULL;
 }
 
-/*
- * Whose turn is next? o has been the owner, and executed for `had` counts. It
- * goes on if it has some of its share left; else the next hart that has work
- * gets a share. Deadlines are no regular intervals, so o may have had more than
- * its share; then its next turns are shorter, or it is passed over.
- */
-static const struct hart *
-next_owner(const struct hart *o, uint64_t had)
+static uint64_t
+turn_length(void)
 {
-	int64_t share = machine.timebase / SHARES, *left = turn.left;
+	uint64_t length = TURN_US * machine.timebase / 1000000;
+	uint64_t least = TURN_COSTS * interrupt_cost;
 
-	left[o->id] -= had;
-	if (left[o->id] < -MOST * share)
-		left[o->id] = -MOST * share;
-	while (o && (!has_work(o) || left[o->id] <= 0)) {
-		if (!has_work(o))
-			left[o->id] = 0;
-		o = next_busy(o);
-		if (o)
-			left[o->id] += share;
+	return length > least ? length : least;
+}
+
+static void
+turn_begin(struct hart *h)
+{
+	turn.hart = h;
+	turn.until = rdtime() + turn_length();
+	turn.stopped = 0;
+}
+
+/* The deadline of h, which executes: none, if it isn't h's turn, or no other
+ * hart has work. */
+static uint64_t
+turn_end(const struct hart *h)
+{
+	return turn.hart == h && next_after(h, is_busy) != NULL ? turn.until
+								: NEVER;
+}
+
+static void
+turn_arm(struct hart *h)
+{
+	uint64_t end = turn_end(h);
+
+	if (h->next_turn != end) {
+		h->next_turn = end;
+		clock_set_timer(clock_next_due(h));
 	}
-	return o;
 }
+
+/* The next hart that has work, if there is one, has its turn now. */
+static struct hart *
+turn_pass(const struct hart *from)
+{
+	struct hart *next = next_after(from, is_busy);
+
+	if (next != NULL)
+		turn_begin(next);
+	return next;
+}
+
+/* If h is about to run a thread that has been woken up, that one gets half a
+ * turn at least: else it might wait for the next one, after those of all
+ * others. */
+static void
+turn_stretch(struct hart *h)
+{
+	if (turn.hart == h && is_busy(h) && current->work & WORK_RESCHED &&
+	    turn.until < rdtime() + turn_length() / 2)
+		turn_begin(h);
+}
+
+/* Who is to execute now, where h can let others do so. */
+static struct hart *
+who_goes_on(struct hart *h)
+{
+	struct hart *next = next_after(h, is_behind);
+
+	if (next != NULL)
+		return next;
+	if (is_busy(turn.hart) && (turn.stopped != 0 || rdtime() < turn.until))
+		return turn.hart;
+	next = turn_pass(turn.hart);
+	return next != NULL ? next : is_busy(turn.hart) ? turn.hart : h;
+}
+
+/* --- Giving the machine away --- */
 
 /*
- * h is the first hart that has met a deadline: choose the next owner; where
- * QEMU divides the time, the first of all harts that has work. It may sleep,
- * its own deadline still ahead, since it hasn't followed new settings yet, or
- * was late for the one before: then an interrupt wakes it up.
+ * Give the machine to next (NULL: somebody else has it), and sleep until h gets
+ * it. SIE is 0. Each software interrupt is cleared, so that the wfi sleeps, and
+ * before owner is looked at, so that the one that tells of it isn't lost. At
+ * the end one is pending, as another hart may have wanted something.
+ *
+ * The time isn't charged to h's thread. This may have interrupted sched_charge,
+ * so it can't take sched_lock for `since'; then the time is charged.
  */
-static void
-turn_over(const struct hart *h, uint64_t now)
-{
-	const struct hart *o = turn.owner ? turn.owner : h;
-
-	o = divides ? next_busy(&harts[nharts - 1])
-		    : next_owner(o, now - turn.begun);
-	if (o && o != turn.owner && clock_next_due(o) > now)
-		sbi_send_ipi(o->hartid);
-	turn.owner = o;
-	turn.begun = now;
-	turn.until = clock_next_due(h);
-	turn.taken = false;
-}
-
-/* The owner goes on, and the meeting is over; but not if the next deadline has
- * come: then the harts meet at once for that one. */
-static void
-go_on(const struct hart *owner)
-{
-	turn.begun = rdtime();
-	turn.taken = true;
-	if (turn.begun < clock_next_due(owner))
-		sampleclock_met(turn.begun, divides ? nharts : 0);
-}
-
-static bool
-all_met(void)
-{
-	uint64_t now = rdtime();
-
-	for (unsigned int i = 0; i < nharts; i++)
-		if (clock_next_due(&harts[i]) <= now)
-			return false;
-	return true;
-}
-
-/* Don't charge the time since `from` to this hart's thread. This may interrupt
- * sched_charge, so it can't take sched_lock; then that time is charged. */
 static UNGUARDED void
-icount_uncharge(struct hart *h, uint64_t from)
+doze(struct hart *h, struct hart *next)
 {
-	h->since += rdtime() - from;
-}
-
-/* Have all left but h, and those at a raised level, who wait for the owner? */
-static bool
-all_left(const struct hart *h)
-{
-	for (unsigned int i = 0; i < nharts; i++)
-		if (turn.meets[i] && !turn.raised[i] && i != h->id)
-			return false;
-	return true;
-}
-
-/* Sleep until done, but at most so many times, and not beyond the deadline. */
-#define SLEEP_UNTIL(done, rounds)                                    \
-	for (int n_ = rounds; n_ && rdtime() < due && !(done); n_--) \
-	asm volatile("wfi" ::: "memory")
-
-/*
- * Meet the other harts at a deadline. `due`, this hart's next deadline, ends
- * the meeting in any case. Where harts take turns, the time of the meeting
- * isn't charged to this hart's thread.
- *
- * This hart's software interrupt is kept pending, so that each wfi ends when
- * QEMU comes round to this hart. A real one that another hart sends meanwhile
- * is cleared with it, and lost. That does no harm: the timer's handler, which
- * called this, looks for all that another hart may want (serve_others), and the
- * new settings of the sampling clock are looked for at the end, here.
- *
- * The steps, after the turn has been given to its next owner:
- * 1. All harts wait until each has handled the deadline.
- * 2. The owner waits. On QEMU 7.2 it does so until all others at level 0 have
- *    left the meeting: some of them have to flush their TLBs, or run a thread
- *    that was woken up, and would get no further if the owner went on. On later
- *    ones it waits until the time is divided evenly.
- * 3. Where harts take turns, those at level 0 leave before the owner, and wait
- *    for their turn in icount_wait. One at a raised level can't wait there, as
- *    it may hold a lock. It waits here until the owner has gone on, and so does
- *    every hart where QEMU divides the time. QEMU comes round to it when the
- *    owner sleeps, for that lock say; then it goes on and releases the lock.
- *    The wait is limited, as the owner may have gone idle or be in the
- *    firmware.
- */
-void
-icount_meet(struct hart *h, uint64_t met, bool raised)
-{
-	uint64_t due = clock_next_due(h), now = rdtime();
 	unsigned long sie = csr_read(sie);
+	uint64_t begun = rdtime();
 
-	turn.raised[h->id] = raised;
-	turn.meets[h->id] = true;
-	if (turn.until <= now)
-		turn_over(h, now);
-	csr_set(sip, SIE_SOFT);
-	csr_set(sie, SIE_SOFT);
-	SLEEP_UNTIL(all_met(), ROUNDS);
-	if (turn.owner == h && divides)
-		SLEEP_UNTIL(false, FLUSH);
-	else if (turn.owner == h)
-		SLEEP_UNTIL(all_left(h), ROUNDS);
-	if (turn.owner == h && (divides || raised))
-		go_on(h);
-	else if (!turn.owner)
-		sampleclock_met(rdtime(), nharts);
-	else if (divides || raised)
-		SLEEP_UNTIL(turn.taken, ROUNDS);
-	turn.raised[h->id] = turn.meets[h->id] = false;
-	csr_clear(sip, SIE_SOFT);
-	csr_write(sie, sie);
-	if (h->sampleclock.generation != profclock.generation)
-		clock_set_timer(0); /* a lost interrupt may have said so */
-	if (!divides)
-		icount_uncharge(h, met);
-}
-
-/* Is it another hart's turn, and has this one nothing to do before it waits? */
-static bool
-must_wait(const struct hart *h)
-{
-	return turn.owner && turn.owner != h && has_work(turn.owner) &&
-	       !h->owed && !(current->work & (WORK_RESCHED | WORK_SIGNAL));
-}
-
-bool
-icount_owner(const struct hart *h)
-{
-	return divides || turn.owner == h;
-}
-
-/*
- * The idle thread needn't wait, as it will sleep anyway. The others sleep with
- * all interrupts unmasked in sie, so that each of them ends the wfi, but with
- * SIE=0: the caller handles it as one that has interrupted the same code as the
- * first. For the timer SIE must be 0 until the sample is taken; for others it
- * is set again, at level 5.
- */
-unsigned long
-icount_wait(struct hart *h)
-{
-	unsigned long pending = 0;
-	uint64_t begun;
-
-	if (divides)
-		return 0;
-	if (turn.owner == h)
-		go_on(h);
-	if (current == h->idle || !must_wait(h))
-		return 0;
-	begun = rdtime();
-	csr_clear(sstatus, SSTATUS_SIE);
-	csr_set(sie, LEVEL5_MASK);
-	while (!(pending = csr_read(sip) & LEVEL_ALL) && must_wait(h))
+	if (turn.hart == h && next != NULL)
+		turn.stopped = begun;
+	clock_set_timer(NEVER);
+	csr_write(sie, SIE_SOFT);
+	if (next != NULL) {
+		__atomic_store_n(&owner, next, __ATOMIC_RELEASE);
+		sbi_send_ipi(next->hartid);
+	}
+	while (!has_machine(h)) {
 		asm volatile("wfi" ::: "memory");
-	icount_uncharge(h, begun);
+		csr_clear(sip, SIE_SOFT);
+		fence(o, r);
+	}
+	csr_set(sip, SIE_SOFT);
+	csr_write(sie, sie);
+	take_out(&asked, h);
+	if (turn.hart == h && turn.stopped != 0) {
+		turn.until += rdtime() - turn.stopped;
+		turn.stopped = 0;
+	}
+	h->next_turn = turn_end(h);
+	clock_set_timer(clock_next_due(h));
+	h->since += rdtime() - begun;
+}
+
+unsigned long
+icount_wait(struct hart *h, const struct ktrapframe *kf)
+{
+	struct hart *next = NULL;
+	unsigned long pending;
+	bool idle = kf && kf->sepc == (unsigned long)idle_look;
+
+	if (has_machine(h)) {
+		idles[h->id] = idle ? kf : NULL;
+		turn_stretch(h);
+		next = who_goes_on(h);
+		if (next == h) {
+			idles[h->id] = NULL;
+			turn_arm(h);
+			return 0;
+		}
+	}
+	csr_clear(sstatus, SSTATUS_SIE);
+	put_in(&joined, h);
+	doze(h, next);
+	idles[h->id] = NULL;
+	csr_set(sie, LEVEL5_MASK);
+	pending = csr_read(sip) & LEVEL_ALL;
 	if (!(pending & SIE_TIMER)) {
 		csr_clear(sie, LEVEL5_MASK);
 		csr_set(sstatus, SSTATUS_SIE);
@@ -390,13 +282,159 @@ icount_wait(struct hart *h)
 				    : 0;
 }
 
-void
-icount_pass(const struct hart *h)
+/* Has h kept the machine for so long after its turn, or after others' ticks? */
+static bool
+is_late(const struct hart *h)
 {
-	if (!machine.icount || divides || turn.owner != h)
+	uint64_t late = rdtime() - turn_length();
+	const struct hart *next = next_after(h, is_behind);
+
+	return (turn.hart == h && turn.until <= late) ||
+	       (next != NULL && next->next_tick <= late);
+}
+
+void
+icount_insist(struct hart *h)
+{
+	struct hart *next;
+
+	if (!has_machine(h))
 		return;
-	turn.owner = next_busy(h);
-	turn.begun = rdtime();
-	if (turn.owner && turn.owner != h)
-		sbi_send_ipi(turn.owner->hartid);
+	if (h->owed & OWED_TURN) { /* this comes once more */
+		h->next_turn = rdtime() + turn_length();
+		clock_set_timer(clock_next_due(h));
+	}
+	if (!is_late(h))
+		return;
+	next = who_goes_on(h);
+	if (next != h)
+		doze(h, next);
+}
+
+void
+icount_start(struct hart *h)
+{
+	owner = h;
+	turn_begin(h);
+	h->next_turn = NEVER;
+	put_in(&joined, h);
+}
+
+bool
+icount_passes(struct hart *h)
+{
+	return !has_machine(h) || next_after(h, is_behind) != NULL ||
+	       next_after(h, is_busy) != NULL;
+}
+
+/* Whoever is asked comes first, as somebody may wait for that. */
+static struct hart *
+who_helps(const struct hart *h)
+{
+	struct hart *next = next_after(h, is_asked);
+
+	if (next == NULL)
+		next = next_after(h, is_behind);
+	return next != NULL ? next : turn_pass(h);
+}
+
+bool
+icount_nap(struct hart *h)
+{
+	struct hart *next;
+
+	if (!has_machine(h))
+		return false;
+	next = who_helps(h);
+	if (next != NULL)
+		doze(h, next);
+	return next != NULL;
+}
+
+void
+icount_leave(struct hart *h)
+{
+	struct hart *next;
+
+	take_out(&joined, h);
+	if (!has_machine(h))
+		return;
+	next = who_helps(h);
+	__atomic_store_n(&owner, next, __ATOMIC_RELEASE);
+	if (next != NULL)
+		sbi_send_ipi(next->hartid);
+}
+
+/* --- From outside --- */
+
+/* The one who has the machine may have been alone with work until now; then its
+ * turn has had no end. */
+bool
+icount_ask(struct hart *h)
+{
+	struct hart *me = this_hart();
+
+	put_in(&asked, h);
+	if (!is_in(&joined, h) || has_machine(h))
+		return false;
+	if (turn.hart == me && me->next_turn == NEVER) {
+		turn_begin(me);
+		turn_arm(me);
+	}
+	return true;
+}
+
+/* --- Samples of harts that idle --- */
+
+static bool
+idles_beside(const struct hart *x, const struct hart *h)
+{
+	return x != h && is_in(&joined, x) && is_idle(x);
+}
+
+/* Side by side, idle harts would idle for as long as others are busy. Here the
+ * busy ones take turns: while n of them do, an idle hart's time is 1/n. */
+void
+icount_sample_idle(const struct hart *h, bool idle)
+{
+	unsigned int busy = idle ? 0 : 1;
+
+	for (const struct hart *x = harts; x < harts + nharts; x++)
+		if (x != h && is_in(&joined, x) && is_busy(x))
+			busy++;
+	idle_share = busy > 1 ? ONE / busy : ONE;
+	for (struct hart *x = harts; x < harts + nharts; x++) {
+		const struct sample s = {
+		    .pc = (unsigned long)idle_look,
+		    .mode = SAMPLE_IDLE,
+		    .hart = x->id,
+		    .thread = x->idle,
+		    .kf = idles[x->id],
+		};
+
+		if (!idles_beside(x, h))
+			continue;
+		x->sampleclock.idle_due += idle_share;
+		if (x->sampleclock.idle_due < ONE)
+			continue;
+		x->sampleclock.idle_due -= ONE;
+		x->sampleclock.taken++;
+		clock_sampler.take(&s);
+	}
+}
+
+void
+icount_skip_idle(int64_t n)
+{
+	const struct hart *h = this_hart();
+
+	for (struct hart *x = harts; x < harts + nharts; x++) {
+		struct sampleclock *c = &x->sampleclock;
+
+		if (!idles_beside(x, h))
+			continue;
+		c->idle_skips += n * idle_share;
+		c->skipped += c->idle_skips / ONE;
+		c->idle_skips %= ONE;
+	}
 }

@@ -1,40 +1,55 @@
-/* What is done for QEMU's -icount alone: see icount.c. */
+/* Several harts under QEMU's -icount: see icount.c. On any other machine
+ * machine.icount is false, and none of this is called. */
 #ifndef KERNEL_ICOUNT_H
 #define KERNEL_ICOUNT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/riscv.h"
 #include "machine/machine.h"
 
 struct hart;
+struct ktrapframe;
 
-/* Find out how QEMU goes from hart to hart. The boot hart, and each hart that
- * it has started, call these; only the first time does anything. */
-void icount_probe(void);
-void icount_probe_partner(void);
+/* h, the boot hart, has the machine: before it starts others. */
+void icount_start(struct hart *h);
 
-/* The timer has interrupted h at `met`, and h has set its next deadline: wait
- * until all have met this one. raised: h may hold a lock. SIE is 0. */
-void icount_meet(struct hart *h, uint64_t met, bool raised);
+/* At the end of an interrupt of level 0, at level 5: if another hart is to
+ * execute, sleep until this one is. kf: what was interrupted; NULL: user mode,
+ * or the exit stub. Returns the cause of an interrupt that is pending then, for
+ * the caller to handle; SIE is 0 if it is the timer's. 0: h can go on. */
+unsigned long icount_wait(struct hart *h, const struct ktrapframe *kf);
 
-/* Is it h's turn? Always true where harts don't take turns. */
-bool icount_owner(const struct hart *h);
-static inline bool
-icount_turn(const struct hart *h)
+/* At the end of the timer's interrupt of a raised level, with SIE=0: if h
+ * should have let others execute long ago, it does so now. */
+void icount_insist(struct hart *h);
+
+/* The idle thread of h is about to sleep: is another hart to execute? Then it
+ * interrupts itself, in idle_wait. */
+bool icount_passes(struct hart *h);
+static inline unsigned long
+icount_idle(struct hart *h)
 {
-	return !machine.icount || icount_owner(h);
+	return machine.icount && icount_passes(h) ? SIE_SOFT : 0;
 }
 
-/*
- * At the end of an interrupt of level 0, at level 5: if it is another hart's
- * turn, sleep until an interrupt is pending, and return its cause for the
- * caller to handle. SIE is then 0 if it is the timer's. 0: h can go on.
- */
-unsigned long icount_wait(struct hart *h);
+/* Something is wanted of h, maybe only that it runs a thread. If it sleeps
+ * until it gets the machine, it will look then; at once, if this hart naps.
+ * False: it executes, and must be interrupted. */
+bool icount_ask(struct hart *h);
 
-/* h has nothing to do, or waits for another hart: if it is h's turn, the next
- * hart that has work gets the rest of it. */
-void icount_pass(const struct hart *h);
+/* h waits for another hart: let others execute. False: there is none that
+ * could. With SIE=0. */
+bool icount_nap(struct hart *h);
+
+/* h has stopped for good: somebody else executes. */
+void icount_leave(struct hart *h);
+
+/* A sample of h has been taken at a stroke of the sampling clock; `idle' if h
+ * was found so. Take those of the harts that idle as well. And count that so
+ * many strokes will be skipped; below 0: that they won't be. */
+void icount_sample_idle(const struct hart *h, bool idle);
+void icount_skip_idle(int64_t n);
 
 #endif

@@ -23,6 +23,7 @@
 
 #include "clock.h"
 #include "hart.h"
+#include "icount.h"
 #include "thread.h"
 
 #define STATUS_LIMIT 124 /* QEMU's exit status */
@@ -52,6 +53,8 @@ static void __attribute__((noreturn)) stop(void)
 {
 	__atomic_fetch_or(&stopped, 1UL << this_hart()->id, __ATOMIC_RELEASE);
 	csr_write(sie, 0);
+	if (machine.icount)
+		icount_leave(this_hart());
 	for (;;)
 		asm volatile("wfi");
 }
@@ -86,7 +89,7 @@ stop_others(void)
 
 	for (unsigned int i = 0; i < nharts; i++)
 		if (&harts[i] != this_hart())
-			sbi_send_ipi(harts[i].hartid);
+			hart_interrupt(&harts[i]);
 	csr_set(sie, SIE_TIMER);
 	while (!all_stopped() && rdtime() < deadline)
 		clock_nap();

@@ -13,10 +13,11 @@
  * If a sample costs 40 us, the next one must not be due before 80 us from its
  * start, so every other stroke is skipped.
  *
- * Under -icount all harts have their strokes in common, and meet at each of
- * them (icount.c). Time passes for all harts while one of them takes its
- * sample. So the cost is how long the whole meeting lasts, and all harts skip
- * the same strokes (advance_in_common).
+ * Under -icount one hart executes at a time, and time passes for all
+ * (icount.c). There all harts have their strokes in common, and each is a
+ * sample of the hart that has executed up to it: so a function has as many
+ * samples as it executes instructions, on whatever hart. Samples that come with
+ * the tick are still taken on every hart, where it stands.
  *
  * Read sampleclock_advance first, the next stroke after a sample, and then
  * sampleclock_follow, a change of the settings. Both are called with SIE=0.
@@ -30,6 +31,7 @@
 
 #include "clock.h"
 #include "hart.h"
+#include "icount.h"
 
 #define WARM_UP 2  /* interrupts that the host translates first */
 #define ROUNDS  16 /* interrupts of which the shortest counts */
@@ -38,12 +40,6 @@
  * interrupt, what profilers have deferred, and profil's payment (thread_work),
  * which is measured only if it takes longer than an interrupt. */
 #define OUTSIDE 3
-
-/* What a hart still costs that hasn't left a meeting yet, in the same unit. */
-#define LEAVING 2
-/* Other work is left nharts/UNEVEN of a meeting's cost in addition: the more
- * harts there are, the less even are their shares of what is left. */
-#define UNEVEN 16
 
 struct profclock profclock = {.hz = HZ, .seed = 1, .series = 1};
 
@@ -121,137 +117,45 @@ cost_update(uint64_t *cost, uint64_t now)
 	return *cost / 8;
 }
 
-/* What all harts have in common under -icount. QEMU may go on with another hart
- * in the middle of a change; so there is a lock, held. */
-static struct {
-	int held;                /* atomic */
-	struct strokes strokes;  /* of the hart that is furthest ahead */
-	unsigned int generation; /* of the settings that they follow */
-	uint64_t cost;   /* of a meeting, in eighths of a count: the mean */
-	uint64_t paid;   /* on all harts, since the last meeting; atomic */
-	uint64_t due;    /* the stroke at which harts meet now; 0: it's over */
-	uint64_t number; /* the number of that stroke */
-} common;
+/* Under -icount, of all harts; and the generation of the settings that they
+ * follow. Who executes uses them. */
+static struct strokes common = {.next = NEVER};
+static unsigned int common_generation;
 
-/* Must be called with SIE=0. It is no spinlock, as to unlock one would do what
- * is owed, in the middle of the clock's interrupt. */
-static void
-common_lock(void)
-{
-	while (__atomic_exchange_n(&common.held, 1, __ATOMIC_ACQUIRE))
-		clock_nap();
-}
-
-static void
-common_unlock(void)
-{
-	__atomic_store_n(&common.held, 0, __ATOMIC_RELEASE);
-}
-
-/* What was paid since the last sample. It only makes the interval longer that
- * begins now, as the next sample may be another process's. */
-static uint64_t
-paid(uint64_t *sum)
-{
-	return __atomic_exchange_n(sum, 0, __ATOMIC_RELAXED);
-}
-
+/* It only makes the interval longer that begins now, as the next sample may be
+ * another process's. */
 void
 sampleclock_paid(uint64_t time)
 {
-	uint64_t *sum = machine.icount ? &common.paid
-				       : &this_hart()->sampleclock.paid;
-
-	__atomic_add_fetch(sum, time, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&this_hart()->sampleclock.strokes->paid, time,
+			   __ATOMIC_RELAXED);
 }
 
-/*
- * A meeting is over: take its length into the mean cost. If it took more than
- * twice the mean, another hart's ordinary work ran in it, as under -icount time
- * passes only as harts execute. Then the mean just goes up by an eighth.
- *
- * The next stroke may come before this hart gets the lock. Then common.due,
- * that of the next meeting, is later than `now'.
- */
-void
-sampleclock_met(uint64_t now, unsigned int leaving)
-{
-	unsigned long sstatus = csr_read_clear(sstatus, SSTATUS_SIE);
-	uint64_t took;
-
-	common_lock();
-	if (common.due != 0 && common.due <= now) {
-		took = now - common.due + leaving * LEAVING * interrupt_cost;
-		common.due = 0;
-		if (common.cost == 0)
-			common.cost = 8 * took;
-		else if (took < common.cost / 4)
-			common.cost += took - common.cost / 8;
-		else
-			common.cost += common.cost / 8;
-	}
-	common_unlock();
-	csr_set(sstatus, sstatus & SSTATUS_SIE);
-}
-
-/* The next stroke has come before this meeting is over. Lest none ever is, the
- * cost is raised, up to a tick's length, which no meeting takes. */
+/* So many strokes are skipped, which would have been samples of c. */
 static void
-met_too_late(void)
+skip(struct sampleclock *c, int64_t n)
 {
-	uint64_t most = 8 * machine.timebase / HZ;
-
-	common.cost += common.cost / 8 + nharts * interrupt_cost;
-	if (common.cost > most)
-		common.cost = most;
-}
-
-/*
- * The next stroke under -icount, for a hart that has taken its sample by `end'.
- * The first hart that comes here after a stroke finds the next one for all, and
- * the others copy it. A hart that comes so late that this one has passed as
- * well finds another one for all.
- */
-static void
-advance_in_common(struct strokes *s, uint64_t end)
-{
-	uint64_t cost, more;
-
-	common_lock();
-	cost = common.cost / 8 + OUTSIDE * interrupt_cost;
-	more = cost * nharts / UNEVEN;
-	if (common.strokes.number == s->number) {
-		cost += paid(&common.paid);
-		if (common.due != 0)
-			met_too_late();
-		common.due = s->next;
-		common.number = s->number;
-		strokes_pass(&common.strokes, s->next + 2 * cost + more);
-	}
-	if (common.strokes.next <= end || s->number < common.number)
-		met_too_late();
-	if (common.strokes.next <= end)
-		strokes_pass(&common.strokes, end);
-	*s = common.strokes;
-	common_unlock();
+	c->skipped += n;
+	if (machine.icount && n != 0)
+		icount_skip_idle(n);
 }
 
 /* Twice the cost from the start of a sample: half of the time is for the
- * sample, and at least half is left to other work. */
+ * sample, and at least half is left to other work. Under -icount no host makes
+ * a sample look expensive, so each costs what it has taken. */
 void
 sampleclock_advance(struct sampleclock *c, uint64_t now, uint64_t end)
 {
-	uint64_t number = c->strokes.number, cost;
+	struct strokes *s = c->strokes;
+	uint64_t number = s->number, cost = end - now;
 
-	if (machine.icount) {
-		advance_in_common(&c->strokes, end);
-	} else {
-		cost = cost_update(&c->cost, end - now) +
-		       OUTSIDE * interrupt_cost + paid(&c->paid);
-		strokes_pass(&c->strokes, now + 2 * cost);
-	}
-	c->ahead = c->strokes.number - number - 1;
-	c->skipped += c->ahead;
+	if (!machine.icount)
+		cost = cost_update(&s->cost, cost);
+	cost += OUTSIDE * interrupt_cost +
+		__atomic_exchange_n(&s->paid, 0, __ATOMIC_RELAXED);
+	strokes_pass(s, now + 2 * cost);
+	s->ahead = s->number - number - 1;
+	skip(c, s->ahead);
 }
 
 /* The number of strokes from now to the next one, which isn't counted. */
@@ -271,18 +175,18 @@ strokes_before_next(const struct strokes *s, uint64_t now)
 static void
 settle(struct sampleclock *c, uint64_t now)
 {
-	struct strokes *s = &c->strokes;
+	struct strokes *s = c->strokes;
 	uint64_t number = s->number, early;
 
 	if (s->next == NEVER || s->rate.hz == 0) /* it hasn't begun yet */
 		return;
 	if (s->next <= now) {
 		strokes_pass(s, now);
-		c->skipped += s->number - number;
+		skip(c, s->number - number);
 		return;
 	}
 	early = strokes_before_next(s, now);
-	c->skipped -= early < c->ahead ? early : c->ahead;
+	skip(c, -(int64_t)(early < s->ahead ? early : s->ahead));
 }
 
 /* The same, of samples that come with ticks: those that are due, but that this
@@ -297,6 +201,12 @@ settle_ticks(struct hart *h, uint64_t now)
 		h->sampleclock.skipped += 1 + rate_pass(&rate, &next, now);
 }
 
+static bool
+comes_with_tick(void)
+{
+	return !profclock.held && profclock.hz == HZ && !profclock.jitter;
+}
+
 /* Begin anew with the settings: the first stroke is within an interval of the
  * change, on all harts. Only a new series starts from the seed. */
 static void
@@ -304,6 +214,11 @@ strokes_start(struct strokes *s, uint64_t seed, uint64_t now)
 {
 	const struct profclock *p = &profclock;
 
+	s->ahead = 0;
+	if (p->held || comes_with_tick()) {
+		s->next = NEVER;
+		return;
+	}
 	s->rate = rate_of(p->hz);
 	s->variation = p->jitter ? variation_of(p->hz) : 0;
 	if (s->series != p->series) {
@@ -318,8 +233,7 @@ strokes_start(struct strokes *s, uint64_t seed, uint64_t now)
  * taken_before and skipped_before are from when the clock last started. While
  * it is held they stay, so that the rate that was reached can be read then.
  * Under -icount the first hart that follows a change starts the strokes in
- * common; the others copy them. If the next one is further ahead by then, a
- * hart counts the strokes from now to that one as skipped.
+ * common, for all.
  */
 void
 sampleclock_follow(struct hart *h)
@@ -328,10 +242,14 @@ sampleclock_follow(struct hart *h)
 	struct sampleclock *c = &h->sampleclock;
 	unsigned int generation = __atomic_load_n(&p->generation,
 						  __ATOMIC_ACQUIRE);
-	bool with_tick = !p->held && p->hz == HZ && !p->jitter;
 	uint64_t now = rdtime(); /* after the change */
+	bool with_tick = comes_with_tick(), first;
 
-	settle(c, now);
+	c->strokes = machine.icount ? &common : &c->own;
+	first = !machine.icount || common_generation != generation;
+	common_generation = generation;
+	if (first)
+		settle(c, now);
 	if (c->with_tick && !with_tick)
 		settle_ticks(h, now);
 	if (!p->held) {
@@ -339,24 +257,9 @@ sampleclock_follow(struct hart *h)
 		c->skipped_before = c->skipped;
 	}
 	c->with_tick = with_tick;
-	c->ahead = 0;
-	if (p->held || c->with_tick) {
-		c->strokes.next = NEVER;
-	} else if (!machine.icount) {
-		strokes_start(&c->strokes, p->seed + h->id, now);
-	} else {
-		common_lock();
-		if (common.generation != generation) {
-			strokes_start(&common.strokes, p->seed, now);
-			common.due = 0;
-			common.generation = generation;
-		}
-		c->strokes = common.strokes;
-		common_unlock();
-		if (c->strokes.next > now)
-			c->ahead = strokes_before_next(&c->strokes, now);
-		c->skipped += c->ahead;
-	}
+	if (first)
+		strokes_start(c->strokes,
+			      machine.icount ? p->seed : p->seed + h->id, now);
 	__atomic_store_n(&c->generation, generation, __ATOMIC_RELEASE);
 }
 
@@ -373,7 +276,7 @@ sampleclock_apply(void)
 	generation = __atomic_add_fetch(&profclock.generation, 1,
 					__ATOMIC_RELEASE);
 	for (unsigned int i = 0; i < nharts; i++)
-		sbi_send_ipi(harts[i].hartid);
+		hart_interrupt(&harts[i]);
 	for (unsigned int i = 0; i < nharts; i++)
 		while (__atomic_load_n(&harts[i].sampleclock.generation,
 				       __ATOMIC_ACQUIRE) != generation)

@@ -67,19 +67,20 @@ struct strokes {
 	uint64_t variation;  /* what jitter may add; 0: it's off */
 	uint64_t random;     /* state of the jitter's generator.. */
 	unsigned int series; /* ..and the series it belongs to */
+	uint64_t cost;       /* of a sample: see cost_update */
+	uint64_t paid;       /* since the last sample; atomic */
+	uint64_t ahead;      /* skipped ones that were counted beforehand */
 };
 
 /* A hart's clock, changed by itself only, in the timer's interrupt. Any hart
  * may read generation and the counts: samples due are taken or skipped. */
 struct sampleclock {
-	struct strokes strokes;
+	struct strokes own, *strokes; /* own; under -icount, all harts' */
 	bool with_tick;
 	unsigned int generation; /* of the settings it follows */
-	uint64_t cost;           /* of a sample on this hart: see cost_update */
-	uint64_t paid;           /* since the last sample; atomic */
-	uint64_t ahead;          /* skipped ones that were counted beforehand */
 	uint64_t taken, skipped;
 	uint64_t taken_before, skipped_before; /* at the last start */
+	int64_t idle_due, idle_skips;          /* parts of these: icount.c */
 };
 
 /* The samples that were skipped, on all harts, while a profiler was on. */
@@ -101,8 +102,4 @@ void sampleclock_advance(struct sampleclock *c, uint64_t now, uint64_t end);
 /* A thread on this hart has spent this time on a sample after it was taken, in
  * addition to one interrupt_cost. It counts as the next sample's cost. */
 void sampleclock_paid(uint64_t time);
-/* Under -icount: all harts have taken their samples, and one goes on. `leaving'
- * is how many have yet to leave their interrupts. */
-void sampleclock_met(uint64_t now, unsigned int leaving);
-
 #endif

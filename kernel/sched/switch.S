@@ -80,18 +80,22 @@ FUNCTION fp_store
 	.option	pop
 
 /*
- * void idle_wait(volatile unsigned int *idling): sleep until *idling is 0.
+ * void idle_wait(volatile unsigned int *idling, unsigned long sip): sleep until
+ * *idling is 0. If sip is SIE_SOFT, this hart interrupts itself here first.
  *
  * Interrupts are enabled, so the one that tells of *idling being 0 may come
  * between the test and the wfi. If it returned to the wfi the hart would sleep
  * all the same. So this sequence is restartable: an interrupt in it returns to
- * idle_wait, and the test is made again (trap_interrupt).
+ * idle_look, and the test is made again (trap_interrupt).
  */
 FUNCTION idle_wait
+	csrs	sip, a1
+	.globl	idle_look
+idle_look:
 	lw	t0, 0(a0)
 	beqz	t0, 1f
 	wfi
-	j	idle_wait
+	j	idle_look
 	.globl	idle_wait_end
 idle_wait_end:
 1:	ret

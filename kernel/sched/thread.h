@@ -189,9 +189,10 @@ void sched_tick(void);
 void sched_idle(void) __attribute__((noreturn));
 /* Set bits of t->work; if t runs on another hart, interrupt it to look. */
 void thread_notify(struct thread *t, unsigned long work);
-/* Sleep until *idling is 0: in switch.S, where it ends at idle_wait_end. */
-void idle_wait(volatile unsigned int *idling);
-extern char idle_wait_end[];
+/* Sleep until *idling is 0: in switch.S, where it ends at idle_wait_end. An
+ * interrupt in it returns to idle_look. */
+void idle_wait(volatile unsigned int *idling, unsigned long sip);
+extern char idle_look[], idle_wait_end[];
 
 /* What rooms above do for the scheduler. proc_serve sets it. */
 struct thread_calls {

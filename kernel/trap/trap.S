@@ -167,27 +167,28 @@ FUNCTION user_interrupt
 	ld	t0, T_SCRATCH(tp)
 	sd	t0, T_SP(tp)
 	ld	a0, T_SCAUSE(tp)
-	li	a1, 1
+2:	li	a1, 1
 	ld	a2, T_SEPC(tp)
-	j	2f
+	li	a3, 0
+	call	trap_interrupt
+	bnez	a0, 2b /* another one */
+	j	exit_level0
 /*
  * An interrupt of the exit stub. Nothing is saved: the user's registers are all
  * in the trap frame, and what the stub has loaded is loaded again. So the
- * handler starts at the top of the stack.
+ * handler starts at the top of the stack, and s1 is free.
  */
 FUNCTION exit_interrupted
 	csrw	sscratch, zero
 	ld	sp, T_KSTACK_TOP(tp)
 	csrr	a0, scause
-	li	a1, 0
-	csrr	a2, sepc
+	csrr	s1, sepc
 	UNMASK_TIMER
-2:	li	a3, 0
+3:	li	a1, 0
+	mv	a2, s1
+	li	a3, 0
 	call	trap_interrupt
-	beqz	a0, exit_level0
-	li	a1, 1 /* another one; the exit stub is as good as user mode */
-	ld	a2, T_SEPC(tp)
-	j	2b
+	bnez	a0, 3b
 
 /*
  * Lower the level to 0 as a part of the exit. Interrupts that have been waiting

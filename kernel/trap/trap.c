@@ -349,10 +349,13 @@ trap_interrupt(unsigned long cause, bool user, unsigned long pc,
 	struct hart *h = this_hart();
 	bool timer = !(csr_read(sstatus) & SSTATUS_SIE);
 
+	h->last_pc = pc;
 	if (timer)
 		take_samples(h, user, pc, kf);
 	if (timer && cause == CAUSE_TIMER && kf && level_of(kf->sie) > 0) {
 		serve_others(h);
+		if (machine.icount)
+			icount_insist(h);
 	} else {
 		if (timer) {
 			csr_clear(sie, LEVEL5_MASK);
@@ -360,16 +363,13 @@ trap_interrupt(unsigned long cause, bool user, unsigned long pc,
 		}
 		handle(h, cause, user, kf);
 	}
-	if (kf && in_idle(pc)) {
-		if (hart_idling(h))
-			icount_pass(h);
-		kf->sepc = (unsigned long)idle_wait; /* looks again */
-	}
+	if (kf && in_idle(pc))
+		kf->sepc = (unsigned long)idle_look;
 	if (kf && between(pc, kernel_return, kernel_return_end))
 		kf->sepc = (unsigned long)kernel_return;
 	if (!machine.icount || (kf && level_of(kf->sie) > 0))
 		return 0;
-	return icount_wait(h);
+	return icount_wait(h, kf);
 }
 
 /*
@@ -392,9 +392,6 @@ trap_finish(const struct ktrapframe *kf)
 /*
  * The exit stub has found bits in work; this is at level 0. profil comes before
  * signals, as it charges the pc in the frame, which a handler's start changes.
- * Under -icount a thread that has just come to the hart may have to wait for
- * the hart's turn. It does so at the end of an interrupt (icount_wait); so this
- * hart interrupts itself.
  */
 void
 thread_work(void)
@@ -402,11 +399,8 @@ thread_work(void)
 	unsigned long work = __atomic_exchange_n(&current->work, 0,
 						 __ATOMIC_ACQUIRE);
 
-	if (work & WORK_RESCHED) {
+	if (work & WORK_RESCHED)
 		thread_resched();
-		if (!icount_turn(this_hart()))
-			csr_set(sip, SIE_SOFT);
-	}
 	if (work & WORK_PROFIL)
 		profil_pay();
 	if (work & WORK_SIGNAL)

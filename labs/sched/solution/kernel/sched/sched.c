@@ -179,7 +179,7 @@ call_hart(const struct thread *t)
 	if (h) {
 		h->idling = false;
 		if (h != this_hart())
-			sbi_send_ipi(h->hartid);
+			hart_interrupt(h);
 		return;
 	}
 	least = least_urgent();
@@ -349,8 +349,7 @@ sched_idle(void)
 		if (!h->idling)
 			sched();
 		spin_unlock(&sched_lock);
-		icount_pass(h);
-		idle_wait(&h->idling);
+		idle_wait(&h->idling, icount_idle(h));
 	}
 }
 
@@ -369,5 +368,5 @@ thread_notify(struct thread *t, unsigned long work)
 	h = *(struct hart *volatile *)&t->hart;
 	if (__atomic_load_n(&t->state, __ATOMIC_RELAXED) == THREAD_RUNNABLE &&
 	    h != this_hart())
-		sbi_send_ipi(h->hartid);
+		hart_interrupt(h);
 }
