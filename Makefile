@@ -16,6 +16,7 @@
 #   make coverage     which lines of the kernel the tests reach; TESTS='FILE..',
 #                     or what else scripts/test takes; QEMU=
 #   make truth        profiles against what was executed; QEMU=
+#   make truth-table  the same, and write the tables of docs/truth.md
 #   make tlb-check    does the kernel flush what real harts remember? QEMU=,
 #                     PROGRAMS='NAME..', or MUTANT='NAME..' (or all)
 #   make bench        what operations cost, in instructions
@@ -430,12 +431,15 @@ c_files = $(shell find boot debug kernel lib include user examples labs \
 shell_files = $(shell for f in scripts/* scripts/*/* labs/* .ci/*; do \
 	sed -n '1s,^\#! */bin/sh,&,p;q' "$$f" 2>/dev/null | sed "s,.*,$$f,"; done)
 
-.PHONY: coverage truth tlb-check bench bench-check bench-host print-CC size fmt clean help
+.PHONY: coverage truth truth-table tlb-check bench bench-check bench-host print-CC size fmt clean help
 coverage:
 	$(Q)scripts/coverage/run $(TESTS)
 
 truth:
 	$(Q)scripts/truth/run
+
+truth-table:
+	$(Q)scripts/truth/run --table
 
 tlb-check:
 	$(Q)scripts/tlb/run $(if $(MUTANT),--mutants \

@@ -15,7 +15,6 @@ SSTATUS = 0x100
 SIE = 2
 SYSTEM = 0x73
 SRET = 0x10200073
-WFI = 0x10500073
 # What writes a CSR, by funct3: with a register, and with a constant of 5 bits.
 WRITES, SETS, CLEARS = (1, 5), (2, 6), (3, 7)
 LOAD_RA_FROM_A1 = 0x03 | 1 << 7 | 3 << 12 | 11 << 15  # ld ra, OFFSET(a1)
@@ -27,6 +26,11 @@ NOT_TIMER = (
     "trap_finish",
     "thread_yield", "spin_lock", "mutex_lock",
 )
+
+# Where an interrupt sets SIE.
+ENTRIES = ("user_interrupt", "exit_interrupted", "from_kernel")
+# Where SIE is cleared to let another hart execute (icount.c).
+LETS_OTHERS = {"icount_wait": "waits", "clock_nap": "naps"}
 
 
 class Function(NamedTuple):
@@ -126,15 +130,14 @@ def landmarks(kernel: Code) -> Iterator[tuple[str, int]]:
         where = kernel.function(address).partition(".")[0]
         if where == "context_switch" and code & 0xFFFFF == LOAD_RA_FROM_A1:
             yield "switch", address
-        if code == WFI and where != "clock_nap":
-            yield "sleep", address
         if code == SRET:
             yield ("user_return" if where == "exit_user" else "kernel_return"), address
     for change in sie_changes(kernel):
+        where = kernel.function(change.address)
         if change.sets:
-            yield "unmasked", change.address
+            yield "entered" if where in ENTRIES else "unmasked", change.address
         elif change.certain:
-            yield "masked", change.address
+            yield LETS_OTHERS.get(where, "masked"), change.address
 
 
 # --- For the calls ---

@@ -16,9 +16,14 @@ COMMON = HERE.parent / "plugin"  # QEMU's interface, and what all plugins have
 REGISTERS_SINCE = 9  # the QEMU whose plugins read registers
 
 
-def qemu_version(qemu: str) -> int:
+def qemu_name(qemu: str) -> str:
+    """As 10.0.13."""
     said = subprocess.run([qemu, "--version"], capture_output=True, text=True)
-    return int(re.search(r"version (\d+)", said.stdout)[1])
+    return re.search(r"version ([\d.]+)", said.stdout)[1]
+
+
+def qemu_version(qemu: str) -> int:
+    return int(qemu_name(qemu).partition(".")[0])
 
 
 def _is_newer(made: Path, *origins: Path) -> bool:

@@ -16,9 +16,10 @@ struct thread {
 	uint64_t name; /* where the kernel saves its registers */
 	unsigned int program;
 	unsigned int depth;
-	bool left_out[NESTED];       /* what is executed at this depth */
-	uint64_t waited[NESTED + 1]; /* for what each of them interrupted */
-	struct site *interrupted;    /* the last before a trap */
+	bool left_out[NESTED];        /* what is executed at this depth */
+	uint64_t carried[NESTED + 1]; /* to what each of them interrupted */
+	struct site *interrupted;     /* the last before a trap */
+	struct site *exit; /* the same, if that is in the exit; or NULL */
 	bool pays;         /* profil's share of a timer interrupt's work */
 	uint64_t kernel;   /* counted since it left user mode */
 	struct site *last; /* in user mode */
@@ -34,7 +35,7 @@ struct hart {
 	unsigned int n;
 	struct {
 		struct site *site;
-		uint64_t waited;
+		uint64_t n;
 	} executed[UNDECIDED];
 	/* The instructions since SIE became 0. */
 	bool masked;
@@ -42,16 +43,12 @@ struct hart {
 	bool sampled; /* with a sample */
 	uint64_t masked_from;
 	unsigned int masked_for;
-	/*
-	 * QEMU runs several harts in turns. Between its turns a hart is at the
-	 * instruction that it has come to, and there a sample finds it. So that
-	 * time is counted for this instruction, in instructions of the others,
-	 * once it is executed: after the interrupts that come before it. With
-	 * SIE=0 a sample waits too, until SIE is set again.
-	 */
-	uint64_t left; /* when its last turn ended */
-	uint64_t waited;
-	bool asleep; /* in a wfi, with nothing to do */
+	/* A sample that falls due while SIE is 0 is taken later. So what is
+	 * executed then counts for the instruction at which it is taken: the
+	 * next one; or the one that a trap has interrupted. */
+	uint64_t carried;
+	enum { GOES_ON, WAITS, NAPS } state; /* for another hart (icount.c) */
+	bool enters; /* an interrupt's first instructions */
 };
 
 struct window windows[WINDOWS];
@@ -60,30 +57,23 @@ struct site elsewhere;
 static struct thread threads[THREADS];
 static struct hart harts[HARTS];
 static unsigned int hart_now;
-static uint64_t executed_by_all;
 static bool counting;
+/* From the moment a hart gives the machine away, until another goes on, samples
+ * that fall due are that one's: the owner then. Others may still execute a few
+ * instructions before they sleep. */
+static uint64_t handed;
+static struct hart *owner;
 
 /* --- Counting --- */
 
-/* Each instruction, before it is counted. */
-static struct hart *
-executes(void)
-{
-	struct hart *h = &harts[hart_now];
-
-	executed_by_all++;
-	h->asleep = false;
-	return h;
-}
-
 static void
-count_site(struct hart *h, struct site *s, uint64_t waited, bool out)
+count_site(struct hart *h, struct site *s, uint64_t n, bool out)
 {
 	if (out) {
-		s->left_out += 1 + waited;
+		s->left_out += n;
 	} else {
-		s->counted += 1 + waited;
-		h->thread->kernel += 1 + waited;
+		s->counted += n;
+		h->thread->kernel += n;
 	}
 }
 
@@ -93,7 +83,7 @@ decide(struct hart *h, bool out)
 {
 	h->undecided = false;
 	for (unsigned int i = 0; i < h->n; i++)
-		count_site(h, h->executed[i].site, h->executed[i].waited, out);
+		count_site(h, h->executed[i].site, h->executed[i].n, out);
 	h->n = 0;
 }
 
@@ -103,29 +93,42 @@ left_out(const struct thread *t)
 	return t->pays || (t->depth > 0 && t->left_out[t->depth - 1]);
 }
 
+/* What an instruction with SIE=0 adds to. */
+static uint64_t *
+carried_by(struct hart *h)
+{
+	if (h->state == GOES_ON)
+		return &h->carried;
+	if (owner == NULL || owner == h || owner->state != GOES_ON)
+		return &handed;
+	return &owner->carried;
+}
+
 static void
 count_kernel(struct hart *h, struct site *s)
 {
-	uint64_t waited = h->masked && counting ? 0 : h->waited;
-
 	h->last = s;
-	h->waited -= waited;
 	if (!counting)
 		return;
+	if (h->masked) {
+		*carried_by(h) += 1;
+		return;
+	}
 	if (!h->undecided) {
-		count_site(h, s, waited, left_out(h->thread));
+		count_site(h, s, 1 + h->carried, left_out(h->thread));
 	} else if (h->n < UNDECIDED) {
 		h->executed[h->n].site = s;
-		h->executed[h->n++].waited = waited;
+		h->executed[h->n++].n = 1 + h->carried;
 	} else {
 		die("a trap is neither the timer's nor another's");
 	}
+	h->carried = 0;
 }
 
 void
 kernel_executed(unsigned int vcpu, void *udata)
 {
-	struct hart *h = executes();
+	struct hart *h = &harts[hart_now];
 
 	(void)vcpu;
 	h->masked_for += h->masked;
@@ -136,7 +139,7 @@ kernel_executed(unsigned int vcpu, void *udata)
 void
 firmware_executed(unsigned int vcpu, void *udata)
 {
-	struct hart *h = executes();
+	struct hart *h = &harts[hart_now];
 
 	(void)vcpu;
 	(void)udata;
@@ -147,22 +150,21 @@ firmware_executed(unsigned int vcpu, void *udata)
 void
 user_executed(unsigned int vcpu, void *udata)
 {
-	struct hart *h = executes();
+	struct hart *h = &harts[hart_now];
 	struct thread *t = h->thread;
 	struct place *p = udata;
-	uint64_t waited;
+	uint64_t n = 1 + h->carried;
 	struct site *s;
 
 	(void)vcpu;
 	if (p->in[t->program] == NULL) /* it has executed another program */
 		t->program = p->first;
 	s = t->last = p->in[t->program];
-	waited = h->waited;
-	h->waited = 0;
+	h->carried = 0;
 	if (!counting)
 		return;
-	s->counted += 1 + waited;
-	s->charged += t->kernel + 1 + waited;
+	s->counted += n;
+	s->charged += t->kernel + n;
 	t->kernel = 0;
 }
 
@@ -178,6 +180,29 @@ mask(struct hart *h, uint64_t from)
 	h->masked_from = from;
 }
 
+/* Where the samples are taken that fell due while SIE was 0. After one that was
+ * taken then, none has. */
+static void
+carry(struct hart *h)
+{
+	struct thread *t = h->thread;
+	bool before = h->sampler || h->state == WAITS || h->enters;
+
+	if (h->state != GOES_ON) {
+		h->carried += handed;
+		handed = 0;
+		owner = h;
+		h->state = GOES_ON;
+	}
+	if (before && t->depth == 1 && t->exit != NULL && !h->sampled)
+		count_site(h, t->exit, counting ? h->carried : 0, false);
+	else if (before && t->depth > 0 && !h->sampled)
+		t->carried[t->depth - 1] += h->carried;
+	if (before)
+		h->carried = 0;
+	h->enters = false;
+}
+
 static void
 unmasked(struct hart *h, uint64_t at)
 {
@@ -186,8 +211,7 @@ unmasked(struct hart *h, uint64_t at)
 	if (!h->masked)
 		return;
 	h->masked = false;
-	if (h->sampler) /* the next sample is not yet due */
-		h->waited = 0;
+	carry(h);
 	if (h->sampler && !h->sampled && h->thread->depth > 0)
 		h->thread->left_out[h->thread->depth - 1] =
 		    h->thread->depth > 1 &&
@@ -228,8 +252,8 @@ at_trap(struct hart *h)
 	if (t->depth == NESTED)
 		die("traps nest too deep");
 	t->interrupted = h->last;
-	t->waited[t->depth] = h->waited;
-	h->waited = 0;
+	t->carried[t->depth] = h->carried;
+	h->carried = 0;
 	t->left_out[t->depth++] = out;
 	h->undecided = !out;
 	mask(h, 0);
@@ -243,8 +267,9 @@ at_in_exit(struct hart *h)
 	struct thread *t = h->thread;
 
 	if (counting && t->depth > 1 && !t->left_out[t->depth - 2])
-		t->interrupted->counted += t->waited[t->depth - 1];
-	t->waited[t->depth - 1] = 0;
+		t->interrupted->counted += t->carried[t->depth - 1];
+	t->carried[t->depth - 1] = 0;
+	t->exit = t->interrupted;
 	if (t->depth > 1) {
 		t->left_out[0] = t->left_out[t->depth - 1];
 		t->depth = 1;
@@ -309,10 +334,16 @@ at_timer(struct hart *h)
 	decide(h, true);
 }
 
+/* What follows it in the same trap never comes without it, whatever the trap was
+ * for. */
 static void
 at_sample(struct hart *h)
 {
+	struct thread *t = h->thread;
+
 	h->sampled = true;
+	if (t->depth > 0)
+		t->left_out[t->depth - 1] = true;
 }
 
 /* thread_first */
@@ -324,40 +355,33 @@ at_new_thread(struct hart *h)
 	h->thread->pays = false;
 }
 
-/* A wfi, but clock_nap's, which waits for a lock's holder: that is work. */
-static void
-at_sleep(struct hart *h, uint64_t at)
-{
-	(void)at;
-	h->asleep = true;
-}
-
-/* After a trap: what had been waited for before it. */
+/* After a trap: what it carries to what it has interrupted. */
 static void
 go_on(struct hart *h)
 {
 	struct thread *t = h->thread;
 
-	h->waited += t->waited[t->depth];
-	t->waited[t->depth] = 0;
+	h->carried += t->carried[t->depth];
+	t->carried[t->depth] = 0;
 }
 
 /* The exit's sret */
 static void
 at_user_return(struct hart *h, uint64_t at)
 {
-	h->thread->depth = 0;
-	go_on(h);
 	unmasked(h, at);
+	h->thread->depth = 0;
+	h->thread->exit = NULL;
+	go_on(h);
 }
 
 static void
 at_kernel_return(struct hart *h, uint64_t at)
 {
+	unmasked(h, at); /* of a trap that was masked to its end */
 	if (h->thread->depth > 0)
 		h->thread->depth--;
 	go_on(h);
-	unmasked(h, at);
 }
 
 /* An instruction that clears SIE. */
@@ -366,6 +390,33 @@ at_masked(struct hart *h, uint64_t at)
 {
 	if (!h->masked)
 		mask(h, at);
+}
+
+/* An interrupt that isn't the timer's sets SIE. A sample that fell due until then
+ * is of what it has interrupted. */
+static void
+at_entered(struct hart *h, uint64_t at)
+{
+	h->enters = true;
+	unmasked(h, at);
+}
+
+/* SIE is cleared where another hart may be let execute: in icount_wait, to which a trap
+ * comes whether the timer will be due after it or not; */
+static void
+at_waits(struct hart *h, uint64_t at)
+{
+	at_not_timer(h);
+	at_masked(h, at);
+	h->state = WAITS;
+}
+
+/* and in clock_nap. */
+static void
+at_naps(struct hart *h, uint64_t at)
+{
+	at_masked(h, at);
+	h->state = NAPS;
 }
 
 static const struct landmark {
@@ -384,11 +435,13 @@ static const struct landmark {
     {"timer", at_timer, NULL},
     {"sample", at_sample, NULL},
     {"new_thread", at_new_thread, NULL},
-    {"sleep", NULL, at_sleep},
     {"user_return", NULL, at_user_return},
     {"kernel_return", NULL, at_kernel_return},
     {"unmasked", NULL, unmasked},
+    {"entered", NULL, at_entered},
     {"masked", NULL, at_masked},
+    {"waits", NULL, at_waits},
+    {"naps", NULL, at_naps},
     {"switch", NULL, NULL},
 };
 
@@ -441,7 +494,6 @@ switched(unsigned int vcpu, uint32_t info, uint64_t address, void *udata)
 			t = threads;
 	t->name = address;
 	harts[hart_now].thread = t;
-	harts[hart_now].waited = 0;
 }
 
 void
@@ -454,15 +506,7 @@ follow_init(void)
 void
 follow_hart(unsigned int hart)
 {
-	struct hart *h;
-
 	if (hart >= HARTS)
 		die("there are too many harts");
-	if (hart == hart_now)
-		return;
-	harts[hart_now].left = executed_by_all;
 	hart_now = hart;
-	h = &harts[hart];
-	if (!h->asleep)
-		h->waited += executed_by_all - h->left;
 }

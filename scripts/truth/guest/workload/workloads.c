@@ -151,6 +151,8 @@ pingpong_start(unsigned int harts)
 	helper(pingpong_echo);
 }
 
+/* Each round is of another length: how long the kernel's part takes is not known
+ * here, and might be in step with the clock. */
 static void
 pingpong(void)
 {
@@ -159,6 +161,7 @@ pingpong(void)
 	for (int i = 0; i < 500; i++) {
 		write(ping[1], &c, 1);
 		read(pong[0], &c, 1);
+		rounds(1 + i % 24);
 	}
 }
 
@@ -246,6 +249,67 @@ threads_start(unsigned int harts)
 			die("no thread");
 }
 
+/* --- locks: two of them, of which each half of the threads wants one --- */
+
+static pthread_mutex_t either[2] = {PTHREAD_MUTEX_INITIALIZER,
+				    PTHREAD_MUTEX_INITIALIZER};
+
+static __attribute__((noipa)) void
+locks_first(void)
+{
+	rounds(7001);
+}
+
+static __attribute__((noipa)) void
+locks_second(void)
+{
+	rounds(3001);
+}
+
+static __attribute__((noipa)) void
+locks_outside(void)
+{
+	rounds(2003);
+}
+
+static void
+locks_pass(unsigned int which)
+{
+	for (int i = 0; i < 20; i++) {
+		pthread_mutex_lock(&either[which]);
+		if (which == 0)
+			locks_first();
+		else
+			locks_second();
+		pthread_mutex_unlock(&either[which]);
+		locks_outside();
+	}
+}
+
+static void
+locks(void)
+{
+	locks_pass(0);
+}
+
+static void *
+locks_more(void *which)
+{
+	for (;;)
+		locks_pass((unsigned long)which);
+	return NULL;
+}
+
+static void
+locks_start(unsigned int harts)
+{
+	pthread_t t;
+
+	for (unsigned long i = 1; i < 2 * harts; i++)
+		if (pthread_create(&t, NULL, locks_more, (void *)(i % 2)) != 0)
+			die("no thread");
+}
+
 /* --- files: made, written, read, removed --- */
 
 static void
@@ -297,6 +361,77 @@ signals(void)
 		kill(getpid(), SIGUSR1);
 }
 
+/* --- tailcalls: a handler that ends in a jump, and what it jumps to --- */
+
+static __attribute__((noipa)) void
+tailcalls_last(int number)
+{
+	rounds(151);
+	handled += number;
+}
+
+static __attribute__((noipa)) void
+tailcalls_handler(int number)
+{
+	rounds(101);
+	tailcalls_last(number + 1);
+}
+
+static void
+tailcalls_start(unsigned int harts)
+{
+	(void)harts;
+	signal(SIGUSR1, tailcalls_handler);
+}
+
+/* --- tree: processes that have others, all of which execute a program --- */
+
+static void
+tree_grow(int depth)
+{
+	pid_t pid[2];
+
+	for (size_t i = 0; i < COUNT(pid); i++) {
+		pid[i] = fork();
+		if (pid[i] != 0)
+			continue;
+		if (depth > 1)
+			tree_grow(depth - 1);
+		execl("/bin/workload", "workload", NULL);
+		_exit(127);
+	}
+	for (size_t i = 0; i < COUNT(pid); i++)
+		waitpid(pid[i], NULL, 0);
+}
+
+static void
+tree(void)
+{
+	tree_grow(2);
+}
+
+/* --- births: processes that live for a thousand instructions --- */
+
+static __attribute__((noipa)) void
+births_grind(void)
+{
+	rounds(503);
+}
+
+static void
+births(void)
+{
+	for (int i = 0; i < 10; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			births_grind();
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+}
+
 /* --- text: real programs over a real text --- */
 
 static unsigned int text_harts;
@@ -336,8 +471,12 @@ const struct workload workloads[] = {
     {"faults", faults, NULL, true},
     {"instep", instep, NULL, false},
     {"threads", threads, threads_start, false},
+    {"locks", locks, locks_start, false},
     {"files", files, NULL, true},
     {"signals", signals, signals_start, true},
+    {"tailcalls", signals, tailcalls_start, true},
+    {"tree", tree, NULL, true},
+    {"births", births, NULL, true},
     {"text", text, text_start, false},
 };
 const unsigned int nworkloads = COUNT(workloads);
