@@ -90,7 +90,7 @@ def true_of(words: list[str]) -> True_:
 def goes_on(pc: int, place: Place, program: Program) -> bool:
     """Is pc where it goes on after a trap? Some code is started again."""
     function = program.function(place.last)
-    again = {"idle_wait": "idle_wait", "kernel_return": "kernel_return",
+    again = {"idle_wait": "idle_look", "kernel_return": "kernel_return",
              "kernel_return_checked": "kernel_return"}.get(function)
     return place.may_be(pc) or (again is not None and pc == program.symbols[again])
 
