@@ -100,15 +100,16 @@ profil_count(const struct sample *s)
 {
 	struct thread *t = current;
 	struct proc *p = t->proc;
-	bool made = s->thread == NULL;
+	/* It is made; or one of a hart that idles, which this one takes
+	 * (icount.c). */
+	bool other = s->thread != t;
 
 	if (p == NULL ||
 	    __atomic_load_n(&p->histogram, __ATOMIC_RELAXED) == NULL)
 		return;
-	/* That of a hart that idles may be taken by another one (icount.c). */
-	if (s->mode == SAMPLE_IDLE || (made && p->pid != s->pid))
+	if (other && (p->pid != s->pid || s->mode == SAMPLE_IDLE))
 		return;
-	if (made && s->mode == SAMPLE_USER) {
+	if (other && s->mode == SAMPLE_USER) {
 		t->profil_pc = s->pc;
 		t->profil_made++;
 	} else {
