@@ -334,8 +334,8 @@ at_timer(struct hart *h)
 	decide(h, true);
 }
 
-/* What follows it in the same trap never comes without it, whatever the trap was
- * for. */
+/* What follows it in the same trap never comes without it, whatever the trap
+ * was for. */
 static void
 at_sample(struct hart *h)
 {
@@ -392,8 +392,8 @@ at_masked(struct hart *h, uint64_t at)
 		mask(h, at);
 }
 
-/* An interrupt that isn't the timer's sets SIE. A sample that fell due until then
- * is of what it has interrupted. */
+/* An interrupt that isn't the timer's sets SIE. A sample that fell due until
+ * then is of what it has interrupted. */
 static void
 at_entered(struct hart *h, uint64_t at)
 {
@@ -401,8 +401,8 @@ at_entered(struct hart *h, uint64_t at)
 	unmasked(h, at);
 }
 
-/* SIE is cleared where another hart may be let execute: in icount_wait, to which a trap
- * comes whether the timer will be due after it or not; */
+/* SIE is cleared where another hart may be let execute: in icount_wait, to
+ * which a trap comes whether the timer will be due after it or not; */
 static void
 at_waits(struct hart *h, uint64_t at)
 {

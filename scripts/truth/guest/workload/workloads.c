@@ -151,8 +151,8 @@ pingpong_start(unsigned int harts)
 	helper(pingpong_echo);
 }
 
-/* Each round is of another length: how long the kernel's part takes is not known
- * here, and might be in step with the clock. */
+/* Each round is of another length: how long the kernel's part takes is not
+ * known here, and might be in step with the clock. */
 static void
 pingpong(void)
 {
