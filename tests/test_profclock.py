@@ -85,8 +85,10 @@ def test_every_sample_is_accounted_for(guest: Guest, hz: int) -> None:
     whole, harts = read_account(text[: len(text) // 2])
     assert text[: len(text) // 2] == text[len(text) // 2 :], "on hold nothing moves"
     assert whole["due"] >= hz
+    turns = guest.machine.icount and len(harts) > 1 and hz != 100
     for hart in harts:
         assert hart["taken"] + hart["skipped"] == hart["due"]
+        assert turns or hart["due"] >= hz
     for name in ("due", "taken", "skipped"):
         assert whole[name] == sum(hart[name] for hart in harts)
     since = {name: whole[name] - read_account(before)[0][name] for name in whole}

@@ -102,4 +102,5 @@ void sampleclock_advance(struct sampleclock *c, uint64_t now, uint64_t end);
 /* A thread on this hart has spent this time on a sample after it was taken, in
  * addition to one interrupt_cost. It counts as the next sample's cost. */
 void sampleclock_paid(uint64_t time);
+
 #endif

@@ -280,7 +280,7 @@ take_samples(const struct hart *h, bool user, unsigned long pc,
 }
 
 /* Do at once what another hart may want. Each interrupt calls this, as a
- * software interrupt may have been lost where harts have met (icount.c). */
+ * software interrupt may be cleared while this hart waits for its turn. */
 static void
 serve_others(const struct hart *h)
 {
