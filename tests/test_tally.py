@@ -110,6 +110,24 @@ def test_tprof_report(guest: Guest, expected: Callable[[str, str], None]) -> Non
     expected("tprof.txt", masked(result.out))
 
 
+def test_a_sleeper_is_seen(guest: Guest) -> None:
+    """It works just after each tick, where a clock without jitter doesn't look: so
+    tprof's has jitter, and getpc's. At their end the clock is as it was."""
+    work = "while :; do sleep 0.01; for i in $(seq 20); do :; done; done"
+    result = guest(
+        f"sh -c '{work}' & tprof $! 3; cat /dev/profclock\n"
+        "getpc -o /tmp/s cat /dev/profclock; cat /dev/profclock\n"
+        "getpc -m -o /tmp/s cat /dev/profclock; echo jitter on >/dev/profclock\n"
+        "getpc -o /tmp/s true; cat /dev/profclock",
+        harts=1,
+    )
+    seen = re.match(r"sh \d+: (\d+) samples in user mode\n", result.out)
+    assert seen and int(seen[1]) > 20
+    assert re.findall(r"^jitter (\w+)$", result.out, re.M) == [
+        "off", "on", "off", "off", "on",
+    ]
+
+
 def test_what_is_lost_is_told(guest: Guest) -> None:
     """tally is stopped, and has ten buffers of 63 for a thousand samples."""
     stop = "kill -STOP $PPID; until ps | grep -q ' T .* tally$'; do :; done\n"

@@ -21,6 +21,7 @@
 #include "../cmdlib/pcsdev.h"
 #include "../cmdlib/pcsread.h"
 #include "../cmdlib/pcswho.h"
+#include "../cmdlib/profclock.h"
 
 #define SYNOPSIS                                                 \
 	"[-akms] [-b BUFFERS] [-g PGRP] [-p PID,...] [-o FILE] " \
@@ -366,6 +367,8 @@ main(int argc, char **argv)
 	pcs_catch_signals();
 	device = pcs_open();
 	seen.name = PCS_DEVICE;
+	if (!cmd_given['m'])
+		profclock_set(0);
 	start = time(NULL);
 	for (size_t i = 0; i < requests_count; i++)
 		ask(device, &requests[i]);

@@ -14,6 +14,7 @@
 #include "../cmdlib/pcsdev.h"
 #include "../cmdlib/pcsread.h"
 #include "../cmdlib/processes.h"
+#include "../cmdlib/profclock.h"
 #include "../cmdlib/table.h"
 
 #define SYNOPSIS "PID [SECONDS]"
@@ -100,6 +101,7 @@ sample(int pid, char name[PROCESS_NAME], unsigned long seconds)
 
 	seen.name = PCS_DEVICE;
 	pcs_catch_signals();
+	profclock_set(0);
 	pcs_ask(device, BUF_INCR, MAX_BUFS - DEF_BUFNO);
 	pcs_ask(device, PROF_LIST, (uintptr_t)list);
 	end = now() + seconds * 1000;

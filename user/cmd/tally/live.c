@@ -98,7 +98,7 @@ live(unsigned long seconds)
 	pcs_catch_signals();
 	keys_open();
 	device = count_open();
-	clock_set();
+	profclock_set(rate);
 	while (!over() && (seconds == 0 || frames++ < seconds)) {
 		long end = now() + FRAME, left = FRAME;
 

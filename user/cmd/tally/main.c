@@ -110,7 +110,7 @@ run(void)
 
 	open_output();
 	pcs_catch_signals();
-	clock_set();
+	profclock_set(rate);
 	start = now();
 	pcs_ask(device, only_kernel ? PROF_KERNEL : PROF_ALL, 0);
 	pcs_command(cmd_argv);
@@ -118,7 +118,7 @@ run(void)
 		pcs_wait(device, -1, -1, count_buffers);
 	s = pcs_finish(device, count_buffers);
 	seconds = now() - start;
-	clock_restore();
+	profclock_restore();
 	report(seconds, s);
 }
 

@@ -1,11 +1,10 @@
 /*
  * tally: where the time goes while a command runs, or now.
  *
- * clock.c sets the sampling clock, count.c adds up samples, report.c prints
- * them as tables, live.c shows them again and again, annotate.c shows the
- * instructions of a function. waits.c has its own tables of waits, in the words
- * of waitwords.c; path.c finds what a run's end waited for. main.c has the
- * options.
+ * count.c adds up samples, report.c prints them as tables, live.c shows them
+ * again and again, annotate.c shows the instructions of a function. waits.c has
+ * its own tables of waits, in the words of waitwords.c; path.c finds what a
+ * run's end waited for. main.c has the options.
  */
 #ifndef TALLY_H
 #define TALLY_H
@@ -15,6 +14,7 @@
 #include "../../cmdlib/pcsdev.h"
 #include "../../cmdlib/pcsread.h"
 #include "../../cmdlib/pcswho.h"
+#include "../../cmdlib/profclock.h"
 #include "../../cmdlib/table.h"
 
 /* --- Options --- */
@@ -24,12 +24,6 @@ extern unsigned int rate; /* samples a second on each hart */
 extern bool only_kernel, only_user;
 void open_output(void);    /* that of the report */
 void report_command(void); /* its first line */
-
-/* --- The sampling clock --- */
-
-/* Let it strike at `rate`, at random intervals, until the program ends. */
-void clock_set(void);
-void clock_restore(void);
 
 /* --- Samples --- */
 
