@@ -163,16 +163,17 @@ def test_all_is_accounted_for(guest: Guest, stacks: str) -> None:
 @pytest.mark.parametrize("stacks", ["", "-s"])
 @pytest.mark.machines("fine-1", "fine-4")
 def test_none_lost(guest: Guest, stacks: str) -> None:
-    """20,000 a second, beside processes that only compute: two for each hart. Of four,
-    one is sampled at a time."""
+    """20,000 a second, beside processes that only compute: two for each hart, which
+    have had as much time as getpc before it begins. Of four harts, one is sampled at
+    a time."""
     harts = guest.machine.harts
     result = guest(
         f"for i in $(seq {2 * harts}); do (while :; do :; done) & done\n"
-        "echo hz 20000 >/dev/profclock\n"
+        "sleep 0.1; echo hz 20000 >/dev/profclock\n"
         f"getpc -m {stacks} -o /tmp/s sleep 0.3; cat /dev/pcstat"
     )
     figure = dict(re.findall(r"^(\w+) (\d+)$", result.out, re.M))
-    assert int(figure["seen"]) > (5000 if harts == 1 else 4000)
+    assert int(figure["seen"]) > 5000
     assert figure["lost"] == "0"
     assert "lost" not in result.err
 

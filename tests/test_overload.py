@@ -34,6 +34,13 @@ def test_payments_count(images: Images, harts: int) -> None:
     assert_checks(guest("overload ranges 100 5000", harts=harts, icount=6))
 
 
+@pytest.mark.parametrize("harts", [4, *([2, 8] if ALL else [])])
+def test_a_payment_is_no_longer_than_it_executes(images: Images, harts: int) -> None:
+    """While it is made other harts may have their turns, and other threads run."""
+    guest = Guest(images, MACHINES["4"])
+    assert_checks(guest("overload all 200 1000 2000", harts=harts, icount=5))
+
+
 @pytest.mark.machines(Machines(("free-1", "free-8"), ("free",)))
 def test_free_harts_account_for_all(guest: Guest) -> None:
     assert_checks(guest("overload account 200 1000 20000"))

@@ -180,11 +180,19 @@ def test_several_harts_need_a_qemu_that_tells_them_apart() -> None:
     assert run.stderr.count("\n") == 1
 
 
+def verdict_of(result: Result, wrong: int = 0) -> list[str]:
+    row = measured.Row("instep", 4, "pcs", 100, True, 10_000, wrong, result)
+    return measured.verdict([row])
+
+
+def test_one_sample_of_a_hart_that_waits_fails() -> None:
+    (said,) = verdict_of(Result(10_000, 0.01, 0.01, 1.0), wrong=1)
+    assert said == ("instep on 4: 1 of 10000 samples are of another hart than the one"
+                    " that executed")
+
+
 def test_too_few_samples_fail() -> None:
     """Whatever their p is, and though harts wait for each other."""
-    def verdict_of(result: Result) -> list[str]:
-        return measured.verdict([measured.Row("instep", 4, "pcs", 100, True, result)])
-
     assert verdict_of(Result(10_000, 0.01, 0.01, 1.0)) == []
     for result in (Result(9_999, 0.0, 0.01, 1.0), NOTHING):
         (said,) = verdict_of(result)

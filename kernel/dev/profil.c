@@ -267,14 +267,14 @@ profil_pay(void)
 	uint64_t start, time;
 
 	mutex_lock(&p->profil_lock);
-	start = rdtime();
+	start = thread_time();
 	if (made != 0) {
 		t->profil_made = 0;
 		profil_charge(p, t->profil_pc, made);
 	}
 	ticks = __atomic_exchange_n(&t->profil_ticks, 0, __ATOMIC_RELAXED);
 	profil_charge(p, t->tf.sepc, ticks);
-	time = rdtime() - start;
+	time = thread_time() - start;
 	if (time > interrupt_cost)
 		sampleclock_paid(time - interrupt_cost);
 	mutex_unlock(&p->profil_lock);

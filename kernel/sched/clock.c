@@ -111,6 +111,8 @@ clock_interrupt(const struct sample *where)
 		now = rdtime();
 		if (!c->with_tick)
 			sampleclock_advance(c, begin, now);
+		if (machine.icount)
+			icount_stretch(h, now - begin);
 	}
 	if (now >= h->next_tick) {
 		uint64_t missed = rate_pass(&h->tick_rate, &h->next_tick, now);

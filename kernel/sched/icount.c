@@ -69,7 +69,11 @@ static struct {
 
 /* Where a hart's idle_wait was interrupted; NULL: it does something else. */
 static const struct ktrapframe *idles[HART_MAX];
-static int64_t idle_share; /* how much of a sample each of these gets */
+
+/* At the last sample: bits of the harts that idled, and how much of a sample
+ * each of them had. */
+static unsigned long idled;
+static int64_t idle_share;
 
 static bool
 has_machine(const struct hart *h)
@@ -209,6 +213,15 @@ who_goes_on(struct hart *h)
 
 /* --- Giving the machine away --- */
 
+/* Only what next executes from now on can have its samples. */
+static void
+give(struct hart *next)
+{
+	__atomic_store_n(&owner, next, __ATOMIC_RELEASE);
+	if (next != NULL)
+		sbi_send_ipi(next->hartid);
+}
+
 /*
  * Give the machine to next (NULL: somebody else has it), and sleep until h gets
  * it. SIE is 0. Each software interrupt is cleared, so that the wfi sleeps, and
@@ -228,10 +241,8 @@ doze(struct hart *h, struct hart *next)
 		turn.stopped = begun;
 	clock_set_timer(NEVER);
 	csr_write(sie, SIE_SOFT);
-	if (next != NULL) {
-		__atomic_store_n(&owner, next, __ATOMIC_RELEASE);
-		sbi_send_ipi(next->hartid);
-	}
+	if (next != NULL)
+		give(next);
 	while (!has_machine(h)) {
 		asm volatile("wfi" ::: "memory");
 		csr_clear(sip, SIE_SOFT);
@@ -354,15 +365,9 @@ icount_nap(struct hart *h)
 void
 icount_leave(struct hart *h)
 {
-	struct hart *next;
-
 	take_out(&joined, h);
-	if (!has_machine(h))
-		return;
-	next = who_helps(h);
-	__atomic_store_n(&owner, next, __ATOMIC_RELEASE);
-	if (next != NULL)
-		sbi_send_ipi(next->hartid);
+	if (has_machine(h))
+		give(who_helps(h));
 }
 
 /* --- From outside --- */
@@ -384,12 +389,17 @@ icount_ask(struct hart *h)
 	return true;
 }
 
-/* --- Samples of harts that idle --- */
+/* --- Samples --- */
 
-static bool
-idles_beside(const struct hart *x, const struct hart *h)
+/* Else turns that end while a sample is taken would all end right after it, and
+ * what a hand-over executes would never be sampled: no stroke is so early. */
+void
+icount_stretch(struct hart *h, uint64_t time)
 {
-	return x != h && is_in(&joined, x) && is_idle(x);
+	if (turn.hart == h)
+		turn.until += time;
+	if (h->next_turn != NEVER)
+		h->next_turn += time;
 }
 
 /* Side by side, idle harts would idle for as long as others are busy. Here the
@@ -399,39 +409,43 @@ icount_sample_idle(const struct hart *h, bool idle)
 {
 	unsigned int busy = idle ? 0 : 1;
 
-	for (const struct hart *x = harts; x < harts + nharts; x++)
-		if (x != h && is_in(&joined, x) && is_busy(x))
+	idled = 0;
+	for (const struct hart *x = harts; x < harts + nharts; x++) {
+		if (x == h || !is_in(&joined, x))
+			continue;
+		if (is_idle(x))
+			idled |= 1UL << x->id;
+		else
 			busy++;
+	}
 	idle_share = busy > 1 ? ONE / busy : ONE;
 	for (struct hart *x = harts; x < harts + nharts; x++) {
-		const struct sample s = {
+		struct sampleclock *c = &x->sampleclock;
+
+		if (!(idled >> x->id & 1))
+			continue;
+		c->idle_due += idle_share;
+		if (c->idle_due < ONE)
+			continue;
+		c->idle_due -= ONE;
+		c->taken++;
+		clock_sampler.take(&(struct sample){
 		    .pc = (unsigned long)idle_look,
 		    .mode = SAMPLE_IDLE,
 		    .hart = x->id,
 		    .thread = x->idle,
 		    .kf = idles[x->id],
-		};
-
-		if (!idles_beside(x, h))
-			continue;
-		x->sampleclock.idle_due += idle_share;
-		if (x->sampleclock.idle_due < ONE)
-			continue;
-		x->sampleclock.idle_due -= ONE;
-		x->sampleclock.taken++;
-		clock_sampler.take(&s);
+		});
 	}
 }
 
 void
 icount_skip_idle(int64_t n)
 {
-	const struct hart *h = this_hart();
-
 	for (struct hart *x = harts; x < harts + nharts; x++) {
 		struct sampleclock *c = &x->sampleclock;
 
-		if (!idles_beside(x, h))
+		if (!(idled >> x->id & 1))
 			continue;
 		c->idle_skips += n * idle_share;
 		c->skipped += c->idle_skips / ONE;

@@ -30,7 +30,7 @@
 #define HART_HARTID 4
 #define HART_IDLE   8
 #define HART_OWED   16
-#define HART_SIZE   288
+#define HART_SIZE   296
 
 /* struct ktrapframe */
 #define KF_RA      0

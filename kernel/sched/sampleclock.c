@@ -155,6 +155,7 @@ sampleclock_advance(struct sampleclock *c, uint64_t now, uint64_t end)
 		__atomic_exchange_n(&s->paid, 0, __ATOMIC_RELAXED);
 	strokes_pass(s, now + 2 * cost);
 	s->ahead = s->number - number - 1;
+	s->of = c;
 	skip(c, s->ahead);
 }
 
@@ -171,22 +172,22 @@ strokes_before_next(const struct strokes *s, uint64_t now)
  * back. For example, 11 to 14 were counted, as the next sample was to be taken
  * at stroke 15. If the change comes between 12 and 13, two are taken back. If
  * it comes after 15, the strokes from that one until now have been skipped.
+ * Under -icount another hart may have had the last sample: it has counted them.
  */
 static void
-settle(struct sampleclock *c, uint64_t now)
+settle(struct strokes *s, uint64_t now)
 {
-	struct strokes *s = c->strokes;
 	uint64_t number = s->number, early;
 
 	if (s->next == NEVER || s->rate.hz == 0) /* it hasn't begun yet */
 		return;
 	if (s->next <= now) {
 		strokes_pass(s, now);
-		skip(c, s->number - number);
+		skip(s->of, s->number - number);
 		return;
 	}
 	early = strokes_before_next(s, now);
-	skip(c, -(int64_t)(early < s->ahead ? early : s->ahead));
+	skip(s->of, -(int64_t)(early < s->ahead ? early : s->ahead));
 }
 
 /* The same, of samples that come with ticks: those that are due, but that this
@@ -210,11 +211,13 @@ comes_with_tick(void)
 /* Begin anew with the settings: the first stroke is within an interval of the
  * change, on all harts. Only a new series starts from the seed. */
 static void
-strokes_start(struct strokes *s, uint64_t seed, uint64_t now)
+strokes_start(struct sampleclock *c, uint64_t seed, uint64_t now)
 {
 	const struct profclock *p = &profclock;
+	struct strokes *s = c->strokes;
 
 	s->ahead = 0;
+	s->of = c;
 	if (p->held || comes_with_tick()) {
 		s->next = NEVER;
 		return;
@@ -249,7 +252,7 @@ sampleclock_follow(struct hart *h)
 	first = !machine.icount || common_generation != generation;
 	common_generation = generation;
 	if (first)
-		settle(c, now);
+		settle(c->strokes, now);
 	if (c->with_tick && !with_tick)
 		settle_ticks(h, now);
 	if (!p->held) {
@@ -258,8 +261,8 @@ sampleclock_follow(struct hart *h)
 	}
 	c->with_tick = with_tick;
 	if (first)
-		strokes_start(c->strokes,
-			      machine.icount ? p->seed : p->seed + h->id, now);
+		strokes_start(c, machine.icount ? p->seed : p->seed + h->id,
+			      now);
 	__atomic_store_n(&c->generation, generation, __ATOMIC_RELEASE);
 }
 

@@ -69,7 +69,8 @@ struct strokes {
 	unsigned int series; /* ..and the series it belongs to */
 	uint64_t cost;       /* of a sample: see cost_update */
 	uint64_t paid;       /* since the last sample; atomic */
-	uint64_t ahead;      /* skipped ones that were counted beforehand */
+	uint64_t ahead;      /* skipped ones that were counted beforehand.. */
+	struct sampleclock *of; /* ..by this clock, which had the last sample */
 };
 
 /* A hart's clock, changed by itself only, in the timer's interrupt. Any hart

@@ -97,13 +97,15 @@ class Row(NamedTuple):
     profiler: str
     hz: int
     jitter: bool
+    taken: int  # samples of a hart, of whatever profiler
+    wrong: int  # of them: another hart had executed up to the sample
     result: Result
 
     def as_json(self) -> dict:
         return {
             "workload": self.workload, "harts": self.harts,
             "profiler": self.profiler, "hz": self.hz, "jitter": self.jitter,
-            **self.result._asdict(),
+            "taken": self.taken, "wrong": self.wrong, **self.result._asdict(),
         }
 
 
@@ -218,6 +220,7 @@ class Truth:
         self.buckets: collections.Counter = collections.Counter()  # the kernel's
         self.charged: collections.Counter = collections.Counter()  # to user code
         self.masked: list[Masked] = []
+        self.taken = self.wrong = 0  # samples; and of another than who executed
         programs = list(images.programs.items())
         for line in text.splitlines():
             kind, *words = line.split()
@@ -235,6 +238,8 @@ class Truth:
                     self.charged[cell] += charged
             elif kind == "elsewhere":
                 self.cells[ELSEWHERE] += int(words[0])
+            elif kind == "taken":
+                self.taken, self.wrong = map(int, words)
             elif kind == "masked":
                 numbers = (int(words[0], 16), int(words[1], 16), words[2] == "1")
                 self.masked.append(Masked(*numbers, int(words[3]), int(words[4])))
@@ -341,7 +346,9 @@ def measure(images: Images, name: str, harts: int, jitter: bool) -> tuple[list[R
         executed = leave_out(executed_as_seen(truth, profiler), truth)
         sampled = leave_out(sampled, truth)
         result = compare(sampled, executed) if sampled else NOTHING
-        rows.append(Row(name, harts, profiler, w.hz, jitter, result))
+        rows.append(
+            Row(name, harts, profiler, w.hz, jitter, truth.taken, truth.wrong, result)
+        )
         details += detail(rows[-1], sampled, executed)
     return rows, truth, details
 
@@ -458,6 +465,11 @@ def verdict(rows: list[Row], least: float = P_GOAL) -> list[str]:
     bad += [
         f"{r.workload} on {r.harts}: {r.profiler}: p = {r.result.p:.2g}"
         for r in rows if r.result.samples >= SAMPLES_LEAST and r.result.p < least
+    ]
+    bad += [
+        f"{r.workload} on {r.harts}: {r.wrong} of {r.taken} samples are of another hart"
+        " than the one that executed"
+        for r in rows if r.profiler == "pcs" and (r.wrong or not r.taken)
     ]
     # The profilers share one stream of samples: pcs, which tells most, stands
     # for all.

@@ -66,6 +66,13 @@ struct mark {
 extern struct window windows[WINDOWS];
 extern struct site elsewhere; /* user code that is in no program */
 
+/* Samples; wrong: another hart than the one sampled had executed until then. */
+struct taken {
+	uint64_t all, wrong;
+};
+
+extern struct taken taken;
+
 /* The landmark of this name; NULL: there is none. */
 const struct landmark *landmark_find(const char *name);
 /* Is it the load by which a hart goes on with another thread? */

@@ -48,11 +48,13 @@ struct hart {
 	 * next one; or the one that a trap has interrupted. */
 	uint64_t carried;
 	enum { GOES_ON, WAITS, NAPS } state; /* for another hart (icount.c) */
-	bool enters; /* an interrupt's first instructions */
+	bool enters;         /* an interrupt's first instructions */
+	struct hart *before; /* who executed before its latest trap */
 };
 
 struct window windows[WINDOWS];
 struct site elsewhere;
+struct taken taken;
 
 static struct thread threads[THREADS];
 static struct hart harts[HARTS];
@@ -63,6 +65,8 @@ static bool counting;
  * instructions before they sleep. */
 static uint64_t handed;
 static struct hart *owner;
+/* Who has executed last, except to give the machine away, or to get it. */
+static struct hart *latest;
 
 /* --- Counting --- */
 
@@ -91,6 +95,13 @@ static bool
 left_out(const struct thread *t)
 {
 	return t->pays || (t->depth > 0 && t->left_out[t->depth - 1]);
+}
+
+/* What its innermost trap has interrupted. */
+static bool
+is_left_out_below(const struct thread *t)
+{
+	return t->depth > 1 && t->left_out[t->depth - 2];
 }
 
 /* What an instruction with SIE=0 adds to. */
@@ -132,6 +143,8 @@ kernel_executed(unsigned int vcpu, void *udata)
 
 	(void)vcpu;
 	h->masked_for += h->masked;
+	if (h->state == GOES_ON)
+		latest = h;
 	count_kernel(h, udata);
 }
 
@@ -160,6 +173,7 @@ user_executed(unsigned int vcpu, void *udata)
 	if (p->in[t->program] == NULL) /* it has executed another program */
 		t->program = p->first;
 	s = t->last = p->in[t->program];
+	latest = h;
 	h->carried = 0;
 	if (!counting)
 		return;
@@ -188,6 +202,9 @@ carry(struct hart *h)
 	struct thread *t = h->thread;
 	bool before = h->sampler || h->state == WAITS || h->enters;
 
+	/* If this trap has had a sample, that is long over. */
+	if (h->state == WAITS && t->depth > 0)
+		t->left_out[t->depth - 1] = is_left_out_below(t);
 	if (h->state != GOES_ON) {
 		h->carried += handed;
 		handed = 0;
@@ -214,8 +231,7 @@ unmasked(struct hart *h, uint64_t at)
 	carry(h);
 	if (h->sampler && !h->sampled && h->thread->depth > 0)
 		h->thread->left_out[h->thread->depth - 1] =
-		    h->thread->depth > 1 &&
-		    h->thread->left_out[h->thread->depth - 2];
+		    is_left_out_below(h->thread);
 	while (w->times && (w->from != h->masked_from || w->to != at ||
 			    w->sampler != h->sampler))
 		if (++w == windows + WINDOWS)
@@ -247,6 +263,7 @@ at_trap(struct hart *h)
 	struct thread *t = h->thread;
 	bool out = left_out(t);
 
+	h->before = latest;
 	if (h->undecided) /* the trap before lets others in: no timer's */
 		decide(h, false);
 	if (t->depth == NESTED)
@@ -326,6 +343,8 @@ at_timer(struct hart *h)
 {
 	struct thread *t = h->thread;
 
+	if (h->state != GOES_ON) /* up to here nothing is the sample's */
+		carry(h);
 	h->sampler = true;
 	if (!h->undecided)
 		return;
@@ -341,6 +360,10 @@ at_sample(struct hart *h)
 {
 	struct thread *t = h->thread;
 
+	if (counting) {
+		taken.all++;
+		taken.wrong += h->before != h && h->before->state == GOES_ON;
+	}
 	h->sampled = true;
 	if (t->depth > 0)
 		t->left_out[t->depth - 1] = true;

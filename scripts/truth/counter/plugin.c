@@ -266,6 +266,7 @@ write_counts(void)
 		}
 	}
 	fprintf(f, "elsewhere %lu\n", elsewhere.counted);
+	fprintf(f, "taken %lu %lu\n", taken.all, taken.wrong);
 	for (struct window *w = windows; w->times; w++)
 		fprintf(f, "masked %lx %lx %d %u %lu\n", w->from, w->to,
 			w->sampler, w->longest, w->times);
