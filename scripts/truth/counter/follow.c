@@ -224,14 +224,14 @@ static void
 unmasked(struct hart *h, uint64_t at)
 {
 	struct window *w = windows;
+	struct thread *t = h->thread;
 
 	if (!h->masked)
 		return;
 	h->masked = false;
 	carry(h);
-	if (h->sampler && !h->sampled && h->thread->depth > 0)
-		h->thread->left_out[h->thread->depth - 1] =
-		    is_left_out_below(h->thread);
+	if (h->sampler && !h->sampled && t->depth > 0)
+		t->left_out[t->depth - 1] = is_left_out_below(t);
 	while (w->times && (w->from != h->masked_from || w->to != at ||
 			    w->sampler != h->sampler))
 		if (++w == windows + WINDOWS)
