@@ -296,6 +296,14 @@ def test_samples(tmp_path: Path) -> None:
     assert tally(*words).stdout == run.stdout  # the default machine repeats
 
 
+def test_processes_without_a_sample_are_counted() -> None:
+    """By their births: at 200 Hz few of thirty short ones have a sample."""
+    loop = "for i in $(seq 30); do basename x; done >/tmp/x"
+    run = tally("-r", "200", "--by", "processes", "--", loop)
+    row = re.search(r"^ +(\d+) .*  basename \((\d+)\)$", run.stdout, re.M)
+    assert row and int(row[1]) < 30 == int(row[2]), run.stdout
+
+
 def test_free_harts(tmp_path: Path) -> None:
     """--free: the page says what its shares are worth, in place of intervals; and so
     does what is made of its recording."""

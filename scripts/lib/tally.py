@@ -345,8 +345,8 @@ class Run:
         share = self.options.share
         files = Files(image.BUILD, share and Path(share), first, brought)
         programs = Programs(files)
-        return Model(Stacks(profile, lazy_kernel(self.options.kernel), programs),
-                     self.options.of)
+        stacks = Stacks(profile, lazy_kernel(self.options.kernel), programs)
+        return sampled_model(stacks, self.options)
 
     def waited(self, stacks: Stacks) -> Waits:
         """What the guest has left beside the recording that these are of."""
@@ -398,6 +398,12 @@ def said(options: argparse.Namespace) -> str:
     return f" from {since or 0:g} s " + ("on" if until is None else f"to {until:g} s")
 
 
+def window(since: Optional[float], until: Optional[float]) -> tuple[float, float]:
+    """In nanoseconds."""
+    return ((since or 0) * NANOSECONDS,
+            math.inf if until is None else until * NANOSECONDS)
+
+
 def between(
     profile: Profile, since: Optional[float], until: Optional[float]
 ) -> None:
@@ -405,9 +411,20 @@ def between(
     out, but not when."""
     if since is None and until is None:
         return
-    begin = (since or 0) * NANOSECONDS
-    end = math.inf if until is None else until * NANOSECONDS
+    begin, end = window(since, until)
     profile.samples = [s for s in profile.samples if begin <= (s.time or 0) < end]
+
+
+def sampled_model(stacks: Stacks, options: argparse.Namespace) -> Model:
+    """A short process may have no sample: so those of a program are all that lived
+    meanwhile. Which of them were in the one function that is wanted, samples tell."""
+    model = Model(stacks, options.of)
+    begin, end = window(options.since, options.until)
+    for i, p in enumerate(stacks.profile.processes):
+        if not options.of and p.begin < end and (p.end is None or begin <= p.end):
+            command = p.name or os.path.basename(p.program) or None
+            model.processes.setdefault(command, set()).add((p.pid, i))
+    return model
 
 
 def exact_model(stacks: Exact, of: Optional[str]) -> Model:
