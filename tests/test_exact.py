@@ -304,6 +304,20 @@ def test_processes_without_a_sample_are_counted() -> None:
     assert row and int(row[1]) < 30 == int(row[2]), run.stdout
 
 
+def test_missing_samples_stand_below_each_table() -> None:
+    """At most rates there are none; here each share could be another one."""
+    run = tally("-r", "20000", "--", "seq 500 | sort >/tmp/x")
+    head, *tables = run.stdout.split("\n\n")
+    counts = re.findall(r"^([\d,]+) samples? (?:lost|more were)", head, re.M)
+    missing = sum(int(count.replace(",", "")) for count in counts)
+    total = int(re.search(r"^([\d,]+) samples, at", head, re.M)[1].replace(",", ""))
+    line = (f"skipped or lost: {missing:,}; each share may be off by up to"
+            f" {100 * missing / (total + missing):.1f} points for that")
+    said = [table.strip().splitlines()[-1].strip() for table in tables if table.strip()]
+    assert missing > total and said.count(line) == 5, run.stdout
+    assert "skipped or lost" not in tally("--", "true").stdout
+
+
 def test_free_harts(tmp_path: Path) -> None:
     """--free: the page says what its shares are worth, in place of intervals; and so
     does what is made of its recording."""

@@ -27,6 +27,7 @@ ALL = 1 << 62  # of rows
 # The tables that --by names.
 TABLES = ("time", "harts", "paths", "functions", "lines", "callers", "processes")
 BAR = 20
+POINTS_MIN = 0.05  # fewer can't be seen in a share
 SURE, Z = 0.95, 1.96  # of a normal distribution, so much is within Z deviations
 SURE_MIN = 5  # samples: of fewer an interval says nothing
 
@@ -257,15 +258,28 @@ class Page:
         return f"{'%':>6} {'95 % interval':>13}" if self.sure else f"{'%':>6}"
 
     def text(self) -> str:
-        if self.by:
-            parts = [self.head(), getattr(self, self.by)()]
-        else:
-            apart = "harts" if self.model.of else "paths"
-            parts = [self.head(), *(getattr(self, t)() for t in TABLES if t != apart)]
+        apart = "harts" if self.model.of else "paths"
+        tables = [self.by] if self.by else [t for t in TABLES if t != apart]
+        parts = [self.head(), *map(self.table, tables)]
         if self.beside:
             parts.append(self.both(self.beside))
         lines = (line.rstrip() for part in parts for line in [*part, ""])
         return "\n".join(lines)
+
+    def table(self, name: str) -> Iterator[str]:
+        yield from getattr(self, name)()
+        if name != "harts":
+            yield from self.missing()
+
+    def missing(self) -> Iterator[str]:
+        """Below shares: how far off they are if all samples that weren't taken, or were
+        lost, were of one kind."""
+        p = self.model.profile
+        missing = p.skipped + p.lost
+        points = 100 * missing / max(1, p.total + missing)
+        if points >= POINTS_MIN:
+            yield (f"{'':15} skipped or lost: {missing:,}; each share may be off by up to"
+                   f" {points:.1f} points for that")
 
     def rows(self, counts: Counter, n: int) -> list:
         return _most(counts, ALL if self.by else n)
