@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import hashlib
 import io
 import os
@@ -153,10 +154,23 @@ def file_archive(name: str, data: bytes, mode: int = 0o644) -> bytes:
 
 def initrd(command: Optional[str], extra: bytes = b"") -> bytes:
     """The built initrd with a user's programs and the command to run."""
-    base = (BUILD / "initrd.tar").read_bytes()
     last = b"" if command is None else file_archive("etc/command", os.fsencode(command))
-    parts = [part for part in (base, extra, last) if part]
-    return b"".join(map(members, parts[:-1])) + parts[-1]
+    others = [part for part in (extra, last) if part]
+    if not others:
+        return (BUILD / "initrd.tar").read_bytes()
+    return b"".join([_base_members(), *map(members, others[:-1]), others[-1]])
+
+
+def _base_members() -> bytes:
+    """Of the built initrd; read once, as many are booted by one process."""
+    file = BUILD / "initrd.tar"
+    state = file.stat()
+    return _members_of(file, state.st_ino, state.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=1)
+def _members_of(file: Path, _ino: int, _mtime: int) -> bytes:
+    return members(file.read_bytes())
 
 
 def hold(data: bytes, name: str) -> int:
