@@ -38,6 +38,7 @@
 #include "mm/uaccess.h"
 #include "proc/proc.h"
 #include "sched/clock.h"
+#include "sched/hart.h"
 #include "sched/lock.h"
 #include "sched/sampleclock.h"
 #include "sched/thread.h"
@@ -250,6 +251,30 @@ profil_charge(struct proc *p, uintptr_t pc, unsigned int n)
 		profil_set(p, NULL); /* -EFAULT, too */
 }
 
+/* Up to when time has been counted: no other hart changes that. */
+static inline UNGUARDED uint64_t
+counted_until(void)
+{
+	return this_hart()->since;
+}
+
+/*
+ * Tell the sampling clock what a payment has cost. Others may have had a part
+ * of the time since `start': threads, which the hart has run, or harts, which
+ * have executed in its place (icount.c). The latter move `since' on. If that is
+ * later than start, a thread may have left the hart and come back; then what is
+ * sure is the time from there on.
+ */
+static void
+tell_cost(uint64_t start, uint64_t since)
+{
+	uint64_t now = rdtime(), moved = counted_until(), time;
+
+	time = moved <= start ? now - start - (moved - since) : now - moved;
+	if (time > interrupt_cost)
+		sampleclock_paid(time - interrupt_cost);
+}
+
 /*
  * Synthetic samples have a pc of their own, all others that of the trap frame.
  * profil_ticks is fetched and cleared in one step, since a tick may interrupt
@@ -264,19 +289,19 @@ profil_pay(void)
 	struct thread *t = current;
 	struct proc *p = t->proc;
 	unsigned int made = t->profil_made, ticks;
-	uint64_t start, time;
+	uint64_t start, since;
 
 	mutex_lock(&p->profil_lock);
-	start = thread_time();
+	since = counted_until();
+	start = rdtime();
 	if (made != 0) {
 		t->profil_made = 0;
 		profil_charge(p, t->profil_pc, made);
 	}
 	ticks = __atomic_exchange_n(&t->profil_ticks, 0, __ATOMIC_RELAXED);
 	profil_charge(p, t->tf.sepc, ticks);
-	time = thread_time() - start;
-	if (time > interrupt_cost)
-		sampleclock_paid(time - interrupt_cost);
+	if (rdtime() - start > interrupt_cost)
+		tell_cost(start, since);
 	mutex_unlock(&p->profil_lock);
 }
 

@@ -262,18 +262,6 @@ sched_charge(struct hart *h)
 	}
 }
 
-/* No other hart changes what is read here; and this one not at level 5. */
-UNGUARDED uint64_t
-thread_time(void)
-{
-	unsigned long sie = level_raise(LEVEL5_MASK);
-	uint64_t time = rdtime() - this_hart()->since;
-
-	time += current->share.had;
-	level_lower(sie);
-	return time;
-}
-
 /*
  * Leave the hart to the next thread. The caller holds sched_lock, and no other
  * spinlock. It has set its thread's state: if that is still THREAD_RUNNABLE the

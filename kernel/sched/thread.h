@@ -179,9 +179,6 @@ void thread_wake(struct thread *t, bool signal);
 void sched(void);
 /* Let all others that wait run before the current thread runs again. */
 void thread_yield(void);
-/* The time that this thread has had, in timer counts: not that of others which
- * its hart has run, nor, under -icount, that of other harts. */
-uint64_t thread_time(void);
 /* Let a thread that waits run, if it has had less time: for WORK_RESCHED. */
 void thread_resched(void);
 void thread_exit(void) __attribute__((noreturn));
