@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "observe.h"
 #include "prf.h"
 
 #define N           4
@@ -195,6 +196,19 @@ flood(void)
 
 enum { LOADED = 1, BUSY = 2, COUNTED = 4, STILL = 8, CLEARED = 16 };
 
+/* Off, has it counted? If not, it is on for a while more: the host may have run
+ * no hart in the one before. */
+static bool
+counted(int fd, size_t n)
+{
+	if (prf_get(fd, n) && prf_sum(n) > 0)
+		return true;
+	prf_set(fd, PRF_ON);
+	burn_us(10000);
+	prf_set(fd, 0);
+	return false;
+}
+
 /* One profile of all harts: which of these held? */
 static unsigned int
 one_round(size_t n)
@@ -211,7 +225,7 @@ one_round(size_t n)
 	if (!prf_put(fd, table, N) && errno == EBUSY)
 		held |= BUSY;
 	prf_set(fd, 0);
-	if (prf_get(fd, n) && prf_sum(n) > 0)
+	if (AWAIT(counted(fd, n)))
 		held |= COUNTED;
 	memcpy(before, got, sizeof(got));
 	burn_us(3000);
