@@ -275,11 +275,10 @@ class Page:
         """Below shares: how far off they are if all samples that weren't taken, or were
         lost, were of one kind."""
         p = self.model.profile
-        missing = p.skipped + p.lost
-        points = 100 * missing / max(1, p.total + missing)
+        points = 100 * p.missing / max(1, p.total + p.missing)
         if points >= POINTS_MIN:
-            yield (f"{'':15} skipped or lost: {missing:,}; each share may be off by up to"
-                   f" {points:.1f} points for that")
+            yield (f"{'':15} skipped or lost: {p.missing:,}; for that a share may be"
+                   f" {points:.1f} points off")
 
     def rows(self, counts: Counter, n: int) -> list:
         return _most(counts, ALL if self.by else n)
@@ -427,7 +426,7 @@ def compared(model: Model, samples: Model) -> list[Compared]:
 
 def missing_samples(samples: Model) -> str:
     """What is to be said if they are many."""
-    missing = samples.profile.skipped + samples.profile.lost
+    missing = samples.profile.missing
     if missing <= sum(samples.seen().values()) / 100:
         return ""
     return (f"skipped and lost: {missing:,} samples more, which differ from those"

@@ -422,8 +422,7 @@ def sampled_model(stacks: Stacks, options: argparse.Namespace) -> Model:
     begin, end = window(options.since, options.until)
     for i, p in enumerate(stacks.profile.processes):
         if not options.of and p.begin < end and (p.end is None or begin <= p.end):
-            command = p.name or os.path.basename(p.program) or None
-            model.processes.setdefault(command, set()).add((p.pid, i))
+            model.processes.setdefault(p.command, set()).add((p.pid, i))
     return model
 
 

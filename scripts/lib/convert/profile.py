@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from typing import NamedTuple, Optional
 
 from .files import Digest
@@ -74,6 +75,10 @@ class Process(NamedTuple):
     end: Optional[int]  # None: it went on
     name: str = ""  # what was executed: the program's, or a script's
 
+    @property
+    def command(self) -> Optional[str]:
+        return self.name or os.path.basename(self.program) or None
+
 
 @dataclasses.dataclass
 class Profile:
@@ -102,6 +107,11 @@ class Profile:
     @property
     def exact(self) -> bool:
         return self.unit != "sample"
+
+    @property
+    def missing(self) -> int:
+        """Samples that fell due, and aren't here."""
+        return self.skipped + self.lost
 
     @property
     def total(self) -> int:

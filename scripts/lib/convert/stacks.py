@@ -142,8 +142,7 @@ class Stacks:
             return None
         image = self.program(sample)
         if sample.process is not None:
-            process = self.profile.processes[sample.process]
-            return process.name or os.path.basename(process.program) or None
+            return self.profile.processes[sample.process].command
         return image.name if image else self.programs.names.get(sample.pid)
 
     def program(self, sample: Sample) -> Optional[Image]:
