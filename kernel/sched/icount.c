@@ -213,7 +213,7 @@ who_goes_on(struct hart *h)
 
 /* --- Giving the machine away --- */
 
-/* Only what next executes from now on can have its samples. */
+/* next has the machine from now on; NULL: nobody. */
 static void
 give(struct hart *next)
 {
@@ -391,8 +391,9 @@ icount_ask(struct hart *h)
 
 /* --- Samples --- */
 
-/* Else turns that end while a sample is taken would all end right after it, and
- * what a hand-over executes would never be sampled: no stroke is so early. */
+/* Else a turn that is over while a sample is taken would end right after that.
+ * So soon no other sample is taken: what a hand-over executes would have too
+ * few. */
 void
 icount_stretch(struct hart *h, uint64_t time)
 {
