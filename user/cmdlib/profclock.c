@@ -10,7 +10,7 @@
 #include "cmd.h"
 
 #define DEVICE   "/dev/profclock"
-#define TEXT_MAX 2048
+#define TEXT_MAX 256 /* the settings come first */
 #define WORDS    32
 
 /* The settings that we change, as lines: what they were, and what we want. */
