@@ -44,9 +44,10 @@
 #define FILED   19 /* FILE_RECORD: what a file is that was mapped */
 #define ACCOUNT 20 /* ACCOUNT_RECORD: what the stream doesn't have */
 
-#define DEF_BUFNO 3  /* buffers that an open gives each hart */
-#define MAX_BUFS  10 /* of each, with those that BUF_INCR adds */
-#define MAX_LIST  5  /* processes that PROF_LIST takes */
+#define DEF_BUFNO  3  /* buffers that an open gives each hart */
+#define MAX_BUFS   10 /* of each, with those that BUF_INCR adds */
+#define STACK_BUFS 8  /* Tally's: with PROF_STACK each of them is so many */
+#define MAX_LIST   5  /* processes that PROF_LIST takes */
 
 /* One hit. */
 struct PSAMPLE {
@@ -211,7 +212,8 @@ struct ACCOUNT_RECORD {
 #define PROF_LIST (('P' << 8) | 020)
 #define PROF_MASK 0177 /* leaves a kind of profiling its bit */
 
-/* Tally: no arg: a STACK behind each PSAMPLE. LOGBUFs may have more unused. */
+/* Tally: no arg: a STACK behind each PSAMPLE. LOGBUFs may have more unused, and
+ * there are STACK_BUFS for each that there would be. */
 #define PROF_STACK (('P' << 8) | 0100)
 /*
  * Tally: the records of BORN to CLOCKED; and for samples that are recorded

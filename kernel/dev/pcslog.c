@@ -54,6 +54,7 @@
 
 #include "sample.h"
 
+#define SLOTS        (MAX_BUFS * STACK_BUFS) /* of a log's ring */
 #define MERGE_CLOCKS 100 /* of a hart, from merged records to the next */
 #define SHORT_LIMIT  32767
 #define MARGIN       (1 << 20) /* counts: longer than it takes to record */
@@ -100,7 +101,7 @@ static struct log {
 	/* Changed by a reader, who holds lock, and read by the sampler. */
 	unsigned long emptied; /* buffers, since the open; an atomic */
 	/* Full buffers belong to the reader, the others to the sampler. */
-	struct buf bufs[MAX_BUFS];
+	struct buf bufs[SLOTS];
 } * logs; /* one for each hart */
 
 /* A mutex, since a reader that holds it writes user memory, and may fault. */
@@ -175,7 +176,7 @@ is_full(const struct log *l)
 static struct buf *
 ring_at(struct log *l, unsigned long n)
 {
-	return &l->bufs[n % MAX_BUFS];
+	return &l->bufs[n % SLOTS];
 }
 
 /*
@@ -200,6 +201,15 @@ hand_over(struct log *l)
 	sample_defer();
 }
 
+/* How many buffers a log may fill before one is read. */
+static unsigned int
+limit(const struct wish *w)
+{
+	unsigned int n = __atomic_load_n(&nbufs, __ATOMIC_RELAXED);
+
+	return w->kinds & PROF_STACK & PROF_MASK ? n * STACK_BUFS : n;
+}
+
 /*
  * Begin the next buffer. Returns the place for its first record, or NULL if no
  * buffer is free. The acquire ensures that this sampler stores to the buffer
@@ -208,20 +218,21 @@ hand_over(struct log *l)
 static SLOW_PATH void *
 next_room(struct log *l)
 {
+	const struct wish *w = __atomic_load_n(&wish, __ATOMIC_RELAXED);
 	struct samp_cntl *c = &l->smple;
 	struct MOMENT_RECORD m = {MOMENT, sizeof(m) / 8, .hart = l - logs};
 
 	if (c->cursbuf)
 		hand_over(l);
 	if (l->filled - __atomic_load_n(&l->emptied, __ATOMIC_ACQUIRE) >=
-	    __atomic_load_n(&nbufs, __ATOMIC_RELAXED))
+	    limit(w))
 		return NULL;
 	c->cursbuf = ring_at(l, l->filled);
 	c->currptr = (caddr_t)c->cursbuf->b_log.lb_data;
 	c->flag = FILLING;
 	l->context = 0;
 	l->moment = 0;
-	if (!__atomic_load_n(&wish, __ATOMIC_RELAXED)->times)
+	if (!w->times)
 		return c->currptr;
 	l->moment = m.time = rdtime();
 	memcpy(c->currptr, &m, sizeof(m));
@@ -644,7 +655,7 @@ log_end(void)
 	mutex_unlock(&lock);
 }
 
-/* Each ring has MAX_BUFS slots from the start, so nothing is allocated. */
+/* Each ring has all its slots from the start, so nothing is allocated. */
 bool
 log_grow(unsigned long more)
 {
