@@ -77,8 +77,9 @@ running := $(filter qemu qemu-gdb test test-viewers stress fuzz races,$(goals))
 found = $(shell command -v $1 2>/dev/null)
 
 ifndef CROSS
-  CROSS := $(firstword $(foreach p,riscv64-unknown-elf- riscv64-elf- \
-	riscv64-none-elf- riscv64-linux-gnu-,$(if $(call found,$pgcc),$p)))
+  CROSS := $(shell for p in riscv64-unknown-elf- riscv64-elf- \
+	riscv64-none-elf- riscv64-linux-gnu-; do \
+		command -v $${p}gcc >/dev/null && echo $$p && break; done)
 endif
 CC := $(CROSS)gcc
 OBJCOPY := $(CROSS)objcopy
@@ -97,10 +98,15 @@ ifneq ($(building),)
     ifeq ($(wildcard $(PICOLIBC)/include/picolibc.h),)
       $(error no picolibc in $(PICOLIBC): it has no include/picolibc.h)
     endif
-  else ifeq ($(shell $(CC) --specs=picolibc.specs -E -x c /dev/null \
-	2>/dev/null),)
-    $(error no C library for $(CC): install picolibc-riscv64-unknown-elf, \
+  else
+    # Debian's picolibc comes in two builds, small and fast.
+    libc := $(shell for t in --picolibc-buildtype=release ''; do \
+	echo '\#include <picolibc.h>' | $(CC) --specs=picolibc.specs $$t -E -x c - \
+		>/dev/null 2>&1 && echo found $$t && break; done)
+    ifeq ($(libc),)
+      $(error no C library for $(CC): install picolibc-riscv64-unknown-elf, \
 	or set PICOLIBC=DIR)
+    endif
   endif
 endif
 
@@ -119,15 +125,11 @@ endif
 
 # --- Flags -------------------------------------------------------------------
 
-# Debian's picolibc comes in two builds, small and fast.
 ifdef PICOLIBC
   libc_include := -isystem $(PICOLIBC)/include -ftls-model=local-exec
   libc_link := -nostdlib -L$(PICOLIBC)/lib/rv64imafdc/lp64d -L$(PICOLIBC)/lib
 else ifneq ($(building),)
-  fast := --picolibc-buildtype=release
-  libc_include := --specs=picolibc.specs $(shell echo '\#include <picolibc.h>' \
-	| $(CC) --specs=picolibc.specs $(fast) -E -x c - >/dev/null 2>&1 && \
-	echo $(fast))
+  libc_include := --specs=picolibc.specs $(filter --%,$(libc))
   libc_link := $(libc_include) -nostartfiles
 endif
 

@@ -6,6 +6,7 @@ then the test runs on each (see harness/guest.py).
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 from typing import Callable, Iterator
@@ -23,6 +24,10 @@ from machine import Machine
 
 #: Files whose place in the order is not that of their names.
 _RANK = {**dict.fromkeys(APART, 1), "test_conformance.py": 2}
+
+# The host's scripts are started by the thousand: each module is compiled once, as it is
+# for whoever hasn't set this.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 GUEST_PROGRAMS = Path(__file__).parent / "guest"
 

@@ -370,7 +370,7 @@ def test_old_qemu(fake_qemu: FakeQemu, tmp_path: Path) -> None:
     file = fake_qemu("exit 0", version="6.2.0")
     status, report = report_of(tmp_path, "--", "true")
     assert (status, report["reason"]) == (126, "setup")
-    said = f"run: {file} is 6.2, older than 7.2: install a newer one (Debian 12 and"
+    said = f"run: {file} is 6.2.0, older than 7.2: install a newer one (Debian 12 and"
     said += " Ubuntu 24.04 have it), or name it in $QEMU\n"
     assert run("--", "true").stderr.decode() == said
 

@@ -20,7 +20,7 @@ sys.path.append(str(TLB))
 
 from wrong import MutantError, read_mutants  # noqa: E402
 
-NEW = plugin.qemu_version(find_qemu()) >= plugin.REGISTERS_SINCE
+NEW = plugin.qemu_major(find_qemu()) >= plugin.REGISTERS_SINCE
 newer = pytest.mark.skipif(not NEW, reason="needs QEMU 9 or later")
 ordinary = pytest.mark.skipif(image.DEBUG, reason="of the ordinary kernel")
 

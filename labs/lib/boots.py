@@ -135,7 +135,7 @@ class Booter:
             image.make()
             self.program = image.overlay(LABS / "guest")
             self.cap = plugin.build(
-                LABS / "cap", plugin.qemu_version(self.qemu), image.BUILD
+                LABS / "cap", plugin.qemu_major(self.qemu), image.BUILD
             )
 
     def boot(self, kernel: bytes, names: str, plan: Plan, seconds: float) -> Heard:

@@ -43,7 +43,7 @@ class Recorder:
         elf.write_bytes(kernel)
         self.image = Image(elf)
         self.start, self.end = (self.image.symbol(s) for s in ("text_start", "etext"))
-        library = plugin.build(HERE / "reached", plugin.qemu_version(qemu), folder)
+        library = plugin.build(HERE / "reached", plugin.qemu_major(qemu), folder)
         map = folder / "map"
         low = [f"{address & 0xFFFF_FFFF:x}" for address in (self.start, self.end)]
         map.write_text(f"text {' '.join(low)}\nresult boot.XXXXXX\n")

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import threading
 from pathlib import Path
 
-from machine import SetupError, quoted
+from machine import SetupError, qemu_version, quoted
 
 HERE = Path(__file__).resolve().parent
 COMMON = HERE.parent / "plugin"  # QEMU's interface, and what all plugins have
 REGISTERS_SINCE = 9  # the QEMU whose plugins read registers
 
 
-def qemu_name(qemu: str) -> str:
-    """As 10.0.13."""
-    said = subprocess.run([qemu, "--version"], capture_output=True, text=True)
-    return re.search(r"version ([\d.]+)", said.stdout)[1]
-
-
-def qemu_version(qemu: str) -> int:
-    return int(qemu_name(qemu).partition(".")[0])
+def qemu_major(qemu: str) -> int:
+    return int(qemu_version(qemu).partition(".")[0])
 
 
 def _is_newer(made: Path, *origins: Path) -> bool:

@@ -265,7 +265,7 @@ class Run:
         self.folder = folder
         self.sent = bytearray()  # what the guest has, see SEND
         self.qemu = find_qemu()
-        version = plugin.qemu_version(self.qemu)
+        version = plugin.qemu_major(self.qemu)
         check(options, version)
         guest = command
         if options.sampled:

@@ -143,7 +143,7 @@ class Images:
 
     def __init__(self) -> None:
         self.qemu = find_qemu()
-        version = plugin.qemu_version(self.qemu)
+        version = plugin.qemu_major(self.qemu)
         if version < plugin.REGISTERS_SINCE:
             raise CheckError(
                 f"QEMU {plugin.REGISTERS_SINCE} or later is needed, whose plugins"

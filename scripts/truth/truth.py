@@ -32,7 +32,7 @@ import table  # noqa: E402
 from cli import Parser, UsageError, script  # noqa: E402
 from compare import NOTHING, P_GOAL, Result, compare  # noqa: E402
 from landmarks import Code, call_landmarks, landmarks  # noqa: E402
-from machine import Boot, Machine, SetupError, find_qemu  # noqa: E402
+from machine import Boot, Machine, SetupError, find_qemu, qemu_version  # noqa: E402
 from options import HARTS  # noqa: E402
 from stacks import Program, Tally, compare_stacks  # noqa: E402
 from table import TableError  # noqa: E402
@@ -117,8 +117,8 @@ class Images:
 
     def __init__(self) -> None:
         self.qemu = find_qemu()
-        self.qemu_version = plugin.qemu_version(self.qemu)
-        self.qemu_name = plugin.qemu_name(self.qemu)
+        self.qemu_major = plugin.qemu_major(self.qemu)
+        self.qemu_name = qemu_version(self.qemu)
         with image.build_lock():
             image.make()
             extra = image.overlay(GUEST)
@@ -136,7 +136,7 @@ class Images:
         self.initrd = image.members(base) + image.members(
             image.file_archive("extra/text", text)
         )
-        self.plugin = plugin.build(HERE / "counter", self.qemu_version, BUILD)
+        self.plugin = plugin.build(HERE / "counter", self.qemu_major, BUILD)
 
     def map(self, folder: Path, stacks: bool) -> Path:
         """The map that the plugin reads."""
@@ -508,7 +508,7 @@ def main() -> int:
         if name not in WORKLOADS:
             raise UsageError(f"no workload {name}: there are {', '.join(WORKLOADS)}")
     images = Images()
-    several = images.qemu_version >= plugin.REGISTERS_SINCE
+    several = images.qemu_major >= plugin.REGISTERS_SINCE
     harts = options.harts or ([1, 2, 4, 8] if several else [1])
     if not several and max(harts) > 1:
         raise TruthError("on several harts only QEMU 9 and later can be counted; name one in $QEMU")

@@ -6,6 +6,7 @@ scripts it is a still picture; flame.js makes it zoom and search.
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import time
@@ -13,7 +14,6 @@ import zlib
 from collections import Counter
 from pathlib import Path
 from typing import Iterable, Iterator, Optional
-from xml.sax.saxutils import escape, quoteattr
 
 from .profile import IDLE, INTERRUPT, KERNEL, USER, Profile, plural
 from .stacks import PROCESS, Frame, Stacks, mode_counts
@@ -100,7 +100,7 @@ def _percent(count: int, total: int) -> str:
 
 
 def _text(x: float, y: float, text: str, more: str = "") -> str:
-    return f'<text x="{x:g}" y="{y:g}"{more}>{escape(_clean(text))}</text>'
+    return f'<text x="{x:g}" y="{y:g}"{more}>{html.escape(_clean(text))}</text>'
 
 
 class Picture:
@@ -131,7 +131,7 @@ class Picture:
         return (
             f'<g class="frame {node.kind}" data-start="{start}"'
             f' data-count="{node.count}" data-depth="{depth}"'
-            f" data-name={quoteattr(name)}><title>{escape(title)}</title>"
+            f' data-name="{html.escape(name)}"><title>{html.escape(title)}</title>'
             f'<rect x="{x:.2f}" y="{y}" width="{width:.2f}" height="{ROW - 1}"'
             f' rx="2" fill="{self.fill(node)}"/>'
             f'{_text(round(x + 3, 2), y + 13, clip(name, width))}</g>'
@@ -202,11 +202,11 @@ def draw(
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}"'
         f' height="{picture.height}" viewBox="0 0 {WIDTH} {picture.height}">',
-        f"<title>{escape(_clean(title))}</title>",
+        f"<title>{html.escape(_clean(title))}</title>",
         f"<style>{(HERE / 'flame.css').read_text()}</style>",
         f'<metadata id="view">{json.dumps(view)}</metadata>',
         _text(MARGIN, 28, clip(title, picture.width, TITLE_LETTER), ' class="title"'),
-        f'<g><title>{escape(_clean(about))}</title>',
+        f'<g><title>{html.escape(_clean(about))}</title>',
         _text(MARGIN, 50, clip(about, picture.width, SUBTITLE_LETTER),
               ' class="subtitle"'),
         "</g>",
