@@ -3,8 +3,9 @@
  *
  * A stroke is a moment at which a sample falls due: by default each of the
  * scheduler's ticks. /dev/profclock can give samples a rate of their own, and
- * random intervals, as the 4.4BSD statclock had: a program that runs in step
- * with a periodic clock would be seen always, or never.
+ * random intervals (jitter): a program that runs in step with a periodic clock
+ * would be seen always, or never. 4.4BSD's statclock had such; here they have
+ * an exponential distribution, so that nothing follows from the sample before.
  *
  * No rate can take a hart away from its other work. The time that a sample
  * costs is measured, and the next one is taken at the first stroke that leaves
@@ -66,40 +67,59 @@ rate_pass_over(struct rate *r, uint64_t *deadline, uint64_t until)
 	return n;
 }
 
-/* By how much intervals with jitter vary, in timer counts: 8192 us, halved
- * until that is at most half the period plus 100 us. */
+/*
+ * A random time of exponential distribution, with this mean, by von Neumann's
+ * method: draw numbers as long as each is less than the one before. If there
+ * are an odd number of these, the first says when within a mean; otherwise that
+ * mean passes, and it is tried again.
+ */
 static uint64_t
-variation_of(unsigned int hz)
+exponential(uint64_t *random, uint64_t mean)
 {
-	uint64_t us = 8192;
+	for (uint64_t passed = 0;; passed += mean) {
+		uint64_t first = random_next(random), last = first, next;
+		bool odd = true;
 
-	while (us > 1000000 / hz / 2 + 100)
-		us /= 2;
-	return us * machine.timebase / 1000000;
+		while ((next = random_next(random)) < last) {
+			last = next;
+			odd = !odd;
+		}
+		if (odd)
+			return passed + ((unsigned __int128)first * mean >> 64);
+	}
 }
 
-/* What jitter adds to a period: a random number, with a mean of 0. At 100 Hz
- * intervals are between 7953 and 12047 us long. */
-static int64_t
-jitter(struct strokes *s)
-{
-	uint64_t r;
-
-	do /* the multiplication's high half: uniform in 0..variation-1 */
-		r = (unsigned __int128)random_next(&s->random) * s->variation >>
-		    64;
-	while (r == 0);
-	return (int64_t)r - (int64_t)(s->variation / 2);
-}
-
-/* Go on to the first stroke after `until'. The random part is added once for
- * all that are passed over, so any number of them takes the same time. */
+/* Go on to the first stroke after `until'. */
 static void
 strokes_pass(struct strokes *s, uint64_t until)
 {
-	if (s->variation >= 2)
-		s->next += jitter(s);
 	s->number += 1 + rate_pass(&s->rate, &s->next, until);
+}
+
+/*
+ * The same with jitter, after a sample that began at `now' and costs so much.
+ * From its end on the next stroke is as likely at one moment as at any other,
+ * however long ago the last one was. So whatever a program does at regular
+ * times, its samples are independent of each other, as the intervals of shares
+ * suppose. On average other work has what the period leaves, but no less than
+ * the sample has taken: then strokes are skipped. `owed' is the part of one
+ * that is still to be skipped, times the timebase.
+ */
+static void
+strokes_draw(struct strokes *s, uint64_t now, uint64_t cost)
+{
+	uint64_t hz = s->rate.hz, end = now + cost;
+	uint64_t used = (end - s->next) * hz, least = cost * hz;
+	uint64_t rest = machine.timebase - used;
+
+	s->number++;
+	if (used + least > machine.timebase) {
+		rest = least;
+		s->owed += used + rest - machine.timebase;
+		s->number += s->owed / machine.timebase;
+		s->owed %= machine.timebase;
+	}
+	s->next = end + exponential(&s->random, rest) / hz;
 }
 
 /*
@@ -153,7 +173,10 @@ sampleclock_advance(struct sampleclock *c, uint64_t now, uint64_t end)
 		cost = cost_update(&s->cost, cost);
 	cost += OUTSIDE * interrupt_cost +
 		__atomic_exchange_n(&s->paid, 0, __ATOMIC_RELAXED);
-	strokes_pass(s, now + 2 * cost);
+	if (s->jitter)
+		strokes_draw(s, now, cost);
+	else
+		strokes_pass(s, now + 2 * cost);
 	s->ahead = s->number - number - 1;
 	s->of = c;
 	skip(c, s->ahead);
@@ -223,13 +246,18 @@ strokes_start(struct sampleclock *c, uint64_t seed, uint64_t now)
 		return;
 	}
 	s->rate = rate_of(p->hz);
-	s->variation = p->jitter ? variation_of(p->hz) : 0;
+	s->jitter = p->jitter;
 	if (s->series != p->series) {
 		s->series = p->series;
 		s->random = seed * RANDOM_SPREAD | 1;
 	}
+	s->owed = 0;
 	s->next = p->since;
-	strokes_pass(s, now);
+	if (s->jitter)
+		s->next = now +
+			  exponential(&s->random, machine.timebase) / p->hz;
+	else
+		strokes_pass(s, now);
 }
 
 /*

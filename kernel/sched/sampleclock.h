@@ -64,9 +64,10 @@ struct strokes {
 	uint64_t next;   /* NEVER: on hold, or with the scheduler's tick */
 	uint64_t number; /* of next: how many were before it */
 	struct rate rate;
-	uint64_t variation;  /* what jitter may add; 0: it's off */
-	uint64_t random;     /* state of the jitter's generator.. */
+	uint64_t owed;       /* of a stroke to be skipped: see strokes_draw */
+	uint64_t random;     /* state of their generator.. */
 	unsigned int series; /* ..and the series it belongs to */
+	bool jitter;         /* they are random */
 	uint64_t cost;       /* of a sample: see cost_update */
 	uint64_t paid;       /* since the last sample; atomic */
 	uint64_t ahead;      /* skipped ones that were counted beforehand.. */

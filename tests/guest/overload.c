@@ -112,9 +112,9 @@ account_now(void)
 }
 
 /* Each process has a hart: what it got done, and the least of them, of what is
- * a hart's. */
+ * a hart's. With `slack' in percent: at random intervals it is so on average. */
 static void
-see_shares(const char *what, bool check)
+see_shares(const char *what, bool check, int slack)
 {
 	uint64_t held = 0, sampled = 0, least = UINT64_MAX;
 
@@ -131,7 +131,7 @@ see_shares(const char *what, bool check)
 		(unsigned long)(sampled * 1000 / held),
 		(unsigned long)(least * harts * 1000 / held));
 	if (check)
-		CHECK(least * harts * 2 >= held,
+		CHECK(least * harts * 2 >= held - held * slack / 100,
 		      "%s: other work has half of each hart's time", what);
 }
 
@@ -194,8 +194,8 @@ try(unsigned int hz, bool jitter, bool shares)
 	stop[0] = rdtime();
 	ctl(PROFCLOCK, "hold");
 	stop[1] = rdtime();
-	see_shares(what, shares);
-	see_account(what, hz, start, stop, before, jitter ? 2 : 0);
+	see_shares(what, shares, jitter ? 10 : 0);
+	see_account(what, hz, start, stop, before, jitter ? 5 : 0);
 	CHECK(account_of(pcs).skipped == skipped_now() - skipped,
 	      "%s: pcs says what was skipped since it was opened", what);
 	ctl(KPCTL, "stop");

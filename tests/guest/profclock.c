@@ -118,16 +118,15 @@ check_fractions(void)
 	ctl(PROFCLOCK, "hz 100");
 }
 
-/* 400 intervals on each hart of which each is off by a quarter at most: their
- * sum is off by 400 / 4 / sqrt(400) = 5 or so, rarely more than twice that. */
+/* How many of 2000 random intervals are over is off by sqrt(2000), 45 or so. */
 static void
 check_jitter(void)
 {
 	size_t harts = system_now().harts;
 
 	ctl(PROFCLOCK, "jitter on");
-	ctl(PROFCLOCK, "hz 400");
-	CHECK(keeps_rate(400, SECOND, 10 * harts),
+	ctl(PROFCLOCK, "hz 2000");
+	CHECK(keeps_rate(2000, SECOND, 250 * harts),
 	      "jitter keeps the mean interval");
 	ctl(PROFCLOCK, "jitter off");
 	ctl(PROFCLOCK, "hz 100");
