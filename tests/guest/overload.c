@@ -112,7 +112,7 @@ account_now(void)
 }
 
 /* Each process has a hart: what it got done, and the least of them, of what is
- * a hart's. With `slack' in percent: at random intervals it is so on average. */
+ * a hart's. At random intervals it is so on average: `slack' is in percent. */
 static void
 see_shares(const char *what, bool check, int slack)
 {
