@@ -101,6 +101,7 @@ ALL = {
     "truth": Script(SCRIPTS / "truth/truth.py", "", {
         "--harts": ["0", "17", "1,,2", "1,x", *NUMBER], "--no-jitter": [], "--all": [],
         "--only": ["", "x", BYTE], "--least": ["", "x", LONG, BYTE], "--table": [],
+        "--intervals": ["0", *NUMBER],
     }),
     "tlb-check": Script(SCRIPTS / "tlb/check.py", "none", {"--mutants": []}),
     "grade": Script(LABS / "grade.py", "ticks --trust", {

@@ -7,7 +7,9 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
+from random import Random
 from types import SimpleNamespace
 
 import pytest
@@ -25,6 +27,7 @@ sys.path[:0] = [str(TRUTH), str(ROOT / "scripts" / "lib")]
 import table  # noqa: E402
 import truth as measured  # noqa: E402
 from compare import NOTHING, P_LEAST, Result, compare, gamma_tail  # noqa: E402
+from intervals import GOAL, Intervals  # noqa: E402
 from landmarks import Code, sie_changes  # noqa: E402
 from stacks import Place, goes_on, verdict  # noqa: E402
 
@@ -198,6 +201,36 @@ def test_too_few_samples_fail() -> None:
         (said,) = verdict_of(result)
         assert said == (f"instep on 4: pcs: {result.samples} samples to compare,"
                         " 10000 are needed")
+
+
+def drawn(random: Random, shares: dict[str, float]) -> Counter[str]:
+    return Counter(random.choices(list(shares), list(shares.values()), k=1000))
+
+
+def test_intervals_that_are_too_narrow_fail() -> None:
+    """Of independent samples 95 in 100 hold. Not so if some come in threes, or are of
+    something else than what was executed."""
+    random, shares = Random(1), {"a": 0.5, "b": 0.3, "c": 0.15, "d": 0.05}
+    good, threes, wrong = (Intervals("split", 1) for _ in range(3))
+    for _ in range(500):
+        good.add(drawn(random, shares), shares)
+        third = drawn(random, shares)
+        threes.add({cell: count * 3 for cell, count in third.items()}, shares)
+        wrong.add(drawn(random, {**shares, "a": 0.6}), shares)
+    assert good.verdict() == [] and 0.93 < good.share() < 0.97
+    assert "500 runs" in str(good) and "of 2000 intervals hold" in str(good)
+    for bad in (threes, wrong):
+        (said,) = bad.verdict()
+        assert said.startswith("split on 1: 0.") and said.endswith(f"{GOAL} are wanted")
+
+
+def test_intervals_are_tried() -> None:
+    """Two seeds are too few for a verdict, but nearly all of their intervals hold."""
+    run = truth("--harts", "1", "--intervals", "2", "split")
+    found = re.match(r"split +1 +2 runs: (0\.\d+|1\.0+) of (\d+) intervals hold",
+                     run.stdout)
+    assert found, run.stderr
+    assert float(found[1]) > 0.5 and int(found[2]) >= 6
 
 
 def test_the_tables_are_of_this_sampler() -> None:

@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Callable, Iterator, NamedTuple
+from typing import Callable, Iterable, Iterator, NamedTuple
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
@@ -29,8 +29,9 @@ import frames  # noqa: E402
 import image  # noqa: E402
 import plugin  # noqa: E402
 import table  # noqa: E402
-from cli import Parser, UsageError, script  # noqa: E402
+from cli import Parser, UsageError, number, script  # noqa: E402
 from compare import NOTHING, P_GOAL, Result, compare  # noqa: E402
+from intervals import Intervals  # noqa: E402
 from landmarks import Code, call_landmarks, landmarks  # noqa: E402
 from machine import Boot, Machine, SetupError, find_qemu, qemu_version  # noqa: E402
 from options import HARTS  # noqa: E402
@@ -53,6 +54,7 @@ USER_RECORD = 2  # pcs's
 EXAMPLES = 10  # of wrong stacks, that are shown
 SAMPLES = 12_000  # of busy harts; then a workload ends
 SAMPLES_LEAST = 10_000  # that are compared: fewer show nothing
+SAMPLES_OF_A_SEED = 1_000  # as many as a page of a second has
 STACKS_FEWER = 8  # samples with their stacks, as these take more of pcs's room
 
 
@@ -166,13 +168,14 @@ def scratch() -> Iterator[Path]:
 
 
 def run(
-    images: Images, name: str, harts: int, jitter: bool, stacks: bool = False
+    images: Images, name: str, harts: int, jitter: bool, stacks: bool = False,
+    seed: int = SEED, samples: int = SAMPLES,
 ) -> tuple[str, str]:
     """What the profilers say, and what was executed; or the call stacks."""
     w = WORKLOADS[name]
     fewer = STACKS_FEWER if stacks else 1
-    words = f"{name} {w.hz // fewer} {'on' if jitter else 'off'} {SEED}"
-    words += f" {SAMPLES // fewer}"
+    words = f"{name} {w.hz // fewer} {'on' if jitter else 'off'} {seed}"
+    words += f" {samples // fewer}"
     if stacks:
         words += " stacks"
     command = f"prfld && workload {words}"
@@ -353,6 +356,31 @@ def measure(images: Images, name: str, harts: int, jitter: bool) -> tuple[list[R
     return rows, truth, details
 
 
+def measure_intervals(images: Images, name: str, harts: int, seed: int) -> tuple[
+    collections.Counter, collections.Counter
+]:
+    """pcs's samples, of which pages are made, and what was executed."""
+    said, counts = run(images, name, harts, True, seed=seed, samples=SAMPLES_OF_A_SEED)
+    truth = Truth(images, counts)
+    sampled = Samples(images, said, truth).cells["pcs"]
+    return leave_out(sampled, truth), leave_out(truth.cells, truth)
+
+
+def try_intervals(
+    images: Images, jobs: list[tuple[str, int]], seeds: int
+) -> Iterator[Intervals]:
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for name, harts in jobs:
+            intervals = Intervals(name, harts)
+            for sampled, executed in pool.map(
+                lambda seed: measure_intervals(images, name, harts, seed),
+                range(1, seeds + 1),
+            ):
+                intervals.add(sampled, executed)
+            print(intervals, flush=True)
+            yield intervals
+
+
 class StackRow(NamedTuple):
     """How many of a run's call stacks are what."""
 
@@ -494,6 +522,15 @@ def probability(text: str) -> float:
     return p
 
 
+def fail_for(goals: Iterable[str]) -> int:
+    """The exit status, with a line for each goal that isn't met."""
+    bad = 0
+    for line in goals:
+        print(f"truth: {line}", file=sys.stderr)
+        bad = 1
+    return bad
+
+
 def main() -> int:
     parser = Parser("truth", description=__doc__)
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD")
@@ -503,6 +540,7 @@ def main() -> int:
     parser.add_argument("--least", type=probability, default=P_GOAL, metavar="P")
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--only", choices=["counts", "stacks"])
+    parser.add_argument("--intervals", type=number(1, 100_000), metavar="N")
     options = parser.parse(sys.argv[1:])
     for name in options.workloads:
         if name not in WORKLOADS:
@@ -514,6 +552,11 @@ def main() -> int:
         raise TruthError("on several harts only QEMU 9 and later can be counted; name one in $QEMU")
     names = options.workloads or list(WORKLOADS)
     jobs = [(name, n) for n in harts for name in names]
+    if options.intervals:
+        return fail_for(
+            line for intervals in try_intervals(images, jobs, options.intervals)
+            for line in intervals.verdict()
+        )
     rows, truths, stacks = [], [], []
     print(HEADING)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -542,11 +585,9 @@ def main() -> int:
     for (start, end, sampler), n in sorted(masked_table(images, truths).items()):
         print(f"SIE=0: {n:4} instructions, {start} to {end}{', the sampler' if sampler else ''}")
     bad = verdict(rows, options.least) + stacks_verdict(stacks)
-    for line in bad:
-        print(f"truth: {line}", file=sys.stderr)
     if options.table:
         table.write(RESULT, {name: w.what for name, w in WORKLOADS.items()}, bad)
-    return 1 if bad else 0
+    return fail_for(bad)
 
 
 if __name__ == "__main__":
