@@ -251,26 +251,29 @@ profil_charge(struct proc *p, uintptr_t pc, unsigned int n)
 		profil_set(p, NULL); /* -EFAULT, too */
 }
 
-/* Up to when time has been counted: no other hart changes that. */
-static inline UNGUARDED uint64_t
-counted_until(void)
+/* The part of this hart's time that hasn't been charged to a thread yet. What
+ * other harts take in between (icount.c) isn't in it: both loads of `since' are
+ * of before that, or of after it. */
+static UNGUARDED uint64_t
+uncharged(void)
 {
-	return this_hart()->since;
+	uint64_t since, time;
+
+	do {
+		since = __atomic_load_n(&this_hart()->since, __ATOMIC_RELAXED);
+		time = rdtime() - since;
+	} while (__atomic_load_n(&this_hart()->since, __ATOMIC_RELAXED) !=
+		 since);
+	return time;
 }
 
-/*
- * Tell the sampling clock what a payment has cost. Others may have had a part
- * of the time since `start': threads, which the hart has run, or harts, which
- * have executed in its place (icount.c). The latter move `since' on. If that is
- * later than start, a thread may have left the hart and come back; then what is
- * sure is the time from there on.
- */
+/* Tell the sampling clock what a payment has cost. If the thread has left the
+ * hart and come back, what is sure is the time from there on. */
 static void
-tell_cost(uint64_t start, uint64_t since)
+tell_cost(uint64_t begin)
 {
-	uint64_t now = rdtime(), moved = counted_until(), time;
+	uint64_t end = uncharged(), time = end >= begin ? end - begin : end;
 
-	time = moved <= start ? now - start - (moved - since) : now - moved;
 	if (time > interrupt_cost)
 		sampleclock_paid(time - interrupt_cost);
 }
@@ -289,19 +292,17 @@ profil_pay(void)
 	struct thread *t = current;
 	struct proc *p = t->proc;
 	unsigned int made = t->profil_made, ticks;
-	uint64_t start, since;
+	uint64_t begin;
 
 	mutex_lock(&p->profil_lock);
-	since = counted_until();
-	start = rdtime();
+	begin = uncharged();
 	if (made != 0) {
 		t->profil_made = 0;
 		profil_charge(p, t->profil_pc, made);
 	}
 	ticks = __atomic_exchange_n(&t->profil_ticks, 0, __ATOMIC_RELAXED);
 	profil_charge(p, t->tf.sepc, ticks);
-	if (rdtime() - start > interrupt_cost)
-		tell_cost(start, since);
+	tell_cost(begin);
 	mutex_unlock(&p->profil_lock);
 }
 
