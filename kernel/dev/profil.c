@@ -251,20 +251,20 @@ profil_charge(struct proc *p, uintptr_t pc, unsigned int n)
 		profil_set(p, NULL); /* -EFAULT, too */
 }
 
-/* The part of this hart's time that hasn't been charged to a thread yet. What
- * other harts take in between (icount.c) isn't in it: both loads of `since' are
- * of before that, or of after it. */
-static UNGUARDED uint64_t
-uncharged(void)
+/* The part of this hart's time until *now that isn't charged to a thread yet.
+ * What other harts take in between (icount.c) isn't in it: both loads of since
+ * are of before that, or of after it. */
+static inline UNGUARDED uint64_t
+uncharged(uint64_t *now)
 {
-	uint64_t since, time;
+	uint64_t since;
 
 	do {
 		since = __atomic_load_n(&this_hart()->since, __ATOMIC_RELAXED);
-		time = rdtime() - since;
+		*now = rdtime();
 	} while (__atomic_load_n(&this_hart()->since, __ATOMIC_RELAXED) !=
 		 since);
-	return time;
+	return *now - since;
 }
 
 /* Tell the sampling clock what a payment has cost. If the thread has left the
@@ -272,7 +272,8 @@ uncharged(void)
 static void
 tell_cost(uint64_t begin)
 {
-	uint64_t end = uncharged(), time = end >= begin ? end - begin : end;
+	uint64_t now, end = uncharged(&now);
+	uint64_t time = end >= begin ? end - begin : end;
 
 	if (time > interrupt_cost)
 		sampleclock_paid(time - interrupt_cost);
@@ -292,17 +293,18 @@ profil_pay(void)
 	struct thread *t = current;
 	struct proc *p = t->proc;
 	unsigned int made = t->profil_made, ticks;
-	uint64_t begin;
+	uint64_t start, begin;
 
 	mutex_lock(&p->profil_lock);
-	begin = uncharged();
+	begin = uncharged(&start);
 	if (made != 0) {
 		t->profil_made = 0;
 		profil_charge(p, t->profil_pc, made);
 	}
 	ticks = __atomic_exchange_n(&t->profil_ticks, 0, __ATOMIC_RELAXED);
 	profil_charge(p, t->tf.sepc, ticks);
-	tell_cost(begin);
+	if (rdtime() - start > interrupt_cost)
+		tell_cost(begin);
 	mutex_unlock(&p->profil_lock);
 }
 
