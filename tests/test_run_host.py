@@ -375,6 +375,23 @@ def test_old_qemu(fake_qemu: FakeQemu, tmp_path: Path) -> None:
     assert run("--", "true").stderr.decode() == said
 
 
+@pytest.mark.parametrize("version, name, times", [
+    ("7.2.0", b"q", 1), ("10.0.0", b"q", 1), ("6.2.0", b"q", 2), ("7.2.0", b"\xff", 2),
+])
+def test_qemu_is_asked_for_its_version(
+    version: str, name: bytes, times: int, fake_qemu: FakeQemu, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Once; but by each run while it is too old, or has a name that can't be noted."""
+    note, file = tmp_path / "asked", tmp_path / os.fsdecode(name)
+    file.symlink_to(fake_qemu("exit 0", version=f"$(echo >>{note}){version}"))
+    monkeypatch.setenv("QEMU", str(file))
+    for _ in range(2):
+        said = run("--", "true").stderr
+        assert said.startswith(b"run: ") and said.count(b"\n") == 1
+    assert note.read_text().count("\n") == times
+
+
 def test_no_such_kernel(fake_qemu: FakeQemu, tmp_path: Path) -> None:
     fake_qemu("exit 0")
     status, report = report_of(tmp_path, "--kernel", "/nonexistent", "--", "true")

@@ -23,10 +23,10 @@ from typing import Callable, Iterator, Optional
 import frames
 from cli import STATUS_SETUP
 from control import Control
+from image import PROGRAMS
 
 QEMU_OLDEST = (7, 2)
-# Which QEMU was asked, and its version.
-ANSWER = Path(__file__).resolve().parents[2] / "build" / "qemu-version"
+ANSWER = PROGRAMS / "qemu-version"  # which QEMU was asked, and what it said
 HARTS_MAX = 16  # the kernel's own limit
 ICOUNT_MAX = 10  # QEMU's
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -249,7 +249,7 @@ def qemu_version(qemu: str) -> str:
     if not found:
         raise SetupError(f"{qemu} does not tell its version")
     if is_new(found[1]):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):  # a name of odd bytes, too
             ANSWER.write_text(f"{key} {found[1]}")
     return found[1]
 
