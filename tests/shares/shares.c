@@ -31,9 +31,6 @@ work(int parts)
 }
 
 static int threads;
-static pthread_mutex_t alone = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t pair[2] = {PTHREAD_MUTEX_INITIALIZER,
-				  PTHREAD_MUTEX_INITIALIZER};
 
 NOIPA static void
 one_locked(void)
@@ -71,49 +68,39 @@ two_free_odd(void)
 	work(1);
 }
 
-static void *
-convoy(void *unused)
-{
-	for (int i = 0; i < TURNS / threads; i++) {
-		pthread_mutex_lock(&alone);
-		one_locked();
-		pthread_mutex_unlock(&alone);
-		one_free();
-	}
-	return unused;
-}
+/* What a thread does over and over. */
+struct turn {
+	pthread_mutex_t lock;
+	void (*locked)(void), (*unlocked)(void);
+};
+
+static struct turn one = {PTHREAD_MUTEX_INITIALIZER, one_locked, one_free};
+static struct turn two[] = {
+    {PTHREAD_MUTEX_INITIALIZER, two_locked_even, two_free_even},
+    {PTHREAD_MUTEX_INITIALIZER, two_locked_odd, two_free_odd},
+};
 
 static void *
-even(void *unused)
+take_turns(void *turn)
 {
-	for (int i = 0; i < TURNS / threads; i++) {
-		pthread_mutex_lock(&pair[0]);
-		two_locked_even();
-		pthread_mutex_unlock(&pair[0]);
-		two_free_even();
-	}
-	return unused;
-}
+	struct turn *t = turn;
 
-static void *
-odd(void *unused)
-{
 	for (int i = 0; i < TURNS / threads; i++) {
-		pthread_mutex_lock(&pair[1]);
-		two_locked_odd();
-		pthread_mutex_unlock(&pair[1]);
-		two_free_odd();
+		pthread_mutex_lock(&t->lock);
+		t->locked();
+		pthread_mutex_unlock(&t->lock);
+		t->unlocked();
 	}
-	return unused;
+	return NULL;
 }
 
 static void
-together(void *(*first)(void *), void *(*second)(void *))
+together(struct turn *even, struct turn *odd)
 {
 	pthread_t t[threads];
 
 	for (int i = 0; i < threads; i++)
-		if (pthread_create(&t[i], NULL, i % 2 ? second : first, NULL))
+		if (pthread_create(&t[i], NULL, take_turns, i % 2 ? odd : even))
 			errx(1, "no thread");
 	for (int i = 0; i < threads; i++)
 		pthread_join(t[i], NULL);
@@ -186,8 +173,8 @@ main(int argc, char **argv)
 {
 	threads = argc > 1 ? atoi(argv[1]) : 2;
 	printf("%d\n", getppid());
-	together(convoy, convoy);
-	together(even, odd);
+	together(&one, &one);
+	together(&two[0], &two[1]);
 	handlers();
 	processes();
 	return 0;
