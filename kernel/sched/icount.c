@@ -391,9 +391,8 @@ icount_ask(struct hart *h)
 
 /* --- Samples --- */
 
-/* Else a turn that is over while a sample is taken would end right after that.
- * So soon no other sample is taken: what a hand-over executes would have too
- * few. */
+/* Else a turn that is over while a sample is taken would end right after that,
+ * and hand-overs would come after samples more often than by chance. */
 void
 icount_stretch(struct hart *h, uint64_t time)
 {

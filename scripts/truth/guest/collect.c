@@ -109,9 +109,10 @@ main(int argc, char **argv)
 	do {
 		struct timeval tick = {.tv_usec = 10000};
 
-		/* Who is woken by a full buffer always works right after a
-		 * sample, where no other sample can find him: so he looks by
-		 * the clock. Stacks are no matter of shares. */
+		/* Who is woken by a full buffer works right after a sample,
+		 * where few others found him while intervals had a least
+		 * length: so he looks by the clock. Stacks are no matter of
+		 * shares. */
 		FD_ZERO(&set);
 		if (stacks)
 			FD_SET(device, &set);
