@@ -123,6 +123,7 @@ def landmarks(kernel: Code) -> Iterator[tuple[str, int]]:
     yield "sample", symbol["sample"]
     yield "timer", symbol["clock_interrupt"]
     yield "new_thread", symbol["thread_first"]
+    yield "dozes", symbol["doze"]
     for name in NOT_TIMER:
         if name in symbol:
             yield "not_timer", symbol[name]

@@ -442,6 +442,19 @@ at_naps(struct hart *h, uint64_t at)
 	h->state = NAPS;
 }
 
+/* doze: and in the middle of a trap that lasts too long (icount_insist). If a
+ * sample was taken in that trap, what came before is of no other. */
+static void
+at_dozes(struct hart *h)
+{
+	if (h->state != GOES_ON)
+		return;
+	if (h->sampled)
+		h->carried = 0;
+	h->sampled = false;
+	h->state = WAITS;
+}
+
 static const struct landmark {
 	const char *name;
 	void (*before)(struct hart *h); /* NULL: nothing */
@@ -465,6 +478,7 @@ static const struct landmark {
     {"masked", NULL, at_masked},
     {"waits", NULL, at_waits},
     {"naps", NULL, at_naps},
+    {"dozes", at_dozes, NULL},
     {"switch", NULL, NULL},
 };
 
