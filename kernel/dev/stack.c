@@ -200,10 +200,14 @@ add_calls(struct chain *c, struct place *p)
 		fp = frame[-1];
 		frame = (const unsigned long *)fp;
 	}
-	if (on_stack(fp, before, top) && frame[-1] == p->ra)
-		end = add(c, p->ra) ? GOES_ON : STACK_FULL; /* comes again */
-	else if (in_text(p->ra))
-		end = add_return(c, p, p->ra, fp, top);
+	if (in_text(p->ra)) { /* else 0, in the first function of a thread */
+		bool again = on_stack(fp, before, top) && frame[-1] == p->ra;
+
+		if (!again)
+			end = add_return(c, p, p->ra, fp, top);
+		else if (!add(c, p->ra))
+			end = STACK_FULL;
+	}
 	while (end == GOES_ON) {
 		if (!on_stack(fp, before, top))
 			return fp == 0 ? STACK_WHOLE : STACK_BROKEN;

@@ -9,14 +9,17 @@
 
 #include "stacks.h"
 
-#define HZ     1000
-#define ENOUGH 100 /* samples to check */
-#define TRIES  200
-#define DEPTH  5
-#define DEEP   (STACK_MAX + 9)
-#define ROUNDS 30000 /* of a leaf, again and again for */
-#define RUN_US 20000
-#define RET    ((short)0x8082) /* what a function ends with */
+#define HZ       1000
+#define ENOUGH   100 /* samples to check */
+#define TRIES    200
+#define DEPTH    5
+#define DEEP     (STACK_MAX + 9)
+#define ROUNDS   30000 /* of a leaf, again and again for */
+#define RUN_US   20000
+#define BIRTHS   40
+#define BIRTH_HZ 10000
+#define THREADS  100 /* more samples than these have a struct seen */
+#define RET      ((short)0x8082) /* what a function ends with */
 
 /* The return addresses of the calls in progress, the outermost first. */
 static unsigned int calls[100];
@@ -383,6 +386,44 @@ check_thread(void)
 		pthread_join(t, NULL);
 }
 
+/* --- Where threads begin --- */
+
+static void *
+nothing(void *)
+{
+	return NULL;
+}
+
+static void
+create_threads(void)
+{
+	pthread_t t;
+
+	for (int i = 0; i < THREADS; i++)
+		if (pthread_create(&t, NULL, nothing, NULL) == 0)
+			pthread_join(t, NULL);
+}
+
+/* Few samples find a thread's first function, for its few instructions. */
+static void
+check_births(void)
+{
+	size_t inside = 0, wrong = 0;
+
+	for (int tries = 0; tries < BIRTHS; tries++) {
+		int fd = stacks_begin(BIRTH_HZ);
+
+		create_threads();
+		stacks_end(fd);
+		for (const struct seen *s = seen; s < seen + nseen; s++) {
+			inside += s->p.type == KERNEL && s->n != NO_STACK;
+			wrong += s->n != NO_STACK && !kernel_text(s);
+		}
+	}
+	CHECK(inside >= ENOUGH && wrong == 0,
+	      "all that is the kernel's is an address of its");
+}
+
 int
 main(void)
 {
@@ -396,6 +437,7 @@ main(void)
 		   "a function that calls others, and these");
 	CHECK_TREE(0, leaf_searches, strlen, USER, "the C library's function");
 	check_thread();
+	check_births();
 	CHECK_TREE(DEPTH, leaf_reads, read, KERNEL, "the kernel, below a read");
 	CHECK_TREE(DEPTH, leaf_spins, write, KERNEL, "the kernel, in a device");
 	CHECK_TREE(0, leaf_getpid, getpid, KERNEL, "the ways in and out");
