@@ -252,12 +252,13 @@ strokes_start(struct sampleclock *c, uint64_t seed, uint64_t now)
 		s->random = seed * RANDOM_SPREAD | 1;
 	}
 	s->owed = 0;
-	s->next = p->since;
-	if (s->jitter)
+	if (s->jitter) {
 		s->next = now +
 			  exponential(&s->random, machine.timebase) / p->hz;
-	else
+	} else {
+		s->next = p->since;
 		strokes_pass(s, now);
+	}
 }
 
 /*
