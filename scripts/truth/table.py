@@ -18,7 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "truth.md"
 CODE = (
     "kernel/sched/icount.c", "kernel/sched/clock.c", "kernel/sched/sampleclock.c",
-    "kernel/dev/sample.c", "kernel/trap/trap.c", "kernel/trap/trap.S",
+    "kernel/dev/sample.c", "kernel/dev/profil.c", "kernel/dev/stack.c",
+    "kernel/trap/trap.c", "kernel/trap/trap.S",
 )
 BEGIN = "<!-- the table of {name}: {sum} -->\n"
 END = "<!-- its end -->\n"
