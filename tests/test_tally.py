@@ -62,7 +62,7 @@ def test_report(
     guest: Guest, kernel: KernelImage, expected: Callable[[str, str], None]
 ) -> None:
     """Of the command, of a process that lives, of one that does not. An interval
-    has a share of five samples or more, on a machine that counts instructions."""
+    has a share of ten samples or more, on a machine that counts instructions."""
     read, copy = kernel.symbol("sys_read"), kernel.symbol("memcpy")
     init, sh = user_function("init", "main"), user_function("sh", "main")
     work = [
@@ -70,9 +70,9 @@ def test_report(
         sample("user", "$$", sh + 2, 100),
         sample("kernel", "$$", read, 60),
         sample("kernel", 1, read + 4, 20),
-        sample("kernel", 1, kernel.symbol("etext"), 4),
+        sample("kernel", 1, kernel.symbol("etext"), 9),
         sample("user", 1, init, 50),
-        sample("user", 1, 0, 5),
+        sample("user", 1, 0, 10),
         sample("user", 32000, init, 11),
         sample("intr", 0, copy, 30),
         sample("idle", 0, read, 120),

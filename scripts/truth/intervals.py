@@ -15,7 +15,7 @@ from typing import Mapping
 from page import SURE_MIN, wilson
 
 GOAL = 0.94  # of the intervals
-BANDS = (SURE_MIN, 10, 30, 100)  # by a row's samples: from so many to the next
+BANDS = (SURE_MIN, 30, 100)  # by a row's samples: from so many to the next
 
 
 class Intervals:

@@ -10,7 +10,9 @@
 
 #define BAR_MAX  80
 #define INTERVAL 24
-#define SURE_MIN 5 /* samples: of fewer an interval says nothing */
+/* Samples, of fewer of which an interval says too little: such a row may be
+ * shown only since it has more than it should (docs/truth.md). */
+#define SURE_MIN 10
 
 struct table_row {
 	uint64_t hits;

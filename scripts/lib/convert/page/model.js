@@ -33,9 +33,10 @@ const binSeconds = data.samples.width / 1e9;
 const harts = Array.from(new Set(data.whos.map(([hart]) => hart)))
 	.filter((hart) => hart !== null).sort((a, b) => a - b);
 const exact = data.unit !== "sample";
-// Of fewer samples than SURE_MIN an interval says nothing; nor does one of a machine
-// that ran freely, where the host's time decides.
-const SURE_MIN = 5;
+// Of fewer samples than SURE_MIN an interval says too little, as a row may be shown only
+// since it has more than it should; and nothing where a machine ran freely, as there the
+// host's time decides.
+const SURE_MIN = 10;
 const sure = !exact && !data.about.free;
 
 // Siblings are in a row, and nodes stand in the order of their parents.

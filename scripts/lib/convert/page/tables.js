@@ -213,9 +213,10 @@ function drawStatistics() {
 	const hint = exact ? "Every instruction was counted: there is no chance in it." :
 		!sure ? "No interval could say how far these shares are from those of " +
 		"instructions." :
-		"An interval says how sure a share is: if the samples are independent, " +
-		"the true share lies in 95 of 100 such intervals (Wilson). Few samples " +
-		"give wide ones.";
+		"An interval says how sure a share is: the true share lies in 95 of 100 " +
+		"such intervals (Wilson), and so it did in 1,000 runs of each of three " +
+		"programs (docs/truth.md). Few samples give wide ones, and fewer than " +
+		`${SURE_MIN} none.`;
 	get("statistics").replaceChildren(list, element("p", "hint", hint),
 		modesTable(), ...(data.beside ? [besideTable(data.beside)] : []),
 		hartsTable(byHart), programsTable(byProgram));
