@@ -18,7 +18,7 @@
 #define RUN_US   20000
 #define BIRTHS   40
 #define BIRTH_HZ 10000
-#define THREADS  100 /* more samples than these have a struct seen */
+#define THREADS  100 /* one after the other: few enough for seen[] */
 #define RET      ((short)0x8082) /* what a function ends with */
 
 /* The return addresses of the calls in progress, the outermost first. */
@@ -421,7 +421,7 @@ check_births(void)
 		}
 	}
 	CHECK(inside >= ENOUGH && wrong == 0,
-	      "all that is the kernel's is an address of its");
+	      "a thread's first function has no caller");
 }
 
 int
