@@ -199,12 +199,28 @@ store(struct proc *p, const struct histogram *f, uintptr_t pc, unsigned int n)
 		profil_set(p, NULL);
 }
 
+/* The part of this hart's time until now that isn't charged to a thread yet.
+ * What other harts take in between (icount.c) isn't in it: both loads of since
+ * are of before that, or of after it. */
+static UNGUARDED uint64_t
+uncharged(void)
+{
+	uint64_t since, now;
+
+	do {
+		since = __atomic_load_n(&this_hart()->since, __ATOMIC_RELAXED);
+		now = rdtime();
+	} while (__atomic_load_n(&this_hart()->since, __ATOMIC_RELAXED) !=
+		 since);
+	return now - since;
+}
+
 /*
  * The range that contains pc: if ranges overlap, the first one that does; NULL:
  * none. Ranges that end before pc are passed over by halves. (If pc is below
  * low, the difference wraps around, and is larger than any size.)
  */
-static inline const struct range *
+static const struct range *
 find(const struct histogram *f, uintptr_t pc)
 {
 	const struct range *r = f->range;
@@ -219,30 +235,37 @@ find(const struct histogram *f, uintptr_t pc)
 	return NULL;
 }
 
+/* The same. There may be many ranges, so the sampling clock is told how long
+ * this takes beyond an interrupt's time, which it allows for. If the thread has
+ * left the hart and come back, what is sure is the time from there on. */
+static const struct range *
+find_measured(const struct histogram *f, uintptr_t pc)
+{
+	uint64_t begin = uncharged(), end, time;
+	const struct range *r = find(f, pc);
+
+	end = uncharged();
+	time = end >= begin ? end - begin : end;
+	if (time > interrupt_cost)
+		sampleclock_paid(time - interrupt_cost);
+	return r;
+}
+
 /*
- * Charge n ticks to pc. The caller must hold p->profil_lock.
+ * Add n ticks to the counter of r that pc belongs to.
  *
  * With AIX, a counter that has reached its limit stays there, and a failed
  * store is ignored. With Solaris, both turn profiling off: count_user returns
  * the limit, or -EFAULT, which as an unsigned number is larger.
  */
 static inline void
-profil_charge(struct proc *p, uintptr_t pc, unsigned int n)
+count_in(struct proc *p, const struct range *r, uintptr_t pc, unsigned int n)
 {
 	const struct histogram *f = p->histogram;
-	const struct range *r;
-	unsigned long slot;
+	unsigned long byte = ((pc - r->low) * r->scale >> 16) + r->up;
+	unsigned long slot = byte / sizeof(HISTCOUNTER);
 	int value;
 
-	must_hold(&p->profil_lock);
-	if (f == NULL || n == 0)
-		return;
-	if (f->form == PCSAMPLE)
-		return store(p, f, pc, n);
-	r = find(f, pc);
-	if (r == NULL)
-		return;
-	slot = (((pc - r->low) * r->scale >> 16) + r->up) / sizeof(HISTCOUNTER);
 	if (slot >= r->ncounters)
 		return;
 	value = count_user(r->counters + slot * sizeof(HISTCOUNTER), n,
@@ -251,60 +274,63 @@ profil_charge(struct proc *p, uintptr_t pc, unsigned int n)
 		profil_set(p, NULL); /* -EFAULT, too */
 }
 
-/* The part of this hart's time until *now that isn't charged to a thread yet.
- * What other harts take in between (icount.c) isn't in it: both loads of since
- * are of before that, or of after it. */
-static inline UNGUARDED uint64_t
-uncharged(uint64_t *now)
+/* Charge n ticks to pc for a form or a number of ranges that is rare. */
+static SLOW_PATH void
+charge_slowly(struct proc *p, uintptr_t pc, unsigned int n)
 {
-	uint64_t since;
+	const struct histogram *f = p->histogram;
+	const struct range *r;
 
-	do {
-		since = __atomic_load_n(&this_hart()->since, __ATOMIC_RELAXED);
-		*now = rdtime();
-	} while (__atomic_load_n(&this_hart()->since, __ATOMIC_RELAXED) !=
-		 since);
-	return *now - since;
+	if (f->form == PCSAMPLE)
+		return store(p, f, pc, n);
+	r = find_measured(f, pc);
+	if (r != NULL)
+		count_in(p, r, pc, n);
 }
 
-/* Tell the sampling clock what a payment has cost. If the thread has left the
- * hart and come back, what is sure is the time from there on. */
-static void
-tell_cost(uint64_t begin)
+/* Charge n ticks to pc. The caller must hold p->profil_lock. */
+static inline void
+profil_charge(struct proc *p, uintptr_t pc, unsigned int n)
 {
-	uint64_t now, end = uncharged(&now);
-	uint64_t time = end >= begin ? end - begin : end;
+	const struct histogram *f = p->histogram;
 
-	if (time > interrupt_cost)
-		sampleclock_paid(time - interrupt_cost);
+	must_hold(&p->profil_lock);
+	if (f == NULL || n == 0)
+		return;
+	if (f->n != 1)
+		charge_slowly(p, pc, n);
+	else if (pc - f->range->low < f->range->size)
+		count_in(p, f->range, pc, n);
+}
+
+/* Synthetic samples have a pc of their own. */
+static SLOW_PATH void
+pay_for_made(struct proc *p, struct thread *t)
+{
+	unsigned int n = t->profil_made;
+
+	t->profil_made = 0;
+	profil_charge(p, t->profil_pc, n);
 }
 
 /*
- * Synthetic samples have a pc of their own, all others that of the trap frame.
- * profil_ticks is fetched and cleared in one step, since a tick may interrupt
- * this code and add to it. Such a tick sets WORK_PROFIL again: the thread comes
- * back here before it enters user mode. The sampling clock is told how long it
- * took beyond an interrupt's time, which it allows for: there may be many
- * ranges, and pages to be read.
+ * All other samples have the pc of the trap frame. profil_ticks is fetched and
+ * cleared in one step, since a tick may interrupt this code and add to it. Such
+ * a tick sets WORK_PROFIL again: the thread comes back here before it enters
+ * user mode.
  */
 void
 profil_pay(void)
 {
 	struct thread *t = current;
 	struct proc *p = t->proc;
-	unsigned int made = t->profil_made, ticks;
-	uint64_t start, begin;
+	unsigned int ticks;
 
 	mutex_lock(&p->profil_lock);
-	begin = uncharged(&start);
-	if (made != 0) {
-		t->profil_made = 0;
-		profil_charge(p, t->profil_pc, made);
-	}
+	if (t->profil_made != 0)
+		pay_for_made(p, t);
 	ticks = __atomic_exchange_n(&t->profil_ticks, 0, __ATOMIC_RELAXED);
 	profil_charge(p, t->tf.sepc, ticks);
-	if (rdtime() - start > interrupt_cost)
-		tell_cost(begin);
 	mutex_unlock(&p->profil_lock);
 }
 

@@ -106,13 +106,11 @@ clock_interrupt(const struct sample *where)
 	if (now >= (c->with_tick ? h->next_tick : c->strokes->next)) {
 		clock_sampler.take(where);
 		c->taken++;
-		if (machine.icount && !c->with_tick)
-			icount_sample_idle(h, where->mode == SAMPLE_IDLE);
+		if (machine.icount)
+			icount_sampled(h, where->mode == SAMPLE_IDLE, begin);
 		now = rdtime();
 		if (!c->with_tick)
 			sampleclock_advance(c, begin, now);
-		if (machine.icount)
-			icount_stretch(h, now - begin);
 	}
 	if (now >= h->next_tick) {
 		uint64_t missed = rate_pass(&h->tick_rate, &h->next_tick, now);

@@ -393,8 +393,8 @@ icount_ask(struct hart *h)
 
 /* Else a turn that is over while a sample is taken would end right after that,
  * and hand-overs would come after samples more often than by chance. */
-void
-icount_stretch(struct hart *h, uint64_t time)
+static void
+stretch(struct hart *h, uint64_t time)
 {
 	if (turn.hart == h)
 		turn.until += time;
@@ -404,8 +404,8 @@ icount_stretch(struct hart *h, uint64_t time)
 
 /* Side by side, idle harts would idle for as long as others are busy. Here the
  * busy ones take turns: while n of them do, an idle hart's time is 1/n. */
-void
-icount_sample_idle(const struct hart *h, bool idle)
+static void
+sample_idle(const struct hart *h, bool idle)
 {
 	unsigned int busy = idle ? 0 : 1;
 
@@ -437,6 +437,14 @@ icount_sample_idle(const struct hart *h, bool idle)
 		    .kf = idles[x->id],
 		});
 	}
+}
+
+void
+icount_sampled(struct hart *h, bool idle, uint64_t begin)
+{
+	if (!h->sampleclock.with_tick)
+		sample_idle(h, idle);
+	stretch(h, rdtime() - begin);
 }
 
 void

@@ -46,15 +46,13 @@ bool icount_nap(struct hart *h);
 /* h has stopped for good: somebody else executes. */
 void icount_leave(struct hart *h);
 
-/* A sample of h, which executes, has taken so long: its turn isn't shorter for
- * that. */
-void icount_stretch(struct hart *h, uint64_t time);
+/* A sample of h, which executes, has been taken, from `begin' on; `idle' if it
+ * was found so. At a stroke of the sampling clock take those of the harts that
+ * idle as well. h's turn isn't shorter for all this. */
+void icount_sampled(struct hart *h, bool idle, uint64_t begin);
 
-/* A sample of h has been taken at a stroke of the sampling clock; `idle' if h
- * was found so. Take those of the harts that idle as well. And count, for the
- * same harts, that so many strokes will be skipped; below 0: that they won't
+/* So many strokes will be skipped of the same idle harts; below 0: they won't
  * be. */
-void icount_sample_idle(const struct hart *h, bool idle);
 void icount_skip_idle(int64_t n);
 
 #endif

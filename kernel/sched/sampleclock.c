@@ -39,7 +39,7 @@
 
 /* What a sample costs besides the time measured, in interrupt_costs: the
  * interrupt, what profilers have deferred, and profil's payment (thread_work),
- * which is measured only if it takes longer than an interrupt. */
+ * of which only a search among ranges is measured. */
 #define OUTSIDE 3
 
 struct profclock profclock = {.hz = HZ, .seed = 1, .series = 1};

@@ -3,9 +3,9 @@
  * any rate and with all profilers on, and accounts for each sample. The first
  * argument says what is to be checked: shares too, or where the host's load
  * would show in them only the account. With "ranges" each process has many of
- * profil's, of which the last is its own. With "all" one sample may be skipped
- * for each process, as it has to copy a page for its first payment. Then come
- * milliseconds of work for each two harts, and rates.
+ * profil's, of which the last is its own. With "all" it has fewer, and one
+ * sample may be skipped for each process, as it has to copy a page for its
+ * first payment. Then come milliseconds of work for each two harts, and rates.
  */
 #include <mon.h>
 #include <sys/wait.h>
@@ -14,7 +14,8 @@
 #include "prf.h"
 
 #define N      8    /* prf's addresses */
-#define MANY   1000 /* ranges */
+#define MANY   1000 /* ranges: what is left after them is little */
+#define SOME   100  /* enough for turns to end in a search */
 #define AT_END 1    /* percent of the time, in which other harts idle */
 #define MS     (system_now().timebase / 1000)
 #define SETUP  (work_ms * MS * 3 / 5)           /* for forks, and settings */
@@ -22,7 +23,8 @@
 
 int __aix_profil(void *, unsigned int, unsigned long, unsigned int);
 
-static bool ranges, all;
+static unsigned int ranges;
+static bool all;
 
 /* What a busy process got done while samples were held, and then at a rate. */
 struct work {
@@ -54,9 +56,9 @@ profil_many(unsigned short *clocks)
 {
 	static struct prof range[MANY + 1];
 
-	for (unsigned int i = 0; i < MANY; i++)
+	for (unsigned int i = 0; i < ranges; i++)
 		range[i] = (struct prof){
-		    .p_low = i < MANY - 1 ? 0x70000000 : 0,
+		    .p_low = i < ranges - 1 ? 0x70000000 : 0,
 		    .p_high = 0x70000001 + i,
 		    .p_buff = clocks,
 		    .p_bufsize = sizeof(*clocks),
@@ -71,7 +73,7 @@ worker(void)
 	static unsigned short clocks;
 	struct work w;
 
-	if (ranges)
+	if (ranges != 0)
 		profil_many(&clocks);
 	else
 		__aix_profil(&clocks, 2, 0, 2);
@@ -210,8 +212,11 @@ main(int argc, char **argv)
 {
 	bool shares = argc > 1 && strcmp(argv[1], "account") != 0;
 
-	ranges = argc > 1 && strcmp(argv[1], "ranges") == 0;
 	all = argc > 1 && strcmp(argv[1], "all") == 0;
+	if (argc > 1 && strcmp(argv[1], "ranges") == 0)
+		ranges = MANY;
+	else if (all)
+		ranges = SOME;
 	harts = prf_open_all(minor, text, N);
 	work_ms = argc > 2 ? atoi(argv[2]) : 0;
 	for (int i = 3; i < argc; i++) {
