@@ -74,15 +74,16 @@ building := $(filter-out clean fmt check% size help gdb hostile mutants tags, \
 	$(goals))
 running := $(filter qemu qemu-gdb test test-viewers stress fuzz races,$(goals))
 
-found = $(shell command -v $1 2>/dev/null)
+# A make that has nothing to do starts no process to find that out.
+found = $(firstword $(wildcard $(if $(findstring /,$1),$1,$(path:=/$1))))
+path := $(subst :, ,$(PATH))
 
 ifndef CROSS
-  CROSS := $(shell for p in riscv64-unknown-elf- riscv64-elf- \
-	riscv64-none-elf- riscv64-linux-gnu-; do \
-		command -v $${p}gcc >/dev/null && echo $$p && break; done)
+  CROSS := $(firstword $(foreach p,riscv64-unknown-elf- riscv64-elf- \
+	riscv64-none-elf- riscv64-linux-gnu-,$(if $(call found,$pgcc),$p)))
 endif
 CC := $(CROSS)gcc
-OBJCOPY := $(CROSS)objcopy
+STRIP := $(CROSS)strip
 READELF := $(CROSS)readelf
 AR := $(CROSS)ar
 
@@ -100,13 +101,11 @@ ifneq ($(building),)
     endif
   else
     # Debian's picolibc comes in two builds, small and fast.
-    libc := $(shell for t in --picolibc-buildtype=release ''; do \
+    libc = $(eval libc := $(find_libc))$(or $(libc),$(error no C library for \
+	$(CC): install picolibc-riscv64-unknown-elf, or set PICOLIBC=DIR))
+    find_libc = $(shell for t in --picolibc-buildtype=release ''; do \
 	echo '\#include <picolibc.h>' | $(CC) --specs=picolibc.specs $$t -E -x c - \
 		>/dev/null 2>&1 && echo found $$t && break; done)
-    ifeq ($(libc),)
-      $(error no C library for $(CC): install picolibc-riscv64-unknown-elf, \
-	or set PICOLIBC=DIR)
-    endif
   endif
 endif
 
@@ -129,8 +128,8 @@ ifdef PICOLIBC
   libc_include := -isystem $(PICOLIBC)/include -ftls-model=local-exec
   libc_link := -nostdlib -L$(PICOLIBC)/lib/rv64imafdc/lp64d -L$(PICOLIBC)/lib
 else ifneq ($(building),)
-  libc_include := --specs=picolibc.specs $(filter --%,$(libc))
-  libc_link := $(libc_include) -nostartfiles
+  libc_include = --specs=picolibc.specs $(filter --%,$(libc))
+  libc_link = $(libc_include) -nostartfiles
 endif
 
 version := $(strip $(file <VERSION))
@@ -143,7 +142,7 @@ mistakes := -Werror=implicit-function-declaration -Werror=implicit-int \
 # position-independent code, stack protectors, unwind tables. Of what is done
 # around a call they must not change the order: wherever the frame pointer is a
 # function's own, its return address is in the frame.
-common := -std=gnu11 -O2 -g -Wall -Wextra $(mistakes) -fno-common \
+common = -std=gnu11 -O2 -g -Wall -Wextra $(mistakes) -fno-common \
 	-fno-omit-frame-pointer -fno-schedule-insns2 -falign-functions=8 -fno-strict-aliasing -fno-pic \
 	-fno-stack-protector -fno-asynchronous-unwind-tables \
 	-mcmodel=medany $(libc_include) -Iinclude \
@@ -157,14 +156,14 @@ common := -std=gnu11 -O2 -g -Wall -Wextra $(mistakes) -fno-common \
 # the guard.
 frame_max := $(if $(filter 1,$(DEBUG)),3072,2560)
 frame_checks := -Werror=frame-larger-than=$(frame_max) -Werror=vla -Werror=alloca
-kernel_flags := $(common) $(frame_checks) -march=rv64imac_zicsr_zifencei -mabi=lp64 \
+kernel_flags = $(common) $(frame_checks) -march=rv64imac_zicsr_zifencei -mabi=lp64 \
 	-ffreestanding -msmall-data-limit=0 -I. -Ikernel -Idebug \
 	-DTALLY_VERSION='"$(version)"'
 kernel_link := -march=rv64imac -mabi=lp64 -nostdlib -static -T linker.ld
 
-user_flags := $(common) -march=rv64imafdc_zicsr_zifencei -mabi=lp64d \
+user_flags = $(common) -march=rv64imafdc_zicsr_zifencei -mabi=lp64d \
 	-ffunction-sections -fdata-sections
-user_link := $(libc_link) -march=rv64imafdc -mabi=lp64d -static \
+user_link = $(libc_link) -march=rv64imafdc -mabi=lp64d -static \
 	-Wl,--gc-sections -Wl,--wrap=vfprintf -T user/user.ld
 
 ld_flags := -Wl,-z,max-page-size=4096 -Wl,--build-id=none
@@ -289,7 +288,7 @@ manuals := $(sort $(wildcard man/*.[1-9]))
 # A folder is filled and packed afresh, so that nothing stale stays in.
 $(BUILD)/initrd.tar: $(programs) $(copies) $(kernel) $(sources) $(manuals) \
 	scripts/mkroot
-	$(call say,TAR,$@)OBJCOPY=$(OBJCOPY) READELF=$(READELF) \
+	$(call say,TAR,$@)STRIP=$(STRIP) READELF=$(READELF) \
 		scripts/mkroot $@.$$$$.d --kernel $(kernel) \
 		--programs $(programs) --manuals $(manuals) \
 		--sources $(sources) && \
@@ -336,7 +335,7 @@ $(extra_programs): $(lib_obj) $(libmon) user/user.ld
 
 .PHONY: overlay
 overlay: $(extra_programs)
-	$(call say,TAR,$(OVERLAY))OBJCOPY=$(OBJCOPY) \
+	$(call say,TAR,$(OVERLAY))STRIP=$(STRIP) \
 		scripts/mkroot $(extra).$$$$ --programs $(extra_programs) \
 		--extra $(EXTRA) && \
 	$(tar) -C $(extra).$$$$ -cf $(OVERLAY).$$$$ . && \
@@ -348,7 +347,7 @@ overlay: $(extra_programs)
 # whose name may have any characters.
 .PHONY: boot-files
 boot-files:
-	$(call say,TAR,$(OVERLAY))OBJCOPY=$(OBJCOPY) READELF=$(READELF) \
+	$(call say,TAR,$(OVERLAY))STRIP=$(STRIP) READELF=$(READELF) \
 		scripts/mkroot $(extra).$$$$ --kernel "$$KERNEL" && \
 	$(tar) -C $(extra).$$$$ -cf $(OVERLAY).$$$$ . && \
 	mv $(OVERLAY).$$$$ $(OVERLAY); s=$$?; rm -rf $(extra).$$$$; exit $$s
