@@ -109,9 +109,10 @@ def test_the_words_are_of_the_debug_build_only(guest: Guest) -> None:
 
 @pytest.mark.parametrize("programs", PROGRAMS, ids=" ".join)
 def test_guest_programs(programs: list[str]) -> None:
+    """With as many instructions from tick to tick as its checks need."""
     result = run(
         "; ".join(f"/bin/{program}; echo ==" for program in programs),
-        *("--harts", "4", "--icount", "6", "--extra", str(TESTS / "guest")),
+        *("--harts", "4", "--icount", "4", "--extra", str(TESTS / "guest")),
     )
     assert result.returncode == 0, result.stderr
     for program, text in zip(programs, result.stdout.split("==\n")):
