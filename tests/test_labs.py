@@ -13,6 +13,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as xml
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Iterable
 
 import pytest
@@ -23,8 +24,10 @@ from harness.tiers import ALL
 
 sys.path.append(str(image.ROOT / "labs" / "lib"))
 
-from boots import Plan  # noqa: E402
+from boots import Heard, Plan, read_marks  # noqa: E402
+from judge import Grading, Reference, no_symbol  # noqa: E402
 from lab import MACROS, Edit, Lab, LabError, all_labs, read_course  # noqa: E402
+from script import Test as LabTest  # noqa: E402
 from tree import Tree, put_lab  # noqa: E402
 
 LABS = image.ROOT / "labs"
@@ -452,7 +455,29 @@ def test_a_kernel_that_lies_about_time(tmp_path: Path) -> None:
     folder = hand_in(tmp_path / "s", text, lab.files[0])
     facts = grade(folder, tmp_path / "json", "--test", linear.fails[0], lab=lab)
     assert (facts["ended"], facts["points"]) == ("judged", 0), facts["why"]
-    assert "times what the reference takes" in facts["tests"][0]["why"]
+    assert "times the time that the reference takes" in facts["tests"][0]["why"]
+
+
+def test_a_cost_is_of_instructions_too() -> None:
+    """Counted by QEMU, not by the kernel that is judged."""
+    test = LabTest("pipes", {}, "seed", no_symbol)
+    with test.cost("rounds", 1.4):
+        pass
+    (cost,) = test.costs
+    times = {cost.begin: "1000", cost.end: "2000"}
+    marks, forged = read_marks([50, 190], test.steps)
+    assert marks == {cost.begin: 50, cost.end: 190} and not forged
+    assert read_marks([50, 190, 200], test.steps)[1]
+    heard = Heard(times, "", "", "", marks=marks)
+    known = {"pipes: rounds: time": 1000, "pipes: rounds: instructions": 99}
+    grading = SimpleNamespace(measuring=False, reference=Reference(costs=known))
+    why = "rounds: 1.4 times the instructions that the reference takes; 1.4 times is the"
+    assert Grading._too_dear(grading, test, cost, heard) == f"{why} most"
+    known["pipes: rounds: instructions"] = 100
+    assert Grading._too_dear(grading, test, cost, heard) == ""
+    missing = Heard(times, "", "", "")
+    why = "rounds: nobody has counted its instructions"
+    assert Grading._too_dear(grading, test, cost, missing) == why
 
 
 READS = {

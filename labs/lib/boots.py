@@ -20,7 +20,7 @@ import plugin
 from lab import LABS, Lab
 from machine import Boot, Machine, find_qemu
 from sandbox import TroubleError
-from script import Step, Symbol, Test, TestKind
+from script import MARK, Step, Symbol, Test, TestKind
 
 SHIFT = 6  # of icount: an instruction takes 2^SHIFT ns
 RACE_SHIFT = 5
@@ -37,6 +37,7 @@ class Heard:
     died: str  # how it ended, unless by the script's end
     words: str  # the kernel's last ones
     instructions: int = 0
+    marks: dict[str, int] = dataclasses.field(default_factory=dict)  # those before
 
 
 #: How a boot ends that isn't at the script's end.
@@ -120,6 +121,14 @@ def hear(text: str, plan: Plan) -> tuple[dict[str, str], str]:
         return {}, str(error)
 
 
+def read_marks(counts: list[int], steps: list[Step]) -> tuple[dict[str, int], str]:
+    """The instructions before each mark; and why they are forged, or nothing."""
+    asked = [step.token for step in steps if step.text == MARK]
+    if len(counts) > len(asked):
+        return {}, "something other than the tests has made a mark"
+    return dict(zip(asked, counts)), ""
+
+
 @contextlib.contextmanager
 def scratch() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="tally-lab-") as name:
@@ -177,10 +186,11 @@ class Booter:
         def text(channel: str) -> str:
             return said[channel].decode(errors="replace").replace("\r", "")
 
-        instructions = int(count.read_text()) if count.exists() else 0
+        counted = [int(n) for n in count.read_text().split()] if count.exists() else [0]
+        marks, made = read_marks(counted[:-1], plan.steps())
         answers, forged = hear(text(frames.STDOUT), plan)
         words = text(frames.PANIC) or text(frames.LIMIT)
         died = DIED.get(outcome.reason, "")
-        if instructions > cap:
+        if counted[-1] > cap:
             died = "it hangs with interrupts off"
-        return Heard(answers, forged, died, words, instructions)
+        return Heard(answers, forged or made, died, words, counted[-1], marks)

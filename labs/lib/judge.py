@@ -99,10 +99,10 @@ class Judge:
 @dataclasses.dataclass
 class Reference:
     """What the solution takes: guest seconds by the boot's name, and the costs of
-    steps in ns, by test and name. Without it the limits are wide."""
+    steps, by test and name and what is counted. Without it the limits are wide."""
 
     seconds: dict[str, float] = dataclasses.field(default_factory=dict)
-    costs: dict[str, float] = dataclasses.field(default_factory=dict)
+    costs: dict[str, int] = dataclasses.field(default_factory=dict)
 
     def limit(self, boot: str) -> float:
         return 2 * self.seconds[boot] + SLACK if boot in self.seconds else LIMIT
@@ -216,15 +216,19 @@ class Grading:
         return ""
 
     def _too_dear(self, test: Test, cost: Cost, heard: Heard) -> str:
-        took = int(heard.answers[cost.end]) - int(heard.answers[cost.begin])
-        name = f"{test.name}: {cost.name}"
-        if self.measuring:
-            known = self.reference.costs.get(name, 0)
-            self.reference.costs[name] = max(known, took)
-        known = self.reference.costs.get(name)
-        if known is None or took <= cost.factor * known:
-            return ""
-        return (
-            f"{cost.name}: {took / known:.1f} times what the reference takes;"
-            f" {cost.factor:g} times is the most"
-        )
+        """Who only waits executes nothing, and who lies about time still executes."""
+        for what, counts in ("time", heard.answers), ("instructions", heard.marks):
+            if cost.end not in counts:
+                return f"{cost.name}: nobody has counted its {what}"
+            took = int(counts[cost.end]) - int(counts[cost.begin])
+            name = f"{test.name}: {cost.name}: {what}"
+            if self.measuring:
+                known = self.reference.costs.get(name, 0)
+                self.reference.costs[name] = max(known, took)
+            known = self.reference.costs.get(name)
+            if known is not None and took > cost.factor * known:
+                return (
+                    f"{cost.name}: {took / known:.1f} times the {what} that the"
+                    f" reference takes; {cost.factor:g} times is the most"
+                )
+        return ""

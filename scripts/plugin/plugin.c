@@ -33,6 +33,18 @@ beside_map(const char *name)
 	return path;
 }
 
+uint32_t
+instruction_code(const struct qemu_plugin_insn *insn)
+{
+	uint32_t code = 0;
+#if API == 1
+	memcpy(&code, qemu_plugin_insn_data(insn), qemu_plugin_insn_size(insn));
+#else
+	qemu_plugin_insn_data(insn, &code, qemu_plugin_insn_size(insn));
+#endif
+	return code;
+}
+
 #if API > 1
 struct qemu_plugin_register *
 register_find(const char *name)

@@ -22,6 +22,8 @@ char *beside_map(const char *name);
 /* Say what is wrong, and end QEMU. */
 void die(const char *what);
 
+uint32_t instruction_code(const struct qemu_plugin_insn *insn);
+
 #if API > 1
 /* For a callback of a new hart; NULL: there is none. */
 struct qemu_plugin_register *register_find(const char *name);

@@ -199,15 +199,6 @@ at_place(unsigned int vcpu, void *udata)
 
 enum { MISC_MEM = 0x0f, AMO = 0x2f, SYSTEM = 0x73 };
 
-static uint32_t
-code_of(const struct qemu_plugin_insn *insn)
-{
-	uint32_t code = 0;
-
-	qemu_plugin_insn_data(insn, &code, qemu_plugin_insn_size(insn));
-	return code;
-}
-
 /* The page of RAM that an instruction lies in; npages or more: none. */
 static size_t
 page_of(const struct qemu_plugin_insn *insn)
@@ -295,7 +286,7 @@ static void
 watch_kernel(struct qemu_plugin_insn *insn)
 {
 	uint64_t pc = qemu_plugin_insn_vaddr(insn);
-	uint32_t code = code_of(insn);
+	uint32_t code = instruction_code(insn);
 	unsigned int flags = 0;
 
 	for (unsigned int i = 0; i < PLACES; i++)
@@ -349,7 +340,7 @@ block_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		if (pc >= DIRECT_MAP)
 			watch_kernel(insn);
 		else if (pc >= KERNEL_START) /* before the MMU is on */
-			watch_order(insn, code_of(insn));
+			watch_order(insn, instruction_code(insn));
 		else if (ram != NULL)
 			watch_user(insn, i == 0 || pc / PAGE_SIZE !=
 						       last / PAGE_SIZE);

@@ -26,18 +26,6 @@ static enum { COUNTS, STACKS, TREE } mode;
 
 /* --- Translation --- */
 
-static uint32_t
-code_of(struct qemu_plugin_insn *insn)
-{
-	uint32_t code = 0;
-#if API == 1
-	memcpy(&code, qemu_plugin_insn_data(insn), qemu_plugin_insn_size(insn));
-#else
-	qemu_plugin_insn_data(insn, &code, qemu_plugin_insn_size(insn));
-#endif
-	return code;
-}
-
 /* Does the program have what is in the page of this instruction, there? */
 static bool
 has_page(const struct program *p, struct qemu_plugin_insn *insn)
@@ -199,8 +187,8 @@ follow(struct qemu_plugin_insn *insn, bool in_kernel, bool begins)
 {
 	static const struct alike kernel = {.n = 1, .program = {0}};
 	struct step *s = step_new(qemu_plugin_insn_vaddr(insn),
-				  qemu_plugin_insn_size(insn), code_of(insn),
-				  in_kernel);
+				  qemu_plugin_insn_size(insn),
+				  instruction_code(insn), in_kernel);
 
 	if (mode == TREE)
 		add_functions(s, insn,
