@@ -103,6 +103,14 @@ def test_every_command_has_a_page() -> None:
     assert not commands - {name for page in manual.PAGES for name in manual.names(page)}
 
 
+def read(file: Path) -> bytes:
+    """Nothing, if it was another test's, and has gone again."""
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
 def test_nothing_is_left_to_do() -> None:
     """But by students, in what a lab hands out."""
     mark = re.compile(rb"\b(TO" rb"DO|FIX" rb"ME|X" rb"XX)\b")
@@ -112,7 +120,7 @@ def test_nothing_is_left_to_do() -> None:
         for file in ROOT.rglob(pattern)
         if not file.relative_to(ROOT).parts[0].startswith("build")
         and "skeleton" not in file.parts
-        and mark.search(file.read_bytes())
+        and mark.search(read(file))
     ]
     assert not unfinished
 

@@ -923,8 +923,8 @@ do_clock(void)
 	answer_number(now_ns());
 }
 
-/* mark: the same; and whoever counts the machine's instructions (labs/cap) notes
- * how many there were, which no kernel can tell another way. */
+/* mark: the same; and labs/cap, which counts the machine's instructions, notes
+ * how many there were: no kernel can lie about that. */
 static void
 do_mark(void)
 {
