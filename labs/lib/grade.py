@@ -13,6 +13,7 @@ hasn't; 126: it can't be judged here, through no fault of the student's.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import datetime
 import hashlib
 import json
@@ -37,7 +38,7 @@ from machine import SetupError
 from options import SEED
 from report import Grade
 from sandbox import Sandbox, TroubleError
-from tree import SubmissionError, Tree, git, put_lab, read_submission
+from tree import Built, SubmissionError, Tree, git, put_lab, read_submission
 
 NONCE = number(0, 2**64 - 1)
 HANDED_OUT = LABS / "handout.json"
@@ -45,38 +46,66 @@ WORK = image.BUILD / "labs"
 SUBMITTED = "submitted"  # a file in a submission's folder that says when
 
 
+@dataclasses.dataclass(frozen=True)
+class Submission:
+    """What a folder has: the lab's files; or why nothing of it is taken."""
+
+    who: str
+    files: dict[str, bytes]
+    kept: float = 1.0  # what lateness leaves
+    refused: str = ""
+
+
+def read(lab: Lab, folder: Path, options: argparse.Namespace) -> Submission:
+    try:
+        files = read_submission(folder, lab)
+        kept = lab.course.kept(lab.name, submitted(folder, options))
+        return Submission(folder.name, files, kept)
+    except SubmissionError as error:
+        return Submission(folder.name, {}, refused=str(error))
+
+
+def start(lab: Lab, folder: Path) -> Tree:
+    """The tree that submissions are laid over, built: its objects are nobody's."""
+    tree = Tree(folder, lab, None)
+    if not HANDED_OUT.exists():  # that tree is the lab's already
+        put_lab(folder, lab, whole=False)
+    built = tree.make()
+    if built.kernel is None:
+        raise CompileError(f"{lab.name}: the start isn't built: {built.complaint}")
+    return tree
+
+
 class Grader:
-    """Grades submissions of one lab, with one nonce, in a tree of its own."""
+    """Grades submissions of one lab, with one nonce, each in a tree of its own."""
 
     def __init__(
         self, lab: Lab, judge: Judge, reference: Reference, sandbox: Optional[Sandbox],
-        folder: Path,
+        like: Tree, folder: Path,
     ) -> None:
         self.lab = lab
         self.judge = judge
         self.reference = reference
-        self.tree = Tree(folder, lab, sandbox)
-        if not HANDED_OUT.exists():  # that tree is the lab's already
-            put_lab(folder, lab, whole=False)
-        self.start = {
-            name: (folder / name).read_bytes()
-            for name in lab.files
-            if (folder / name).is_file()
-        }
+        self.sandbox = sandbox
+        self.like = like
+        self.folder = folder
 
-    def grade(self, folder: Path, options: argparse.Namespace) -> Grade:
-        who = folder.name
+    def build(self, files: dict[str, bytes]) -> Built:
+        """In a fresh copy: a compiler could read what another one has made."""
+        tree = Tree(self.folder, self.lab, self.sandbox, like=self.like.path)
+        tree.lay(files)
+        return tree.make()
+
+    def grade(self, submission: Submission, options: argparse.Namespace) -> Grade:
+        who = submission.who
+        if submission.refused:
+            return self._none(who, "refused", submission.refused)
         try:
-            files = read_submission(folder, self.lab)
-            kept = self.lab.course.kept(self.lab.name, submitted(folder, options))
-            self.tree.lay({**self.start, **files})
-            built = self.tree.make()
+            built = self.build(submission.files)
             if built.kernel is None:
                 return self._none(who, "not built", built.complaint)
             return graded(self.lab, self.judge, built.kernel, self.reference,
-                          options, who, kept)
-        except SubmissionError as error:
-            return self._none(who, "refused", str(error))
+                          options, who, submission.kept)
         except TroubleError as error:
             return self._none(who, "trouble", str(error))
 
@@ -111,9 +140,12 @@ def submitted(
     file = folder / SUBMITTED
     if options.submitted:
         return parse_time(options.submitted, "--submitted")
-    if file.is_file() and not file.is_symlink():
-        return parse_time(file.read_text(errors="replace").strip(), str(file))
-    return None
+    if not file.is_file() or file.is_symlink():
+        return None
+    try:
+        return parse_time(file.read_text(errors="replace").strip(), SUBMITTED)
+    except LabError as error:
+        raise SubmissionError(str(error)) from error
 
 
 def commit() -> str:
@@ -183,23 +215,27 @@ def grade_all(
     lab: Lab, judge: Judge, folders: list[Path], options: argparse.Namespace,
     sandbox: Optional[Sandbox],
 ) -> list[Grade]:
-    """Side by side; the order is the folders'."""
-    reference = reference_of(lab, judge, options)
+    """Side by side; the order is the folders'. The reports grow with each."""
     waiting: queue.SimpleQueue = queue.SimpleQueue()
-    for place in enumerate(folders):
-        waiting.put(place)
-    grades: list[Optional[Grade]] = [None] * len(folders)
+    for i, folder in enumerate(folders):
+        waiting.put((i, read(lab, folder, options)))
+    place = WORK / "grade" / lab.name
+    like = start(lab, place / "start")
+    reference = reference_of(lab, judge, options)
+    grades: dict[int, Grade] = {}
+    growing = threading.Lock()
     errors: list[BaseException] = []
 
     def work(number: int) -> None:
         try:
-            place = WORK / "grade" / lab.name / str(number)
-            grader = Grader(lab, judge, reference, sandbox, place)
+            grader = Grader(lab, judge, reference, sandbox, like, place / str(number))
             while not errors:
-                i, folder = waiting.get_nowait()
-                grades[i] = grader.grade(folder, options)
+                i, submission = waiting.get_nowait()
+                g = grader.grade(submission, options)
+                with growing:
+                    grades[i] = g
+                    write_reports([grades[i] for i in sorted(grades)], options)
                 if len(folders) > 1:
-                    g = grades[i]
                     complain(f"{g.who}: {report.number(g.total)}, {g.ended}")
         except queue.Empty:
             pass
@@ -216,7 +252,7 @@ def grade_all(
         thread.join()
     if errors:
         raise errors[0]
-    return [grade for grade in grades if grade is not None]
+    return [grades[i] for i in sorted(grades)]
 
 
 # --- The command -------------------------------------------------------------
@@ -295,7 +331,7 @@ def run(options: argparse.Namespace) -> int:
         grades = grade_all(lab, judge, folders, options, sandbox)
     else:
         grades = [grade_here(lab, judge, options)]
-    write_reports(grades, options)
+        write_reports(grades, options)
     if many:
         good = sum(g.total == g.worth for g in grades)
         print(f"{len(grades)} submissions, {good} with all points; nonce {nonce}")

@@ -107,6 +107,25 @@ class Reference:
     def limit(self, boot: str) -> float:
         return 2 * self.seconds[boot] + SLACK if boot in self.seconds else LIMIT
 
+    def too_dear(
+        self, test: str, cost: Cost, heard: Heard, measuring: bool = False
+    ) -> str:
+        """Who only waits executes nothing, and who lies about time still executes."""
+        for what, counts in ("time", heard.answers), ("instructions", heard.marks):
+            if cost.end not in counts:
+                return f"{cost.name}: nobody has counted its {what}"
+            took = int(counts[cost.end]) - int(counts[cost.begin])
+            name = f"{test}: {cost.name}: {what}"
+            if measuring:
+                self.costs[name] = max(self.costs.get(name, 0), took)
+            known = self.costs.get(name)
+            if known is not None and took > cost.factor * known:
+                return (
+                    f"{cost.name}: {took / known:.1f} times the {what} that the"
+                    f" reference takes; {cost.factor:g} times is the most"
+                )
+        return ""
+
 
 TOGETHER = "all"  # the boot of all tests that aren't races
 
@@ -210,25 +229,7 @@ class Grading:
             if why:
                 return why
         for cost in test.costs:
-            why = self._too_dear(test, cost, heard)
+            why = self.reference.too_dear(test.name, cost, heard, self.measuring)
             if why:
                 return why
-        return ""
-
-    def _too_dear(self, test: Test, cost: Cost, heard: Heard) -> str:
-        """Who only waits executes nothing, and who lies about time still executes."""
-        for what, counts in ("time", heard.answers), ("instructions", heard.marks):
-            if cost.end not in counts:
-                return f"{cost.name}: nobody has counted its {what}"
-            took = int(counts[cost.end]) - int(counts[cost.begin])
-            name = f"{test.name}: {cost.name}: {what}"
-            if self.measuring:
-                known = self.reference.costs.get(name, 0)
-                self.reference.costs[name] = max(known, took)
-            known = self.reference.costs.get(name)
-            if known is not None and took > cost.factor * known:
-                return (
-                    f"{cost.name}: {took / known:.1f} times the {what} that the"
-                    f" reference takes; {cost.factor:g} times is the most"
-                )
         return ""

@@ -4,11 +4,12 @@
 
 For each lab: what a student starts from is built, boots and fails; the solution
 passes with five seeds of a course and three nonces each; each wrong solution is
-built, and fails the tests that it names; each other right one passes; and last
-year's solution fails, whose seed asked for something else. --quick tries some of
-that, drawn from SEED; --short only the solution, once, and one wrong one: the first
-that fails without a race and changes no header, for which most of the kernel would be
-compiled again. Status 1 if one isn't so.
+built, and fails the tests that it names; each other right one passes; last year's
+solution fails, whose seed asked for something else; and the gradings of the solution
+and of a wrong one, repeated beside a busy loop, give the same reports to the byte.
+--quick tries some of that, drawn from SEED; --short only the solution, once, and one
+wrong one: the first that fails without a race and changes no header, for which most of
+the kernel would be compiled again. Status 1 if one isn't so.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import concurrent.futures
 import itertools
 import os
 import random
+import subprocess
 import sys
 import threading
 import time
@@ -26,15 +28,17 @@ from typing import Callable, Optional, Sequence
 from lab import MACROS, Edit, Lab, LabError, Variant, all_labs, read_course
 import image
 from cli import JOBS, Parser, script, utf8
-from grade import WORK, solution
+from grade import WORK, commit, solution
 from judge import Grading, Judge, Reference
 from machine import SetupError
+from report import Grade, as_json
 from sandbox import TroubleError
 from tree import Tree, edit_file, put_lab
 
 SEED = "selftest"  # of the courses, with a number behind it
 SEEDS = 5
 NONCES = 3
+REPLAYS = 5
 QUICK = 3  # wrong solutions of each lab, and at most one other right one
 
 Finding = Optional[str]  # what isn't as it should be
@@ -133,6 +137,24 @@ def last_year_fails(bench: Bench) -> Finding:
     return None if failed(grading) else "passes"
 
 
+def replays_alike(bench: Bench, edits: Sequence[Edit] = (), name: str = "") -> Finding:
+    """However busy the host is."""
+    variant = bench.variant(name, edits) if edits else bench.right()
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        reports = {report_of(bench, bench.judge(variant)) for _ in range(REPLAYS)}
+    finally:
+        busy.kill()
+        busy.wait()
+    return None if len(reports) == 1 else f"{len(reports)} reports of one kernel"
+
+
+def report_of(bench: Bench, grading: Grading) -> str:
+    grade = Grade(bench.lab, "it", 0, commit(), grading.judged(), why=grading.forged,
+                  instructions=grading.instructions)
+    return as_json([grade])
+
+
 def another(lab: Lab) -> Lab:
     """The lab in a course that asks for something else; two seeds needn't."""
     for i in itertools.count():
@@ -170,6 +192,11 @@ def checks(
         all.append((label, lambda b=bench, n=nonce: solution_passes(b, n)))
     for w in wrong:
         all.append((f"{name}: {w.name}", lambda w=w: wrong_fails(first, w)))
+    if not short:
+        w = wrong[0]
+        all.append((f"{name}: the solution, replayed", lambda: replays_alike(first)))
+        all.append((f"{name}: {w.name}, replayed",
+                    lambda: replays_alike(first, w.edits, f"{w.name}-again")))
     for r in right:
         label = f"{name}: {r.name}, which is right"
         all.append((label, lambda r=r: right_passes(first, r)))

@@ -23,9 +23,11 @@ KERNEL = ("Makefile", "VERSION", "linker.ld", "boot", "debug", "include", "kerne
 OBJECTS = ("boot", "debug", "kernel", "lib")
 #: Of a program on the host: it ends at the first thing that C doesn't allow.
 COMPILER = ["gcc", "-std=gnu2x", "-g", "-O1", "-Wall", "-Wextra", "-D_GNU_SOURCE",
-            "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-I.",
-            "-Ikernel"]
+            "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
+            "-fsanitize-coverage=trace-pc", "-I.", "-Ikernel"]
+STEPS = "labs/lib/steps.c"  # what is counted at each branch
 FILE_MAX = 1 << 20  # bytes of a student's file
+LINES, COLUMNS = 40, 300  # of what a compiler says that are shown
 
 
 class SubmissionError(Exception):
@@ -115,7 +117,7 @@ class Tree:
         if like:
             shutil.copytree(like, path)
             return
-        for name in sources([*KERNEL, *([lab.host] if lab.host else [])]):
+        for name in sources([*KERNEL, *([lab.host, STEPS] if lab.host else [])]):
             copy = path / name
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, copy)
@@ -146,7 +148,7 @@ class Tree:
             return built
         program = self.build / "host"
         program.unlink(missing_ok=True)
-        sources = [self.lab.host, *self.lab.files]
+        sources = [self.lab.host, STEPS, *self.lab.files]
         to = f"{self.build.name}/{program.name}"
         return self._build([*COMPILER, "-o", to, *sources], program)
 
@@ -183,7 +185,8 @@ def complaint(said: str) -> str:
         line for line in lines
         if re.search("error|undefined reference|multiple definition", line, re.I)
     ]
-    return "\n".join((errors or lines)[:8]) or "make said nothing"
+    shown = [line[:COLUMNS] for line in (errors or lines)[:LINES]]
+    return "\n".join(shown) or "make said nothing"
 
 
 def read_submission(folder: Path, lab: Lab) -> dict[str, bytes]:
