@@ -462,6 +462,28 @@ do_call(void)
 	answer_number(call());
 }
 
+static bool sprays; /* before the next call */
+
+static void
+do_spray(void)
+{
+	sprays = true;
+	answer_number(0);
+}
+
+/* Fill the kernel's stack with a byte that can be recognized later. The calls
+ * fail, and have copied their paths there, each to another depth. */
+static void
+spray(void)
+{
+	static char path[1024];
+
+	memset(path, SPRAYED, sizeof(path) - 1);
+	rename(path, path);
+	symlink(path, path);
+	execl(path, path, NULL);
+}
+
 /* call-into SIZE CALL ARGUMENT...: the bytes of the buffer, too, and those
  * behind what the call may write. */
 static void
@@ -470,6 +492,9 @@ do_call_into(void)
 	size_t size = number() + BEHIND;
 
 	memset(buffer, FILLED, size);
+	if (sprays)
+		spray();
+	sprays = false;
 	answer_bytes(call(), size);
 }
 
@@ -736,17 +761,6 @@ do_publish_told(void)
 }
 
 /* --- The rest --- */
-
-/* Fill the kernel's stack with a byte that can be recognized later. */
-static void
-do_spray(void)
-{
-	static char path[1024];
-
-	memset(path, SPRAYED, sizeof(path) - 1);
-	rename(path, path);
-	answer_number(0);
-}
 
 /* many SLOT COUNT: the next COUNT lines are written there, one by one. The
  * answer is how many of these writes have failed. */
