@@ -43,6 +43,7 @@ ENDS = (
 )
 SHOWN = 60  # characters of what a test says
 LIMIT = "60"  # virtual seconds that each boot may take
+HANG = "20"  # seconds of the host without progress, at a console
 
 
 @dataclasses.dataclass(frozen=True)
@@ -160,7 +161,7 @@ class Copy:
         done = subprocess.run(
             command,
             cwd=self.root,
-            env={**os.environ, "TEST_LIMIT": LIMIT, "WERROR": "0"},
+            env={**os.environ, "TEST_LIMIT": LIMIT, "TEST_HANG": HANG, "WERROR": "0"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

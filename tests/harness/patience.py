@@ -14,8 +14,8 @@ from typing import Callable, Optional
 
 PATIENCE = int(os.environ.get("TEST_PATIENCE", "1"))
 
-#: Seconds without progress.
-HANG = 120 * PATIENCE
+#: Seconds without progress. Of mutants many wait for ever: they have fewer.
+HANG = int(os.environ.get("TEST_HANG", 120 * PATIENCE))
 
 #: Seconds for a whole boot or test: ten times what the longest takes on a host
 #: that has other work, too.
