@@ -13,7 +13,9 @@
 #define FORKS    20
 #define ENOUGH   20 /* ticks */
 #define TICK_US  10000
-#define AREA     64 /* bytes of text that hold spin's loop */
+#define AREA     64        /* bytes of text that hold spin's loop */
+#define LONG     (4 << 20) /* bytes, which take a call many ticks */
+#define MOST     10        /* such calls, at most */
 
 /* AIX's: with scale 2 a clock, whose one counter goes on to 65535. */
 int __aix_profil(void *, unsigned int, unsigned long, unsigned int);
@@ -232,6 +234,26 @@ check_place(void)
 	CHECK(ticks_here() + SLACK >= used, "they are where it was busy");
 }
 
+/* A tick is paid when the process returns to user mode: a call that takes long
+ * pays for many at once. */
+static void
+check_call(void)
+{
+	static char bytes[LONG];
+	int fd = open("/tmp/profil_ticks", O_RDWR | O_CREAT, 0600), calls = 0;
+
+	ctl(PROFCLOCK, "hz 5000");
+	buf[0] = 0;
+	__aix_profil(buf, 2, 0, 2);
+	while (counter(0) < MOST * ENOUGH && calls < MOST)
+		calls += pwrite(fd, bytes, LONG, 0) == LONG;
+	__aix_profil(buf, 2, 0, 0);
+	ctl(PROFCLOCK, "hz 100");
+	close(fd);
+	unlink("/tmp/profil_ticks");
+	CHECK(buf[0] > 2 * calls, "all ticks of one call are counted");
+}
+
 /* At a high rate, with pages that become shared between any two ticks. */
 static void
 check_storm(void)
@@ -272,6 +294,7 @@ main(void)
 	check_sleep();
 	check_children();
 	check_place();
+	check_call();
 	check_storm();
 	return check_done();
 }
