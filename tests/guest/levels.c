@@ -7,7 +7,7 @@
 #include <sys/times.h>
 #include <sys/wait.h>
 
-#include "strokes.h"
+#include "moments.h"
 
 #define PHASES  25
 #define TICK_US 10000
@@ -126,6 +126,19 @@ check_tick_at_end(void)
 	}
 	close(fd);
 	CHECK(wrong == 0, "no tick waits when a level has ended: %d do", wrong);
+}
+
+static uint64_t stroke; /* counts, between two of the sampling clock */
+
+/* All harts follow a new rate from their next tick on. */
+static void
+strike(unsigned int hz)
+{
+	struct timespec nap = {.tv_nsec = 30 * NS_PER_MS};
+
+	ctl(PROFCLOCK, "hz %u", hz);
+	stroke = US(1000000) / hz;
+	nanosleep(&nap, NULL);
 }
 
 /* The longest that one of a hundred ticks took to wake this process up. */

@@ -1,67 +1,72 @@
 /*
- * What comes from another process, or another thread, while one is in the midst
- * of a call or a fault: before it has looked, or between its look and what it
- * does then. Each distance from a stroke of the clock is tried (strokes.h).
+ * What comes from another thread while one is in the midst of a call or a
+ * fault: before it has looked, or between its look and what it does then. Each
+ * distance from the end of a turn is tried (moments.h).
  */
 #include <poll.h>
 #include <pthread.h>
 #include <ucontext.h>
 
 #include "catch.h"
-#include "strokes.h"
+#include "moments.h"
 
-#define TURNS     4   /* of each distance: whose stroke it is varies */
-#define PERIOD    5   /* strokes, between two rounds */
+#define TIMES     2   /* each distance */
 #define CALL      160 /* counts: a short call takes less until it has looked */
 #define POLL      400 /* and poll until it sleeps */
-#define STEP      4
-#define FORK      10 /* strokes, in which there is a process with a thread */
+#define STOP      600 /* and a signal until its process is stopped */
+#define STEP      2
 #define EXIT_CODE 7
 #define OVERDUE   99
 
-/* --- A process, and what another one does at its moments --- */
+/* --- A thread, and what another one does at its moments --- */
 
-static uint64_t
-moment(int round)
+static volatile int begun, done; /* rounds */
+static volatile bool between;    /* the act and its end */
+static int met;
+
+static void *
+disturb_each(void *disturb)
 {
-	return when + (uint64_t)round * PERIOD * stroke;
-}
-
-/* The other one, a child, does its part right after strokes. */
-static pid_t
-start_other(void (*disturb)(void), int rounds)
-{
-	pid_t pid;
-
-	appoint(2 * PERIOD);
-	pid = fork();
-	if (pid != 0)
-		return pid;
-	for (int i = 0; i < rounds; i++) {
-		spin_till(moment(i));
-		disturb();
+	set_mask(sigmask(SIGUSR1)); /* it's for the other one */
+	for (;;) {
+		while (begun == done)
+			if (begun < 0)
+				return NULL;
+		met += between;
+		((void (*)(void))disturb)();
+		done = begun;
 	}
-	_exit(0);
 }
 
-/* Act so long before the stroke, at most; how often was it right? */
+/* Act so long before the end of a turn, at most; how often was it wrong? -1: none
+ * was disturbed. */
 static int
 disturbed(bool (*act)(void), int most, void (*disturb)(void))
 {
-	int rounds = most / STEP * TURNS, good = 0;
-	pid_t pid = start_other(disturb, rounds);
+	int wrong = 0;
+	pthread_t t;
 
-	for (int i = 0; i < rounds; i++) {
-		spin_till(moment(i) - i / TURNS * STEP);
-		good += act();
+	begun = done = met = 0;
+	pthread_create(&t, NULL, disturb_each, (void *)disturb);
+	measure_turns();
+	for (int i = 0; i < most / STEP * TIMES; i++) {
+		await_end(i / TIMES * STEP);
+		between = true;
+		begun++;
+		wrong += !act();
+		between = false;
+		while (done < begun)
+			;
 	}
-	return exited(pid, 0) ? rounds - good : -1;
+	begun = -1;
+	pthread_join(t, NULL);
+	return met > 0 ? wrong : -1;
 }
 
 static void
-send_parent(void)
+send_signal(void)
 {
-	kill(getppid(), SIGUSR1);
+	kill(getpid(), SIGUSR1);
 }
 
 /* What isn't blocked is never pending, to the one that asks. */
@@ -77,8 +82,8 @@ test_pending(void)
 	int wrong;
 
 	catch_signal(SIGUSR1, SA_RESTART, 0);
-	wrong = disturbed(nothing_pends, CALL, send_parent);
-	CHECK(wrong == 0 && hits > 0,
+	wrong = disturbed(nothing_pends, CALL, send_signal);
+	CHECK(wrong == 0,
 	      "sigpending has only blocked ones, whatever comes: %d wrong",
 	      wrong);
 }
@@ -124,8 +129,8 @@ test_fault(void)
 
 	catch_signal(SIGUSR1, SA_RESTART, 0);
 	sigaction(SIGTRAP, &act, NULL);
-	wrong = disturbed(fault, CALL, send_parent);
-	CHECK(wrong == 0 && hits > 0,
+	wrong = disturbed(fault, CALL, send_signal);
+	CHECK(wrong == 0,
 	      "a fault is told where it was, whatever comes: %d wrong", wrong);
 }
 
@@ -173,7 +178,8 @@ test_poll(void)
 static void *
 exit_before(void *before)
 {
-	spin_till(when - (uint64_t)before);
+	await_end((uint64_t)before);
+	begun = 1;
 	_exit(EXIT_CODE);
 }
 
@@ -184,7 +190,8 @@ exit_and_send(uint64_t before)
 
 	pthread_create(&t, NULL, exit_before, (void *)before);
 	set_mask(sigmask(SIGTERM)); /* it's for the other one */
-	spin_till(when);
+	while (begun == 0)
+		;
 	kill(getpid(), SIGTERM);
 	write_byte();
 	pause();
@@ -192,12 +199,11 @@ exit_and_send(uint64_t before)
 }
 
 static bool
-signal_counts(uint64_t before, int strokes)
+signal_counts(uint64_t before)
 {
 	int status;
 	char c;
 
-	appoint(strokes);
 	if (fork() == 0)
 		exit_and_send(before);
 	wait(&status);
@@ -213,24 +219,82 @@ test_exit(void)
 
 	pipe(fds);
 	fcntl(fds[0], F_SETFL, O_NONBLOCK);
-	for (uint64_t before = 0; before < CALL; before += STEP)
-		for (int i = 0; i < TURNS; i++)
-			wrong += !signal_counts(before, FORK + i);
+	begun = 0;
+	for (int i = 0; i < CALL / STEP * TIMES; i++)
+		wrong += !signal_counts(i / TIMES * STEP);
 	CHECK(wrong == 0, "exit: no signal that came before is lost: %d are",
 	      wrong);
 	close(fds[0]);
 	close(fds[1]);
 }
 
+/*
+ * --- A stop doesn't undo an end ---
+ *
+ * One thread ends its process whatever signals there are: it can't return from
+ * a handler, as it has no stack. It is stopped in the middle of that. Another
+ * one, at the end of its own turn, is about to stop the process.
+ */
+static void *
+return_from_nothing(void *before)
+{
+	await_end((uint64_t)before);
+	begun = 1;
+	asm volatile("li sp, 16\n\tli a7, %0\n\tecall" ::"i"(SYS_rt_sigreturn));
+	return NULL;
+}
+
+/* Were the end undone, the process would end otherwise. */
+static void
+stop_while_ending(uint64_t ends, uint64_t stops)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, return_from_nothing, (void *)ends);
+	while (begun == 0)
+		;
+	spin_till(rdtime() + turn - stops);
+	kill(getpid(), SIGSTOP);
+	sleep(1);
+	_exit(OVERDUE);
+}
+
+/* One that may be stopped first. */
+static bool
+dies(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status))
+		kill(pid, SIGCONT);
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV;
+}
+
+static void
+test_stop(void)
+{
+	int wrong = 0;
+
+	begun = 0;
+	for (uint64_t ends = CALL; ends > 0; ends -= CALL / 4)
+		for (uint64_t stops = 0; stops < STOP; stops += 2 * STEP) {
+			pid_t pid = fork();
+
+			if (pid == 0)
+				stop_while_ending(ends, stops);
+			wrong += !dies(pid);
+		}
+	CHECK(wrong == 0, "a stop doesn't undo an end: %d do", wrong);
+}
+
 int
 main(void)
 {
 	alarm(DEADLINE);
-	strike(1000);
 	test_pending();
 	test_fault();
 	test_poll();
 	test_exit();
-	ctl(PROFCLOCK, "hz 100");
+	test_stop();
 	return check_done();
 }

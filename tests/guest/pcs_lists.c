@@ -72,7 +72,7 @@ end(const char *what)
 }
 
 /*
- * Under icount a hart that changes the list stands still in that when the clock
+ * With --races a hart that changes the list stands still in that when the clock
  * strikes, if it has begun so many counts before; then others take samples.
  * There are two places for a list: it is changed twice.
  */

@@ -1,18 +1,20 @@
 /*
  * What the threads of a process do to it at the same time: exec twice, exec
- * and make threads, end and stop, leave one after the other.
+ * and make threads; and what comes too late: a sleep, a fork.
  *
  * Each is done over and over, a little earlier or later from one round to the
- * next (strokes.h).
+ * next.
  */
 #include <pthread.h>
 #include <sys/time.h>
 
-#include "strokes.h"
+#include "moments.h"
 
 /* How children end. */
 #define EXIT_CODE 7
 #define OVERDUE   99
+
+static uint64_t when; /* both begin */
 
 static pthread_t
 start(void *(*body)(void *), void *arg)
@@ -96,11 +98,10 @@ test_exec(const struct rival *r)
 	int n = 0, good = 0, status;
 	long before = pages_free();
 
-	strike(1000);
 	for (long later = -US(1500); later < US(1500); later += US(100), n++) {
 		pid_t pid;
 
-		appoint(6);
+		when = rdtime() + US(6000);
 		pid = fork();
 		if (pid == 0)
 			exec_against(r, later);
@@ -111,160 +112,6 @@ test_exec(const struct rival *r)
 	      good, n);
 	CHECK(AWAIT(pages_free() >= before - 16),
 	      "exec and %s: all memory is given back", r->name);
-}
-
-/*
- * --- A stop doesn't undo an end ---
- *
- * A thread that can't return from a handler, for it has no stack, ends its
- * process whatever signals there are. It begins before one stroke, and goes on
- * when another thread, before the next, has seen that it is to stop.
- */
-
-static void *
-return_from_nothing(void *before)
-{
-	spin_till(when - stroke - (uint64_t)before);
-	asm volatile("li sp, 16\n\tli a7, %0\n\tecall" ::"i"(SYS_rt_sigreturn));
-	return NULL;
-}
-
-/* Were the end undone, the process would end otherwise. */
-static void
-stop_while_ending(uint64_t before)
-{
-	start(return_from_nothing, (void *)US(12));
-	spin_till(when - before);
-	kill(getpid(), SIGSTOP);
-	sleep(1);
-	_exit(OVERDUE);
-}
-
-/* One that may be stopped first. */
-static bool
-dies(pid_t pid)
-{
-	int status;
-
-	while (waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status))
-		kill(pid, SIGCONT);
-	return WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV;
-}
-
-static void
-test_stop(void)
-{
-	int n = 0, good = 0;
-
-	strike(1000);
-	for (uint64_t before = US(20); before < US(120); before += US(2))
-		for (int strokes = 5; strokes < 9; strokes++, n++) {
-			pid_t pid;
-
-			appoint(strokes);
-			pid = fork();
-			if (pid == 0)
-				stop_while_ending(before);
-			good += dies(pid);
-		}
-	CHECK(good == n, "a stop doesn't undo an end: %d of %d", good, n);
-}
-
-/*
- * --- Who leaves is not chosen again ---
- *
- * On two harts, of which each goes on from every other stroke to the next. A
- * thread leaves its process at the tick that ends its turn. If it could be
- * preempted while it leaves, it would be chosen again when this process yields.
- * That is done before another stroke, such that the hart stands still there,
- * about to load the leaver's address space. Meanwhile the process's last thread
- * execs: the address space is freed, and its pages are used for other things.
- */
-#define SLICE_TICKS 4
-
-static uint64_t turn_end, choice; /* the two strokes */
-
-static void *
-leave(void *before)
-{
-	spin_till(turn_end - SLICE_TICKS * TICK);
-	sched_yield(); /* so a turn begins */
-	spin_till(turn_end - (uint64_t)before);
-	call(SYS_exit, 0, 0);
-	return NULL;
-}
-
-/* The last thread, whose own turn is to end later. */
-static void
-outlast(uint64_t before)
-{
-	start(leave, (void *)before);
-	spin_till(turn_end - stroke - stroke / 4);
-	sched_yield();
-	spin_till(choice + US(5));
-	execl("/bin/races", "races", "-u", NULL);
-	_exit(OVERDUE);
-}
-
-static int
-use_pages(void)
-{
-	static volatile char pages[64 * PAGE];
-
-	for (int i = 0; i < 64; i++)
-		pages[i * PAGE] = 0xff;
-	return pages[0] == 0xff ? EXIT_CODE : OVERDUE;
-}
-
-/* One leaves, and this yields, so long before the strokes. Till then it only
- * waits for its turn. Was it the right one of the harts that stood still? */
-static bool
-leave_and_yield(uint64_t leaves, uint64_t yields, bool *good)
-{
-	uint64_t now;
-	pid_t pid = fork();
-
-	if (pid == 0)
-		outlast(leaves);
-	while ((now = rdtime()) < turn_end)
-		sched_yield();
-	spin_till(choice - yields);
-	sched_yield();
-	*good = exited(pid, EXIT_CODE);
-	return now - turn_end > stroke / 2;
-}
-
-/* The same till it was: every other tick is a turn of the same hart's. */
-static bool
-leaves_well(uint64_t leaves, uint64_t yields)
-{
-	static unsigned int odd;
-
-	for (int tries = 0; tries < 4; tries++) {
-		uint64_t tick = rdtime() / TICK + SLICE_TICKS + 2;
-		bool good;
-
-		turn_end = (tick + (tick + odd) % 2) * TICK;
-		choice = turn_end + 2 * stroke;
-		if (leave_and_yield(leaves, yields, &good) || !good)
-			return good;
-		odd = !odd;
-	}
-	return true;
-}
-
-static void
-test_leave(void)
-{
-	int n = 0, good = 0;
-
-	if (system_info().harts != 2)
-		return;
-	strike(300);
-	for (uint64_t leaves = 50; leaves <= 120; leaves += 35)
-		for (uint64_t yields = 60; yields < 150; yields += 12, n++)
-			good += leaves_well(leaves, yields);
-	CHECK(good == n, "who leaves is gone: %d of %d", good, n);
 }
 
 /*
@@ -356,17 +203,12 @@ test_late_fork(void)
 }
 
 int
-main(int argc, char **argv)
+main(void)
 {
-	if (argc > 1 && strcmp(argv[1], "-u") == 0)
-		return use_pages();
 	alarm(DEADLINE);
 	CHECK(system_info().timebase == US(1000000), "the clock's unit");
 	for (size_t i = 0; i < sizeof(rivals) / sizeof(rivals[0]); i++)
 		test_exec(&rivals[i]);
-	test_stop();
-	test_leave();
-	ctl(PROFCLOCK, "hz 100");
 	test_late_sleep();
 	test_late_fork();
 	return check_done();

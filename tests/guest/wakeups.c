@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "strokes.h"
+#include "moments.h"
 
 #define TICK_US  10000
 #define RUN_US   1000000
