@@ -9,7 +9,10 @@
 
 #include "moments.h"
 
+#define RATE    4001
+#define PERIOD  (US(1000000) / RATE)
 #define PHASES  25
+#define STEP    3
 #define TICK_US 10000
 
 static const int levels[] = {0, 1, 5};
@@ -128,19 +131,6 @@ check_tick_at_end(void)
 	CHECK(wrong == 0, "no tick waits when a level has ended: %d do", wrong);
 }
 
-static uint64_t stroke; /* counts, between two of the sampling clock */
-
-/* All harts follow a new rate from their next tick on. */
-static void
-strike(unsigned int hz)
-{
-	struct timespec nap = {.tv_nsec = 30 * NS_PER_MS};
-
-	ctl(PROFCLOCK, "hz %u", hz);
-	stroke = US(1000000) / hz;
-	nanosleep(&nap, NULL);
-}
-
 /* The longest that one of a hundred ticks took to wake this process up. */
 static uint64_t
 worst_of_ticks(void)
@@ -161,26 +151,47 @@ worst_of_ticks(void)
 }
 
 /*
+ * All harts follow a new rate from their next tick on. Its strokes begin at a
+ * multiple of its period in whole counts (sampleclock_apply): wait for the one
+ * from which on they lie so to the ticks.
+ */
+static void
+strike(uint64_t phase)
+{
+	struct timespec nap = {.tv_nsec = 30 * NS_PER_MS};
+	uint64_t past, begin;
+
+	do {
+		begin = rdtime();
+		past = begin % PERIOD;
+		begin -= past;
+	} while (past > PERIOD / 4 ||
+		 begin * RATE % TICK / RATE / STEP != phase);
+	ctl(PROFCLOCK, "hz %u", RATE);
+	nanosleep(&nap, NULL);
+}
+
+/*
  * A tick that comes when the hart, which had nothing to do, still is at the
  * clock's last stroke is seen to before it waits for the next. In a second the
- * distances between the two are all multiples of PHASES counts; each round
- * begins three counts later, which is some five instructions.
+ * distances between the two are all multiples of PHASES counts, as RATE is one
+ * more than a multiple of 100; each round begins STEP counts later, which is
+ * some five instructions.
  */
 static void
 check_tick_in_handler(void)
 {
 	uint64_t worst = 0;
 
-	for (int phase = 0; phase < PHASES; phase += 3) {
+	for (uint64_t phase = 0; phase < PHASES / STEP; phase++) {
 		uint64_t now;
 
-		spin_till(nth_tick(2) + US(1000) + phase);
-		strike(4001);
+		strike(phase);
 		now = worst_of_ticks();
 		worst = now > worst ? now : worst;
 	}
 	ctl(PROFCLOCK, "hz 100");
-	CHECK(worst < stroke, "a tick that interrupts a handler follows it: %d",
+	CHECK(worst < PERIOD, "a tick that interrupts a handler follows it: %d",
 	      (int)worst);
 }
 
