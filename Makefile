@@ -277,8 +277,9 @@ endif
 # --- The initrd --------------------------------------------------------------
 
 # The same for the same sources: sorted, and without times or owners.
-tar := tar --format=ustar --sort=name --mtime=@0 --owner=0 --group=0 \
-	--numeric-owner --mode=u=rwX,go=rX
+# Without zeros at the end but those of the end itself: others are added.
+tar := tar --format=ustar --blocking-factor=1 --sort=name --mtime=@0 \
+	--owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX
 
 sources := $(sort $(wildcard Makefile linker.ld README.md docs/*.md \
 	$(foreach d,boot debug debug/* kernel kernel/* lib include include/* \

@@ -28,7 +28,7 @@ KNOWN = " | grep -E '^(name|f[123] )'\n"  # whatever the compiler made of main
 def gprof(images: Images, tmp_path_factory) -> Callable[[bytes, str], str]:
     """gprof(gmon, option): what it says of a gmon.out of guest/gmon."""
     folder = tmp_path_factory.mktemp("gprof")
-    with tarfile.open(fileobj=io.BytesIO(images.programs)) as tar:
+    with tarfile.open(fileobj=io.BytesIO(images.programs["gmon"])) as tar:
         program = folder / "gmon"
         program.write_bytes(tar.extractfile("./bin/gmon").read())
 

@@ -99,16 +99,27 @@ def test_frames_unknown_letter_is_shown() -> None:
 
 
 def test_archives_join() -> None:
-    parts = [image.file_archive(name, name.encode() * 300) for name in "abc"]
-    zeros = image.file_archive("z", bytes(2000))
-    joined = b"".join(map(image.members, [*parts, zeros])) + parts[0]
+    a, b, c = (image.member(name, name.encode() * 300) for name in "abc")
+    zeros = image.member("z", bytes(2000))
+    joined = image.add(image.add(a + image.END, b), c, zeros, a)
+    assert joined.endswith(image.END)
     with tarfile.open(fileobj=io.BytesIO(joined)) as tar:
         names = [(member.name, member.size) for member in tar]
     assert names == [("a", 300), ("b", 300), ("c", 300), ("z", 2000), ("a", 300)]
 
 
-def test_file_archive() -> None:
-    with tarfile.open(fileobj=io.BytesIO(image.file_archive("etc/x", b"hi"))) as tar:
+def test_an_archive_of_the_build_can_grow(images: Images) -> None:
+    """What is added comes right behind what is there, so that a reader finds it."""
+    archive = (image.BUILD / "initrd.tar").read_bytes()
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        last = tar.getmembers()[-1]
+    end = last.offset_data + -(-last.size // 512) * 512
+    assert archive[end:] == image.END
+
+
+def test_a_member() -> None:
+    archive = image.member("etc/x", b"hi") + image.END
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         (member,) = tar
         assert (member.name, member.mode, member.mtime) == ("etc/x", 0o644, 0)
         assert tar.extractfile(member).read() == b"hi"

@@ -156,9 +156,8 @@ class Booter:
             timeout=TIMEOUT,
         )
         files = {"extra/script": plan.script(), "boot/symbols": names}
-        archives = [image.file_archive(n, text.encode()) for n, text in files.items()]
-        extra = b"".join(map(image.members, [self.program, *archives]))
-        initrd = image.initrd("observe /extra/script", extra)
+        members = [image.member(n, text.encode()) for n, text in files.items()]
+        initrd = image.initrd("observe /extra/script", b"".join([self.program, *members]))
         with scratch() as folder, image.held(kernel, "kernel") as k:
             with image.held(initrd, "initrd") as i:
                 boot = Boot(machine, self.qemu, k, i)

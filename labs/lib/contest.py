@@ -122,8 +122,8 @@ class Kernels:
         machine = Machine(harts=HARTS, icount=SHIFT, limit=LIMIT, timeout=TIMEOUT)
         workload = (FOLDER / "workload.sh").read_text()
         files = {"extra/words": self.words, "extra/workload": workload}
-        archives = [image.file_archive(n, text.encode()) for n, text in files.items()]
-        initrd = image.initrd(command, b"".join(map(image.members, archives)))
+        members = [image.member(n, text.encode()) for n, text in files.items()]
+        initrd = image.initrd(command, b"".join(members))
         said = bytearray()
         with scratch() as folder, image.held(kernel, "kernel") as k:
             with image.held(initrd, "initrd") as i:

@@ -198,7 +198,7 @@ class Guest:
         with image.build_lock():
             image.make(notice=BUILDING)
             extra = image.overlay(Path(options.extra)) if options.extra else b""
-            self.base = image.members(image.initrd(None, extra))
+            self.base = image.initrd(None, extra)
             kernel = read_kernel(image.BUILD / "kernel.elf")
         self.kernel = image.hold(kernel, "kernel")
         others = sorted(Path(options.folder).glob("[!.]*"))
@@ -229,13 +229,12 @@ class Guest:
         used = [*self.data, *(script.file for script in scripts)]
         files = {f"{PLACE}/{file.name}": file.read_bytes() for file in used}
         mark = hashlib.sha256(b"\0".join(files.values())).hexdigest()[:12]
-        files["etc/command"] = os.fsencode(commands(scripts, mark))
+        files[image.COMMAND] = os.fsencode(commands(scripts, mark))
         try:
-            archives = [image.file_archive(*file) for file in files.items()]
+            members = [image.member(*file) for file in files.items()]
         except ValueError as error:  # a name too long for an archive
             raise UsageError(f"{self.options.folder}: {error}") from error
-        *most, last = archives
-        initrd = b"".join([self.base, *map(image.members, most), last])
+        initrd = image.add(self.base, *members)
         machine.check(len(initrd))
         said: dict[str, bytearray] = collections.defaultdict(bytearray)
         with image.held(initrd, "initrd") as fd:

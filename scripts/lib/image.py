@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import functools
 import hashlib
 import io
 import os
@@ -18,7 +17,7 @@ import sys
 import tarfile
 import threading
 from pathlib import Path
-from typing import Callable, Iterator, Optional
+from typing import Iterator, Optional
 
 ROOT = Path(__file__).resolve().parents[2]
 # DEBUG=1 in the environment: the debug build, here and for make.
@@ -26,7 +25,8 @@ DEBUG = os.environ.get("DEBUG") == "1"
 BUILD = ROOT / ("build-debug" if DEBUG else "build")
 PROGRAMS = ROOT / "build"  # what both kernels run; and the lock of both builds
 PATIENCE = 2.0  # seconds that make may take without a word
-BLOCK = 512  # bytes in a block of a tar archive
+END = bytes(2 * 512)  # of a tar archive with a blocking factor of 1
+COMMAND = "etc/command"  # what the guest's first shell executes
 # In a name, what means something to make or to the shells that it starts.
 ODD = re.compile(r"[^\w@+,./-]")
 
@@ -96,8 +96,8 @@ def shown(file: Path) -> str:
 
 
 def overlay(extra: Path, *arguments: str, verbose: bool = False) -> bytes:
-    """A user's own programs, as an archive; the arguments are make's. Call with the
-    lock held."""
+    """A user's own programs, as members of an archive; the arguments are make's. Call
+    with the lock held."""
     extra = extra.resolve()
     if not extra.is_dir():
         raise BuildError(f"no such folder: {extra}")
@@ -110,7 +110,7 @@ def overlay(extra: Path, *arguments: str, verbose: bool = False) -> bytes:
         extra = another_name(extra, archive.with_suffix(".src"))
     make("overlay", f"EXTRA={extra}", f"OVERLAY={archive.relative_to(ROOT)}",
          *arguments, verbose=verbose)
-    return archive.read_bytes()
+    return read_members(archive)
 
 
 def another_name(folder: Path, link: Path) -> Path:
@@ -126,51 +126,36 @@ def boot_files(kernel: Path, verbose: bool = False) -> bytes:
     archive = BUILD / "kernel-files.tar"
     make("boot-files", f"OVERLAY={archive.relative_to(ROOT)}", verbose=verbose,
          KERNEL=str(kernel.resolve()))
-    return archive.read_bytes()
+    return read_members(archive)
 
 
-def members(archive: bytes, wanted: Callable[[str], bool] = lambda name: True) -> bytes:
-    """An archive's members without the zeros at its end, so that others can follow;
-    those whose names are wanted."""
-    parts = []
-    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-        for member in tar:
-            blocks = -(-member.size // BLOCK) if member.isfile() else 0
-            if wanted(member.name):
-                parts.append(archive[member.offset : member.offset_data + blocks * BLOCK])
-    return b"".join(parts)
-
-
-def file_archive(name: str, data: bytes, mode: int = 0o644) -> bytes:
-    """An archive of one file, the same every time."""
+def member(name: str, data: bytes, mode: int = 0o644) -> bytes:
+    """A file of an archive, the same every time."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         info = tarfile.TarInfo(name)
         info.size = len(data)
         info.mode = mode
         tar.addfile(info, io.BytesIO(data))
-    return buffer.getvalue()
+        return buffer.getvalue()[: tar.offset]
 
 
-def initrd(command: Optional[str], extra: bytes = b"") -> bytes:
+def read_members(archive: Path) -> bytes:
+    """Of one that make has made, without its end."""
+    return archive.read_bytes()[: -len(END)]
+
+
+def add(archive: bytes, *members: bytes) -> bytes:
+    """An archive with more in it. Of two files of one name the last counts."""
+    return b"".join([memoryview(archive)[: -len(END)], *members, END])
+
+
+def initrd(command: Optional[str], members: bytes = b"") -> bytes:
     """The built initrd with a user's programs and the command to run."""
-    last = b"" if command is None else file_archive("etc/command", os.fsencode(command))
-    others = [part for part in (extra, last) if part]
-    if not others:
-        return (BUILD / "initrd.tar").read_bytes()
-    return b"".join([_base_members(), *map(members, others[:-1]), others[-1]])
-
-
-def _base_members() -> bytes:
-    """Of the built initrd; read once, as many are booted by one process."""
-    file = BUILD / "initrd.tar"
-    state = file.stat()
-    return _members_of(file, state.st_ino, state.st_mtime_ns)
-
-
-@functools.lru_cache(maxsize=1)
-def _members_of(file: Path, _ino: int, _mtime: int) -> bytes:
-    return members(file.read_bytes())
+    archive = (BUILD / "initrd.tar").read_bytes()
+    if command is None:
+        return add(archive, members)
+    return add(archive, members, member(COMMAND, os.fsencode(command)))
 
 
 def hold(data: bytes, name: str) -> int:

@@ -110,14 +110,12 @@ def build(
         if options.extra:
             extra = image.overlay(Path(options.extra), verbose=options.verbose)
         if options.kernel:
-            files = image.boot_files(options.kernel, options.verbose)
-            extra = image.members(extra) + files if extra else files
+            extra += image.boot_files(options.kernel, options.verbose)
         for name, file in brought:
             try:
-                one = image.file_archive(name[1:], file.read_bytes(), 0o755)
+                extra += image.member(name[1:], file.read_bytes(), 0o755)
             except ValueError as error:  # a name too long for an archive
                 raise SetupError(f"{name}: {error}") from error
-            extra = image.members(extra) + one if extra else one
         initrd = image.initrd(command, extra)
         kernel = read_kernel(options.kernel or image.BUILD / "kernel.elf")
     return kernel, initrd

@@ -281,9 +281,8 @@ class Run:
         self.brought = bring(command)
         self.kernel, self.initrd = build(options, guest, notice, self.brought)
         if guest != command:
-            self.initrd = image.members(self.initrd) + image.file_archive(
-                COMMAND_FILE, os.fsencode(command)
-            )
+            named = image.member(COMMAND_FILE, os.fsencode(command))
+            self.initrd = image.add(self.initrd, named)
         machine.check(len(self.initrd))
         self.file = options.kernel or image.BUILD / "kernel.elf"
         fds = image.hold(self.kernel, "kernel"), image.hold(self.initrd, "initrd")

@@ -151,17 +151,13 @@ class Images:
             )
         with image.build_lock():
             image.make()
-            self.programs = b"".join(
-                image.members(image.overlay(folder)) for folder in (FOLDER, HERE / "guest")
-            )
+            self.programs = image.overlay(FOLDER) + image.overlay(HERE / "guest")
             self.kernel = Kernel(image.BUILD / "kernel.elf")
             self.plugin = plugin.build(HERE / "model", version, BUILD)
             self.base = image.initrd(None, self.programs)
 
     def initrd(self, command: str) -> bytes:
-        return image.members(self.base) + image.file_archive(
-            "etc/command", command.encode()
-        )
+        return image.add(self.base, image.member(image.COMMAND, command.encode()))
 
 
 # --- One run -----------------------------------------------------------------

@@ -135,9 +135,7 @@ class Images:
                 "/bin/grep": Code(image.BUILD / "bin" / "grep"),
             }
         text = b"".join(f.read_bytes() for f in sorted(image.ROOT.glob("docs/*.md")))
-        self.initrd = image.members(base) + image.members(
-            image.file_archive("extra/text", text)
-        )
+        self.initrd = image.add(base, image.member("extra/text", text))
         self.plugin = plugin.build(HERE / "counter", self.qemu_major, BUILD)
 
     def map(self, folder: Path, stacks: bool) -> Path:
@@ -184,9 +182,8 @@ def run(
     def sink(channel: str, data: bytes) -> None:
         heard[channel] += data
 
-    initrd = image.members(images.initrd) + image.file_archive(
-        "etc/command", command.encode()
-    )
+    named = image.member(image.COMMAND, command.encode())
+    initrd = image.add(images.initrd, named)
     machine = Machine(harts=harts, icount=w.shift, timeout=TIMEOUT)
     with scratch() as folder, image.held(images.kernel, "kernel") as kernel, \
             image.held(initrd, "initrd") as archive:

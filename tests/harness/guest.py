@@ -11,9 +11,11 @@ import collections
 import copy
 import dataclasses
 import hashlib
+import io
 import os
 import re
 import shlex
+import tarfile
 from pathlib import Path
 from typing import Callable, Iterable, Optional
 
@@ -131,6 +133,17 @@ class Lost(Result):
         raise AssertionError(self.story)
 
 
+def split(members: bytes) -> dict[str, bytes]:
+    """Of an archive, by their files' names."""
+    with tarfile.open(fileobj=io.BytesIO(members + image.END)) as tar:
+        all = [*tar]
+    ends = [member.offset for member in all[1:]] + [len(members)]
+    return {
+        Path(member.name).name: members[member.offset : end]
+        for member, end in zip(all, ends)
+    }
+
+
 class Images:
     """What all guests boot: built once, and held."""
 
@@ -138,8 +151,9 @@ class Images:
         """programs: a folder of guest programs, as scripts/run's --extra."""
         with image.build_lock():
             image.make(STRICT)
-            self.programs = image.overlay(programs, STRICT) if programs else b""
+            ours = image.overlay(programs, STRICT) if programs else b""
             self.kernel = image.hold((image.BUILD / "kernel.elf").read_bytes(), "k")
+        self.programs = split(ours)
         self.qemu = find_qemu()
         self._extras: dict[Path, bytes] = {}
 
@@ -166,15 +180,17 @@ class Images:
         """Of our own programs those that the command names: with all of them the
         smallest machine has no room for a device tree."""
 
-        def is_named(path: str) -> bool:
-            name = re.escape(Path(path).name)
-            return command is None or bool(re.search(rf"\b{name}\b", command))
+        def is_named(program: str) -> bool:
+            return command is None or bool(
+                re.search(rf"\b{re.escape(program)}\b", command)
+            )
 
-        ours = image.members(self.programs, is_named) if self.programs else b""
+        members = [part for name, part in self.programs.items() if is_named(name)]
         if PATIENCE > 1:
-            ours += image.members(image.file_archive("etc/patience", b"%d" % PATIENCE))
-        others = image.members(self.extra(extra)) if extra else b""
-        return image.initrd(command, ours + others)
+            members.append(image.member("etc/patience", b"%d" % PATIENCE))
+        if extra:
+            members.append(self.extra(extra))
+        return image.initrd(command, b"".join(members))
 
 
 class Guest:
