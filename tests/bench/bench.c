@@ -341,7 +341,7 @@ static struct mode {
 	unsigned long rounds;
 	double alone; /* what it takes without ticks */
 	long ticks;   /* that came so far */
-} user = {"", loop_in_user_mode, 30000000, 0, 0},
+} user = {"", loop_in_user_mode, 10000000, 0, 0},
   kernel = {"_kernel", loop_in_the_kernel, 15000000, 0, 0};
 
 /* What few rounds take: some of these have no tick. */
