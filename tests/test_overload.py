@@ -41,6 +41,11 @@ def test_a_payment_is_no_longer_than_it_executes(images: Images, harts: int) -> 
     assert_checks(guest("overload all 200 1000 2000", harts=harts, icount=5))
 
 
+def test_a_change_takes_back_what_was_skipped_in_advance(images: Images) -> None:
+    guest = Guest(images, MACHINES["1"])
+    assert_checks(guest("overload changes 20000"))
+
+
 @pytest.mark.machines(Machines(("free-1", "free-8"), ("free",)))
 def test_free_harts_account_for_all(guest: Guest) -> None:
     assert_checks(guest("overload account 200 1000 20000"))

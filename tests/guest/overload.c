@@ -6,6 +6,7 @@
  * profil's, of which the last is its own. With "all" it has fewer, and one
  * sample may be skipped for each process, as it has to copy a page for its
  * first payment. Then come milliseconds of work for each two harts, and rates.
+ * With "changes" and a rate the settings change all the time.
  */
 #include <mon.h>
 #include <sys/wait.h>
@@ -13,13 +14,14 @@
 #include "pcs.h"
 #include "prf.h"
 
-#define N      8    /* prf's addresses */
-#define MANY   1000 /* ranges: what is left after them is little */
-#define SOME   100  /* enough for turns to end in a search */
-#define AT_END 1    /* percent of the time, in which other harts idle */
-#define MS     (system_now().timebase / 1000)
-#define SETUP  (work_ms * MS * 3 / 5)           /* for forks, and settings */
-#define SPAN   (work_ms * MS * (1 + harts / 2)) /* many turns of each */
+#define N       8    /* prf's addresses */
+#define MANY    1000 /* ranges: a search takes most of the time */
+#define SOME    100  /* enough for turns to end in a search */
+#define CHANGES 200
+#define AT_END  1 /* percent of the time, in which other harts idle */
+#define MS      (system_now().timebase / 1000)
+#define SETUP   (work_ms * MS * 3 / 5)           /* for forks, and settings */
+#define SPAN    (work_ms * MS * (1 + harts / 2)) /* many turns of each */
 
 int __aix_profil(void *, unsigned int, unsigned long, unsigned int);
 
@@ -207,6 +209,58 @@ try(unsigned int hz, bool jitter, bool shares)
 	close(reported[1]);
 }
 
+/* Call f with a stack whose frames make a sample cost several intervals. */
+static __attribute__((noinline)) void
+at_depth(int depth, void (*f)(unsigned int), unsigned int hz)
+{
+	volatile int more = depth - 1;
+
+	if (more > 0)
+		at_depth(more, f, hz);
+	else
+		f(hz);
+	more = 0; /* so that this is no tail call */
+}
+
+static void
+change_often(unsigned int hz)
+{
+	for (int i = 0; i < CHANGES; i++) {
+		uint64_t end = rdtime() + MS + i * MS / CHANGES;
+
+		while (rdtime() < end)
+			;
+		ctl(PROFCLOCK, "hz %u", hz);
+	}
+}
+
+/*
+ * Strokes that a sample takes are counted as skipped in advance. A change of
+ * the settings takes back those that will not come: else each of many changes
+ * would add some to what falls due.
+ */
+static void
+try_changes(unsigned int hz)
+{
+	uint64_t start[2], stop[2];
+	struct account before;
+	int pcs;
+
+	ctl(PROFCLOCK, "hold");
+	ctl(PROFCLOCK, "hz %u", hz);
+	before = account_now();
+	pcs = arm();
+	start[0] = rdtime();
+	ctl(PROFCLOCK, "go");
+	start[1] = rdtime();
+	at_depth(STACK_MAX, change_often, hz);
+	stop[0] = rdtime();
+	ctl(PROFCLOCK, "hold");
+	stop[1] = rdtime();
+	see_account("changes", hz, start, stop, before, 0);
+	close(pcs);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -218,6 +272,10 @@ main(int argc, char **argv)
 	else if (all)
 		ranges = SOME;
 	harts = prf_open_all(minor, text, N);
+	if (argc > 2 && strcmp(argv[1], "changes") == 0) {
+		try_changes(atoi(argv[2]));
+		return check_done();
+	}
 	work_ms = argc > 2 ? atoi(argv[2]) : 0;
 	for (int i = 3; i < argc; i++) {
 		try(atoi(argv[i]), false, shares);
