@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import subprocess
 from pathlib import Path
@@ -42,7 +41,7 @@ def test_no_start_waits_for_a_tick(images: Images) -> None:
     to flush, and the first program began when it had looked at its first tick."""
     behind = []
     for harts in (4, 8, 16):
-        machine = dataclasses.replace(MACHINES["4"], harts=harts, icount=0)
+        machine = MACHINES["4"]._replace(harts=harts, icount=0)
         result = Guest(images, machine)("bench boot", extra=BENCH)
         behind.append(int(re.search(r"boot (\d+)", result.out)[1]) % TICK)
     assert max(behind) > TICK / 20, behind

@@ -7,7 +7,6 @@ what was typed doesn't, and to be over at the next prompt.
 
 from __future__ import annotations
 
-import dataclasses
 import fcntl
 import re
 import sys
@@ -341,7 +340,7 @@ def test_search_shows_what_it_finds(console: Console) -> None:
 
 def test_history_lasts(images: Images, machine: Machine, tmp_path: Path) -> None:
     """In the shared folder, to the next boot; HISTFILE names another place."""
-    machine = dataclasses.replace(machine, share=str(tmp_path))
+    machine = machine._replace(share=str(tmp_path))
     console = Console(machine)
     assert console.run("echo one") == "one"
     console.send("cat <<END\r")

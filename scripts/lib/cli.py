@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import difflib
 import fcntl
 import io
 import math
@@ -53,6 +52,8 @@ class Parser(argparse.ArgumentParser):
         name = words[0].partition("=")[0]
         if not name.startswith("-"):
             return f"{' '.join(words)}: {self.STRAY}"
+        import difflib  # as late as that: each script would load it
+
         near = difflib.get_close_matches(name, self._option_string_actions, 1, 0.75)
         return f"{name}: no such option" + (f"; {near[0]}?" if near else "")
 

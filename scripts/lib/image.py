@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import hashlib
 import io
 import os
 import re
@@ -16,6 +15,7 @@ import subprocess
 import sys
 import tarfile
 import threading
+import zlib
 from pathlib import Path
 from typing import Iterator, Optional
 
@@ -78,8 +78,8 @@ def make(
 def overlay_path(extra: Path) -> Path:
     """Where the archive is built; the programs lie in a folder beside it, its
     name with .d for .tar, in bin."""
-    name = hashlib.sha256(os.fsencode(extra.resolve())).hexdigest()[:12]
-    return PROGRAMS / f"overlay-{name}.tar"
+    name = zlib.crc32(os.fsencode(extra.resolve()))
+    return PROGRAMS / f"overlay-{name:08x}.tar"
 
 
 def check_ends(extra: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import fcntl
 import itertools
 import math
@@ -18,7 +17,7 @@ import subprocess
 import threading
 import time
 from pathlib import Path
-from typing import Callable, Iterator, Optional
+from typing import Callable, Iterator, NamedTuple, Optional
 
 import frames
 from cli import STATUS_SETUP
@@ -104,8 +103,7 @@ def read_kernel(path: Path) -> bytes:
     return data
 
 
-@dataclasses.dataclass(frozen=True)
-class Machine:
+class Machine(NamedTuple):
     """A machine to boot; the options of scripts/run by the same names."""
 
     harts: int = 4
@@ -189,8 +187,7 @@ class Machine:
         return " ".join(words)
 
 
-@dataclasses.dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How a boot ended. `text` says why, unless the command just exited."""
 
     status: int

@@ -102,9 +102,9 @@ def runs() -> dict[str, Run]:
     for program in PROGRAMS:
         names = [n for n in machines_of(program).all if n in FOUR_HARTS]
         if names:
-            machine = dataclasses.replace(MACHINES[names[0]], races=1)
+            machine = MACHINES[names[0]]._replace(races=1)
             if names[0] == SMALL:
-                machine = dataclasses.replace(machine, mem=LARGER)
+                machine = machine._replace(mem=LARGER)
             found[program] = Run(program, f"/bin/{program}", machine)
     four = MACHINES["races"]
     found["spread"] = Run("spread", "/bin/spread", four)
@@ -168,9 +168,9 @@ def check(images: Images, kernel: Kernel, run: Run) -> Result:
         folder = Path(name)
         share = folder / "share"
         share.mkdir()
-        machine = dataclasses.replace(run.machine, timeout=TIMEOUT)
+        machine = run.machine._replace(timeout=TIMEOUT)
         if run.shared:
-            machine = dataclasses.replace(machine, share=str(share))
+            machine = machine._replace(share=str(share))
         (folder / "map").write_text("".join(
             f"{word} {value}\n" for word, value in (
                 ("harts", f"{machine.harts:x}"),
@@ -275,7 +275,7 @@ def check_mutants(
 
     def one(mutant: Mutant) -> tuple[Kernel, Result]:
         run = programs[mutant.program]
-        machine = dataclasses.replace(run.machine, limit=MUTANT_LIMIT)
+        machine = run.machine._replace(limit=MUTANT_LIMIT)
         with tempfile.TemporaryDirectory(dir=BUILD) as name:
             kernel = Kernel(mutant.build(Path(name)))
             until = "" if shown else mutant.kind

@@ -248,7 +248,7 @@ class Guest:
     def _boot_for(
         self, command: str, extra: Optional[Path] = None, **changes: object
     ) -> BootResult:
-        machine = dataclasses.replace(self.machine, **changes)
+        machine = self.machine._replace(**changes)
         return self._boot(command, machine, self.images.initrd(command, extra))
 
     def _boot(self, command: str, machine: Machine, initrd: bytes) -> BootResult:
