@@ -678,6 +678,11 @@ def grade_there(tree: Path, *words: str) -> subprocess.CompletedProcess:
     )
 
 
+def git_there(tree: Path, *words: str) -> str:
+    command = ["git", "-C", str(tree), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
 def test_a_hand_out(handed_out: Path) -> None:
     """It builds, boots and fails; it has no solution; and one can work there."""
     done = grade_there(handed_out)
@@ -686,12 +691,34 @@ def test_a_hand_out(handed_out: Path) -> None:
     assert "@" not in (handed_out / "labs/ticks/README.md").read_text()
     for file in (handed_out / "labs").rglob("*"):
         assert file.name not in ("solution", "wrong.txt", "selftest", "hist")
+    assert git_there(handed_out, "log", "--format=%an: %s") == (
+        "Tally: Start of the lab ticks\n"
+    )
+    assert git_there(handed_out, "status", "--short") == ""
     hand_in(handed_out, solution())
     (handed_out / "VERSION").write_text("mine\n")
+    assert git_there(handed_out, "status", "--short") == f" M VERSION\n M {FILE}\n"
     done = grade_there(handed_out)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "10 of 10 points" in done.stdout
     assert "VERSION isn't as it was handed out" in done.stderr
+
+
+def test_a_workflow_grades_from_outside(tmp_path: Path) -> None:
+    """docs/teaching.md's, in a private repository, with a student's beside it, whose
+    grader says what the student wants."""
+    (tmp_path / "tally").symlink_to(image.ROOT)
+    student = tmp_path / "student"
+    hand_in(student, (TICKS.folder / "skeleton" / FILE).read_text())
+    hand_in(student, "print('10 of 10 points')\n", "labs/lib/grade.py")
+    text = (image.ROOT / "docs/teaching.md").read_text()
+    (workflow,) = re.findall(r"```yaml\n(.*?)```", text, re.S)
+    setup, grade = re.findall(r"- run: (tally/.*)", workflow)
+    assert setup == "tally/scripts/setup -y labs"
+    done = subprocess.run(grade, shell=True, cwd=tmp_path, capture_output=True)
+    assert done.returncode == 1
+    facts = json.loads((tmp_path / "grade.json").read_text())
+    assert (facts["submission"], facts["points"]) == ("student", 0)
 
 
 def test_a_hand_out_grades_others(handed_out: Path, tmp_path: Path) -> None:
