@@ -367,8 +367,34 @@ def test_a_course(course: dict[str, dict], graded_course: Path) -> None:
     )
     assert list(course) == sorted(course)
     assert len({f["nonce"] for f in course.values()}) == 1
+
+
+def test_a_page_needs_no_mouse(course: dict[str, dict], graded_course: Path) -> None:
+    """Who has what, all reasons, where each field leads, and each mistake's number."""
     page = (graded_course / "page").read_text()
-    assert all(f"<td>{name}</td>" in page for name in course)
+    root = xml.fromstring(re.sub(r"<!doctype html>|<(meta) [^>]*>", "", page)
+                          .replace("&times;", "x").replace("&minus;", "-"))
+    first, second = root.iter("table")
+    rows = {row[0].text: [cell.text for cell in row[1:]] for row in first.iter("tr")}
+    assert rows.keys() == {"who", *course}
+    for name, facts in course.items():
+        assert float(rows[name][0]) == facts["points"]
+        assert rows[name].count("ok") == sum(test["ok"] for test in facts["tests"])
+    shown = "".join(root.itertext())
+    for facts in course.values():
+        whys = [facts["why"], *(test["why"] for test in facts["tests"])]
+        assert all(why in shown for why in whys)
+    places = {section.get("id") for section in root.iter("section")}
+    assert {link.get("href") for link in root.iter("a")} == {f"#{p}" for p in places}
+    listed = {row[0].text: [*row.itertext()] for row in second.iter("tr")}
+    for kind in TICKS.tests:
+        of = [t for f in course.values() for t in f["tests"] if t["name"] == kind.name]
+        _, passed, *mistakes = listed[kind.name]
+        assert passed == f"{sum(test['ok'] for test in of)} of {len(course)}"
+        times = [int(mistake.split(" x ")[0]) for mistake in mistakes]
+        assert sum(times) == sum(not test["ok"] for test in of)
+        assert times == sorted(times, reverse=True)
+    assert "title=" not in page and "<script" not in page
 
 
 def test_a_report_grows(course: dict[str, dict], graded_course: Path) -> None:

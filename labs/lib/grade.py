@@ -31,6 +31,7 @@ if "--debug" in sys.argv:
 from lab import CONF, LABS, ROOT, CompileError, Course, Lab, LabError, parse_time
 from lab import read_course
 import image  # noqa: E402 - lab.py says where it is
+import course_page
 import report
 from cli import JOBS, STATUS_SETUP, Parser, number, put, script, utf8
 from judge import Judge, Reference, Verdict
@@ -294,7 +295,7 @@ def folders_of(options: argparse.Namespace) -> list[Path]:
 
 def write_reports(grades: list[Grade], options: argparse.Namespace) -> None:
     texts = {
-        "json": report.as_json, "junit": report.junit, "html": report.page,
+        "json": report.as_json, "junit": report.junit, "html": course_page.page,
         "gradescope": lambda all: report.gradescope(all[0]),
     }
     for kind, make in texts.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 import json
 import xml.etree.ElementTree as xml
 from typing import Any
@@ -144,45 +143,3 @@ def gradescope(grade: Grade) -> str:
         },
         indent=1,
     ) + "\n"
-
-
-def page(grades: list[Grade]) -> str:
-    """One page for the course: who has what, and why not the rest."""
-    names = [kind.name for kind in grades[0].lab.tests] if grades else []
-    rows = []
-    for grade in grades:
-        by_name = {v.name: v for v in grade.tests}
-        cells = ""
-        for name in names:
-            v = by_name.get(name)
-            good = v is not None and v.ok
-            why = v.why if v is not None and v.why else grade.why
-            cells += (
-                f'<td class="{"ok" if good else "no"}"'
-                f' title="{html.escape("" if good else why)}">'
-                f'{"ok" if good else "&ndash;"}</td>'
-            )
-        rows.append(
-            f"<tr><td>{html.escape(grade.who)}</td>"
-            f"<td>{number(grade.total)}</td>{cells}"
-            f"<td>{html.escape(grade.ended)}</td></tr>"
-        )
-    lab = grades[0].lab if grades else None
-    title = html.escape(f"{lab.name}: {lab.title}") if lab else "nothing handed in"
-    heads = "".join(f"<th>{html.escape(n)}</th>" for n in ["who", "points", *names, ""])
-    return f"""<!doctype html>
-<meta charset="utf-8">
-<title>{title}</title>
-<style>
-body {{ font: 14px sans-serif; margin: 2em; }}
-table {{ border-collapse: collapse; }}
-th, td {{ border: 1px solid #ccc; padding: .3em .6em; text-align: left; }}
-th {{ font-weight: normal; vertical-align: bottom; max-width: 8em; }}
-.ok {{ background: #dfd; }} .no {{ background: #fdd; }}
-</style>
-<h1>{title}</h1>
-<p>{len(grades)} submissions. Hold the pointer over a field for the reason.</p>
-<table><tr>{heads}</tr>
-{chr(10).join(rows)}
-</table>
-"""

@@ -4,6 +4,7 @@
 //	browser.mjs svg FILE WORD CLICK SHOTS
 //	browser.mjs html FILE WORD CLICK SHOTS
 //	browser.mjs waits FILE WORD SHOTS
+//	browser.mjs course FILE SHOTS
 //	browser.mjs speedscope FILE SHOTS
 //	browser.mjs schema FILE
 import fs from "node:fs";
@@ -166,6 +167,30 @@ async function waits(file, word, shots) {
 	});
 }
 
+// A course's page, without a mouse: the first link of the table, by the keyboard, on
+// screens in both colours; and what is on paper.
+async function course(file, shots) {
+	return withPage(pathToFileURL(file), async (page) => {
+		const seen = {};
+		for (const scheme of ["light", "dark"]) {
+			await page.emulateMedia({ colorScheme: scheme });
+			await page.screenshot({
+				path: path.join(shots, `course-${scheme}.png`), fullPage: true,
+			});
+			seen[scheme] = await page.$eval("html", (top) =>
+				getComputedStyle(top).colorScheme + getComputedStyle(
+					top.querySelector(".no")).backgroundColor);
+		}
+		await page.keyboard.press("Tab");
+		await page.keyboard.press("Enter");
+		seen.reason = await page.textContent("section:target");
+		await page.emulateMedia({ media: "print" });
+		seen.printed = await page.evaluate(() => document.body.innerText);
+		await page.pdf({ path: path.join(shots, "course.pdf") });
+		return seen;
+	});
+}
+
 // speedscope's own page imports the file, the way its command makes it.
 async function inSpeedscope(file, shots) {
 	const data = fs.readFileSync(file).toString("base64");
@@ -193,5 +218,5 @@ function schema(file) {
 }
 
 const [what, ...words] = process.argv.slice(2);
-const seen = await { svg, html, waits, speedscope: inSpeedscope, schema }[what](...words);
+const seen = await { svg, html, waits, course, speedscope: inSpeedscope, schema }[what](...words);
 console.log(JSON.stringify(seen));

@@ -22,6 +22,8 @@ HERE = Path(__file__).parent
 CONVERT = image.ROOT / "scripts" / "tally-convert"
 HOME = image.BUILD / "viewers"
 KERNEL = image.BUILD / "kernel.elf"
+LABS = image.ROOT / "labs"
+FILE = "kernel/syscall/hart_ticks.c"
 PROGRAMS = [f"--program={pid}={image.BUILD}/bin/{name}"
             for pid, name in made_up.COMMANDS.items()]
 
@@ -297,3 +299,22 @@ def test_page_with_waits() -> None:
     assert re.match(r"\d+ rows of \d+", seen["caption"])
     joins = [row[0] for row in seen["found"] if "\n" in row[0]]
     assert len(joins) == 3 and all("pthread_join" in row for row in joins)
+
+
+# --- A course's page ----------------------------------------------------------
+
+
+def test_a_course_without_a_mouse(tmp_path: Path) -> None:
+    """labs/grade --html: the keyboard leads to the reasons, and paper has them all."""
+    skeleton = LABS / "ticks/skeleton" / FILE
+    for name, text in ("anna", skeleton.read_text()), ("ben", "int x = ;\n"):
+        file = tmp_path / "all" / name / FILE
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+    page = HOME / "course.html"
+    run(LABS / "grade", "ticks", "--all", tmp_path / "all", "--html", page)
+    seen = browser("course", page, HOME)
+    assert seen["errors"] == [] and len(seen["requests"]) == 1
+    assert seen["light"] != seen["dark"]
+    assert seen["reason"].split()[0] == "anna" and "-ENOSYS" in seen["reason"]
+    assert "-ENOSYS" in seen["printed"] and "hart_ticks.c:1" in seen["printed"]
