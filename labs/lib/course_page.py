@@ -50,7 +50,7 @@ def page(grades: list[Grade]) -> str:
 {STYLE}</style>
 <h1>{title}</h1>
 <p>{facts}</p>
-{table(grades)}
+{submissions(grades)}
 <h2>Mistakes</h2>
 {mistakes(grades)}
 <h2>Reasons</h2>
@@ -58,13 +58,17 @@ def page(grades: list[Grade]) -> str:
 """
 
 
-def table(grades: list[Grade]) -> str:
+def table(heads: list[str], rows: list[str]) -> str:
+    cells = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
+    return (
+        f"<table>\n<thead><tr>{cells}</tr></thead>\n"
+        f"<tbody>\n{''.join(rows)}</tbody></table>"
+    )
+
+
+def submissions(grades: list[Grade]) -> str:
     """A row for each submission; what it failed leads to the reason."""
     names = [kind.name for kind in grades[0].lab.tests]
-    heads = "".join(
-        f'<th scope="col">{escape(name)}</th>'
-        for name in ["who", "points", "late", *names, "ended"]
-    )
     rows = []
     for i, grade in enumerate(grades):
         late = f"&minus;{100 * (1 - grade.kept):g} %" if grade.kept < 1 else ""
@@ -77,9 +81,10 @@ def table(grades: list[Grade]) -> str:
         rows.append(
             f'<tr><th scope="row">{escape(grade.who)}</th>'
             f'<td class="right">{number(grade.total)}</td>'
-            f'<td class="right">{late}</td>{cells}<td>{escape(grade.ended)}</td></tr>\n'
+            f'<td class="right">{late}</td>{cells}'
+            f"<td>{escape(grade.ended)}</td></tr>\n"
         )
-    return f"<table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{''.join(rows)}</tbody></table>"
+    return table(["who", "points", "late", *names, "ended"], rows)
 
 
 def mistakes(grades: list[Grade]) -> str:
@@ -98,8 +103,7 @@ def mistakes(grades: list[Grade]) -> str:
             f'<td class="right">{passed} of {len(grades)}</td>'
             f"<td><ul>{lines}</ul></td></tr>\n"
         )
-    heads = "".join(f'<th scope="col">{h}</th>' for h in ("test", "passed", "reasons"))
-    return f"<table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{''.join(rows)}</tbody></table>"
+    return table(["test", "passed", "reasons"], rows)
 
 
 def kind_of(verdict: Verdict) -> str:
@@ -117,7 +121,9 @@ def reasons(i: int, grade: Grade) -> str:
         parts.append(f"<p>{escape(grade.ended)}</p>\n<pre>{escape(grade.why)}</pre>\n")
     for v in grade.tests:
         if not v.ok and v.why:
-            again = f"\nagain: labs/grade {grade.lab.name} {v.replay}" if v.replay else ""
-            parts.append(f"<p>{escape(v.name)}</p>\n<pre>{escape(v.why + again)}</pre>\n")
+            why = v.why
+            if v.replay:
+                why += f"\nagain: labs/grade {grade.lab.name} {v.replay}"
+            parts.append(f"<p>{escape(v.name)}</p>\n<pre>{escape(why)}</pre>\n")
     parts.append("</section>\n")
     return "".join(parts)
