@@ -397,6 +397,57 @@ def test_a_page_needs_no_mouse(course: dict[str, dict], graded_course: Path) -> 
     assert "title=" not in page and "<script" not in page
 
 
+def test_parts_are_merged(
+    course: dict[str, dict], graded_course: Path, tmp_path: Path
+) -> None:
+    """To the bytes of one run; also one that was ended in the middle and gone on with."""
+    whole = list(course.values())
+    first = list(course).index("dora") % 2
+    parts = [tmp_path / "a", tmp_path / "b"]
+    ended = [facts for facts in whole[first::2] if facts["submission"] != "dora"]
+    parts[0].write_text(json.dumps(ended))
+    parts[1].write_text(json.dumps(whole[1 - first :: 2]))
+    done = labs("grade", "ticks", "--all", graded_course / "all", "--course",
+                graded_course / "course.conf", "--nonce", whole[0]["nonce"],
+                "--shard", f"{first + 1}/2", "--resume", "--json", parts[0])
+    assert (done.stderr, done.returncode) == ("grade: dora: 0, refused\n", 0)
+    kinds = {"json": "json", "html": "page", "csv": "csv"}
+    to = [f"--{kind}={tmp_path / name}" for kind, name in kinds.items()]
+    done = labs("merge", *parts, *to)
+    assert (done.stderr, done.returncode) == ("", 0)
+    for name in "json", "page":
+        assert (tmp_path / name).read_bytes() == (graded_course / name).read_bytes()
+    head, *rows = (tmp_path / "csv").read_text().splitlines()
+    assert head.startswith("submission,points,of,late,ended,")
+    assert "ben,9,10,0.1,judged," in "\n".join(rows) and len(rows) == len(course)
+
+
+FACTS = {"lab": "ticks", "title": "", "submission": "anna", "commit": "c", "seed": "s",
+         "nonce": 1, "ended": "judged", "why": "", "instructions": 1, "late": 0,
+         "points": 1, "of": 1, "tests": []}
+
+
+@pytest.mark.parametrize(
+    "change, words, said",
+    [
+        ({}, ["--json", "x"], "merge: anna is in a and in b"),
+        ({"submission": "ben", "nonce": 2}, ["--json", "x"], "merge: b: not one nonce: 1, 2"),
+        ({"submission": "ben"}, [], "merge: say what to write: --json, --csv, "),
+        ([], ["--json", "x"], "merge: b: no report of --json"),
+    ],
+)
+def test_what_is_not_merged(
+    tmp_path: Path, change: object, words: list[str], said: str
+) -> None:
+    (tmp_path / "a").write_text(json.dumps(FACTS))
+    changed = FACTS | change if isinstance(change, dict) else ["anna"]
+    (tmp_path / "b").write_text(json.dumps(changed))
+    done = labs("merge", "a", "b", *words, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (126, "")
+    assert done.stderr.startswith(said) and done.stderr.count("\n") == 1
+    assert not (tmp_path / "x").exists()
+
+
 def test_a_report_grows(course: dict[str, dict], graded_course: Path) -> None:
     """If the machine fails in the middle, what was graded is there."""
     first = json.loads((graded_course / "first").read_text())
@@ -764,6 +815,9 @@ def test_a_hand_out_grades_others(handed_out: Path, tmp_path: Path) -> None:
         (["ticks"], "grade: this is no student's tree: --submission DIR, or --all DIR"),
         (["ticks", "--submission", "/none"], "grade: /none: no submission there"),
         (["ticks", "--test", "x"], "grade: ticks has no test 'x'"),
+        (["ticks", "--shard", "3/2"], "grade: --shard: 3/2 is not a part like 2/4"),
+        (["ticks", "--all", "/", "--shard", "1/2"], "grade: --shard needs --nonce N, "),
+        (["ticks", "--all", "/", "--resume"], "grade: --resume needs --json FILE"),
         (["ticks", "--course", "/none"], "grade: /none: No such file or directory"),
     ],
 )

@@ -157,7 +157,8 @@ class Booter:
         )
         files = {"extra/script": plan.script(), "boot/symbols": names}
         members = [image.member(n, text.encode()) for n, text in files.items()]
-        initrd = image.initrd("observe /extra/script", b"".join([self.program, *members]))
+        extra = b"".join([self.program, *members])
+        initrd = image.initrd("observe /extra/script", extra)
         with scratch() as folder, image.held(kernel, "kernel") as k:
             with image.held(initrd, "initrd") as i:
                 boot = Boot(machine, self.qemu, k, i)

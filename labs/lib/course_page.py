@@ -8,9 +8,9 @@ from __future__ import annotations
 import collections
 import re
 from html import escape
+from typing import Any
 
-from judge import Verdict
-from report import Grade, number
+from facts import Facts, number
 
 STYLE = """\
 :root { color-scheme: light dark; --line: #bbb; --ok: #dfd; --no: #fdd; }
@@ -33,14 +33,12 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: .3em 0; }
 """
 
 
-def page(grades: list[Grade]) -> str:
-    """Of one lab; at least one grade."""
-    lab = grades[0].lab
-    title = escape(f"{lab.name}: {lab.title}")
-    nonces = {grade.nonce for grade in grades}
-    nonce = f", nonce {nonces.pop()}" if len(nonces) == 1 else ""
-    facts = (f"{len(grades)} submissions; course {escape(lab.course.seed)},"
-             f" commit {grades[0].commit[:12]}{nonce}")
+def page(all: list[Facts]) -> str:
+    """Of one lab; at least one submission."""
+    first = all[0]
+    title = escape(f"{first['lab']}: {first['title']}")
+    facts = (f"{len(all)} submissions; course {escape(first['seed'])},"
+             f" commit {first['commit'][:12]}, nonce {first['nonce']}")
     return f"""<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -50,11 +48,11 @@ def page(grades: list[Grade]) -> str:
 {STYLE}</style>
 <h1>{title}</h1>
 <p>{facts}</p>
-{submissions(grades)}
+{submissions(all)}
 <h2>Mistakes</h2>
-{mistakes(grades)}
+{mistakes(all)}
 <h2>Reasons</h2>
-{"".join(reasons(i, grade) for i, grade in enumerate(grades))}</html>
+{"".join(reasons(i, facts) for i, facts in enumerate(all))}</html>
 """
 
 
@@ -66,64 +64,63 @@ def table(heads: list[str], rows: list[str]) -> str:
     )
 
 
-def submissions(grades: list[Grade]) -> str:
-    """A row for each submission; what it failed leads to the reason."""
-    names = [kind.name for kind in grades[0].lab.tests]
+def submissions(all: list[Facts]) -> str:
+    """A row for each; what it failed leads to the reason."""
     rows = []
-    for i, grade in enumerate(grades):
-        late = f"&minus;{100 * (1 - grade.kept):g} %" if grade.kept < 1 else ""
-        passed = {v.name for v in grade.tests if v.ok}
+    for i, facts in enumerate(all):
+        late = f"&minus;{100 * facts['late']:g} %" if facts["late"] else ""
         cells = "".join(
-            '<td class="ok">ok</td>' if name in passed
+            '<td class="ok">ok</td>' if test["ok"]
             else f'<td class="no"><a href="#s{i}">no</a></td>'
-            for name in names
+            for test in facts["tests"]
         )
         rows.append(
-            f'<tr><th scope="row">{escape(grade.who)}</th>'
-            f'<td class="right">{number(grade.total)}</td>'
+            f'<tr><th scope="row">{escape(facts["submission"])}</th>'
+            f'<td class="right">{number(facts["points"])}</td>'
             f'<td class="right">{late}</td>{cells}'
-            f"<td>{escape(grade.ended)}</td></tr>\n"
+            f"<td>{escape(facts['ended'])}</td></tr>\n"
         )
+    names = [test["name"] for test in all[0]["tests"]]
     return table(["who", "points", "late", *names, "ended"], rows)
 
 
-def mistakes(grades: list[Grade]) -> str:
+def mistakes(all: list[Facts]) -> str:
     """By test: how many have passed it, and what the others' first reason was."""
     rows = []
-    for kind in grades[0].lab.tests:
-        verdicts = [v for grade in grades for v in grade.tests if v.name == kind.name]
-        passed = sum(v.ok for v in verdicts)
-        whys = collections.Counter(kind_of(v) for v in verdicts if not v.ok)
+    for i, test in enumerate(all[0]["tests"]):
+        found = [facts["tests"][i] for facts in all]
+        whys = collections.Counter(kind_of(t) for t in found if not t["ok"])
         lines = "".join(
             f"<li>{count} &times; {escape(why)}</li>"
             for why, count in sorted(whys.items(), key=lambda w: (-w[1], w[0]))
         )
         rows.append(
-            f'<tr><th scope="row">{escape(kind.name)}</th>'
-            f'<td class="right">{passed} of {len(grades)}</td>'
+            f'<tr><th scope="row">{escape(test["name"])}</th>'
+            f'<td class="right">{sum(t["ok"] for t in found)} of {len(all)}</td>'
             f"<td><ul>{lines}</ul></td></tr>\n"
         )
     return table(["test", "passed", "reasons"], rows)
 
 
-def kind_of(verdict: Verdict) -> str:
+def kind_of(test: dict[str, Any]) -> str:
     """Of a reason, what those have in common that made the same mistake: not the step,
     whose numbers differ, nor a race's seed."""
-    first = verdict.why.splitlines()[0] if verdict.why else "not judged"
+    first = test["why"].splitlines()[0] if test["why"] else "not judged"
     return re.sub(r" \(races \d+\)$", "", first.rpartition("`: ")[2])
 
 
-def reasons(i: int, grade: Grade) -> str:
-    if not grade.why and all(v.ok for v in grade.tests):
+def reasons(i: int, facts: Facts) -> str:
+    if not facts["why"] and min(test["ok"] for test in facts["tests"]):
         return ""
-    parts = [f'<section id="s{i}">\n<h3>{escape(grade.who)}</h3>\n']
-    if grade.why:
-        parts.append(f"<p>{escape(grade.ended)}</p>\n<pre>{escape(grade.why)}</pre>\n")
-    for v in grade.tests:
-        if not v.ok and v.why:
-            why = v.why
-            if v.replay:
-                why += f"\nagain: labs/grade {grade.lab.name} {v.replay}"
-            parts.append(f"<p>{escape(v.name)}</p>\n<pre>{escape(why)}</pre>\n")
+    parts = [f'<section id="s{i}">\n<h3>{escape(facts["submission"])}</h3>\n']
+    if facts["why"]:
+        parts.append(f"<p>{escape(facts['ended'])}</p>\n"
+                     f"<pre>{escape(facts['why'])}</pre>\n")
+    for test in facts["tests"]:
+        if not test["ok"] and test["why"]:
+            why = test["why"]
+            if test["replay"]:
+                why += f"\nagain: labs/grade {facts['lab']} {test['replay']}"
+            parts.append(f"<p>{escape(test['name'])}</p>\n<pre>{escape(why)}</pre>\n")
     parts.append("</section>\n")
     return "".join(parts)

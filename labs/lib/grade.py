@@ -19,6 +19,7 @@ import hashlib
 import json
 import os
 import queue
+import re
 import secrets
 import sys
 import threading
@@ -31,13 +32,14 @@ if "--debug" in sys.argv:
 from lab import CONF, LABS, ROOT, CompileError, Course, Lab, LabError, parse_time
 from lab import read_course
 import image  # noqa: E402 - lab.py says where it is
-import course_page
 import report
-from cli import JOBS, STATUS_SETUP, Parser, number, put, script, utf8
+from cli import JOBS, STATUS_SETUP, Parser, number, script, utf8, wrong
+from facts import Facts, Grade, check_common
+from facts import number as as_number
+from facts import read as read_facts
 from judge import Judge, Reference, Verdict
 from machine import SetupError
 from options import SEED
-from report import Grade
 from sandbox import Sandbox, TroubleError
 from tree import Built, SubmissionError, Tree, git, put_lab, read_submission
 
@@ -169,14 +171,16 @@ def solution(lab: Lab, folder: Path) -> bytes:
     return built.kernel
 
 
-def reference_of(lab: Lab, judge: Judge, options: argparse.Namespace) -> Reference:
+def reference_of(
+    lab: Lab, judge: Judge, options: argparse.Namespace, folder: Path
+) -> Reference:
     """Measured with the same script; in a hand-out, what was measured then."""
     if HANDED_OUT.exists():
         if image.DEBUG:  # that wasn't measured: the limits are wide
             return Reference()
         facts = json.loads(HANDED_OUT.read_text())["reference"]
         return Reference(facts["seconds"], facts["costs"])
-    kernel = solution(lab, WORK / "solution" / lab.name)
+    kernel = solution(lab, folder)
     return judge.measure(kernel, chosen(options), options.races)
 
 
@@ -194,7 +198,7 @@ def grade_here(lab: Lab, judge: Judge, options: argparse.Namespace) -> Grade:
         if built.kernel is None:
             raise CompileError(built.complaint)
         kernel = built.kernel
-    reference = reference_of(lab, judge, options)
+    reference = reference_of(lab, judge, options, WORK / "solution" / lab.name)
     return graded(lab, judge, kernel, reference, options, "this tree")
 
 
@@ -212,32 +216,53 @@ def changed_elsewhere() -> list[str]:
 # --- Many --------------------------------------------------------------------
 
 
+class Reports:
+    """What is known so far, in the folders' order; the files grow with it."""
+
+    def __init__(
+        self, folders: list[Path], known: dict[str, Facts], options: argparse.Namespace
+    ) -> None:
+        self.names = [folder.name for folder in folders]
+        self.known = known
+        self.options = options
+        self._lock = threading.Lock()
+
+    def facts(self) -> list[Facts]:
+        return [self.known[name] for name in self.names if name in self.known]
+
+    def add(self, facts: Facts) -> None:
+        with self._lock:
+            self.known[facts["submission"]] = facts
+            report.write(self.facts(), self.options)
+
+
 def grade_all(
     lab: Lab, judge: Judge, folders: list[Path], options: argparse.Namespace,
-    sandbox: Optional[Sandbox],
-) -> list[Grade]:
-    """Side by side; the order is the folders'. The reports grow with each."""
+    sandbox: Optional[Sandbox], known: dict[str, Facts],
+) -> list[Facts]:
+    """Side by side, but for those that are known."""
     waiting: queue.SimpleQueue = queue.SimpleQueue()
-    for i, folder in enumerate(folders):
-        waiting.put((i, read(lab, folder, options)))
-    place = WORK / "grade" / lab.name
+    left = [folder for folder in folders if folder.name not in known]
+    for folder in left:
+        waiting.put(read(lab, folder, options))
+    reports = Reports(folders, known, options)
+    if not left:
+        report.write(reports.facts(), options)
+        return reports.facts()
+    place = WORK / "grade" / f"{lab.name}-{'of'.join(map(str, options.shard))}"
     like = start(lab, place / "start")
-    reference = reference_of(lab, judge, options)
-    grades: dict[int, Grade] = {}
-    growing = threading.Lock()
+    reference = reference_of(lab, judge, options, place / "solution")
     errors: list[BaseException] = []
 
     def work(number: int) -> None:
         try:
             grader = Grader(lab, judge, reference, sandbox, like, place / str(number))
             while not errors:
-                i, submission = waiting.get_nowait()
-                g = grader.grade(submission, options)
-                with growing:
-                    grades[i] = g
-                    write_reports([grades[i] for i in sorted(grades)], options)
-                if len(folders) > 1:
-                    complain(f"{g.who}: {report.number(g.total)}, {g.ended}")
+                facts = grader.grade(waiting.get_nowait(), options).facts()
+                reports.add(facts)
+                if options.all is not None:
+                    points = as_number(facts["points"])
+                    complain(f"{facts['submission']}: {points}, {facts['ended']}")
         except queue.Empty:
             pass
         except BaseException as error:
@@ -245,7 +270,7 @@ def grade_all(
 
     threads = [
         threading.Thread(target=work, args=(n,))
-        for n in range(min(options.jobs, len(folders)))
+        for n in range(min(options.jobs, len(left)))
     ]
     for thread in threads:
         thread.start()
@@ -253,10 +278,42 @@ def grade_all(
         thread.join()
     if errors:
         raise errors[0]
-    return [grades[i] for i in sorted(grades)]
+    return reports.facts()
+
+
+def earlier(options: argparse.Namespace) -> dict[str, Facts]:
+    """--resume: what the report has; but what the machine has failed at is tried
+    again."""
+    if not options.resume:
+        return {}
+    if options.json is None:
+        raise LabError("--resume needs --json FILE, whose report is gone on with")
+    if not os.path.exists(options.json):
+        return {}
+    return {
+        facts["submission"]: facts
+        for facts in read_facts(Path(options.json))
+        if facts["ended"] != "trouble"
+    }
+
+
+def nonce_of(known: dict[str, Facts], options: argparse.Namespace) -> int:
+    """The one that was asked for, that of the report that is gone on with, or any."""
+    if options.nonce is not None:
+        return options.nonce
+    for facts in known.values():
+        return facts["nonce"]
+    return secrets.randbelow(1 << 48)
 
 
 # --- The command -------------------------------------------------------------
+
+
+def shard(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"([1-9]\d{0,5})/([1-9]\d{0,5})", text)
+    if not found or int(found[1]) > int(found[2]):
+        wrong(text, "a part like 2/4")
+    return int(found[1]), int(found[2])
 
 
 def parse(words: list[str]) -> argparse.Namespace:
@@ -276,8 +333,11 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--submitted", metavar="TIME", help="when")
     parser.add_argument("-j", dest="jobs", type=JOBS, metavar="N",
                         default=os.cpu_count(), help="so many at once")
-    for kind in ("json", "junit", "gradescope", "html"):
-        parser.add_argument(f"--{kind}", metavar="FILE", help="write the report there")
+    parser.add_argument("--shard", type=shard, metavar="I/N", default=(1, 1),
+                        help="of all, the Ith of N parts")
+    parser.add_argument("--resume", action="store_true",
+                        help="leave out what the report of --json has")
+    report.add_options(parser, ("json", "csv", "junit", "html", "gradescope"))
     return parser.parse(words)
 
 
@@ -290,18 +350,10 @@ def folders_of(options: argparse.Namespace) -> list[Path]:
         folders = sorted(f for f in top.iterdir() if f.is_dir()) if found else []
     if not folders or not all(f.is_dir() for f in folders):
         raise LabError(f"{options.all or options.submission}: no submission there")
-    return [f.resolve() for f in folders]
-
-
-def write_reports(grades: list[Grade], options: argparse.Namespace) -> None:
-    texts = {
-        "json": report.as_json, "junit": report.junit, "html": course_page.page,
-        "gradescope": lambda all: report.gradescope(all[0]),
-    }
-    for kind, make in texts.items():
-        file = getattr(options, kind)
-        if file is not None:
-            put(file, make(grades).encode(errors="replace"))
+    part, parts = options.shard
+    if part > len(folders):
+        raise LabError(f"--shard: there are only {len(folders)} submissions")
+    return [f.resolve() for f in folders[part - 1 :: parts]]
 
 
 def complain(text: str) -> None:
@@ -320,27 +372,34 @@ def run(options: argparse.Namespace) -> int:
         raise LabError("--submission DIR or --all DIR, not both")
     if options.gradescope and many:
         raise LabError("--gradescope is of one submission")
+    if (options.shard != (1, 1) or options.resume) and not many:
+        raise LabError("--shard and --resume are of --all")
+    if options.shard != (1, 1) and options.nonce is None:
+        raise LabError("--shard needs --nonce N, the same one for all parts")
     if options.submitted and not foreign:
         raise LabError("--submitted is of a submission")
     if not foreign and not HANDED_OUT.exists():
         raise LabError("this is no student's tree: --submission DIR, or --all DIR")
     folders = folders_of(options) if foreign else []
     sandbox = Sandbox() if foreign and not options.trust else None
-    nonce = options.nonce if options.nonce is not None else secrets.randbelow(1 << 48)
+    known = earlier(options)
+    nonce = nonce_of(known, options)
     judge = Judge(lab, nonce, sandbox)
+    same = Grade(lab, "", nonce, commit(), []).facts()
+    check_common([*known.values(), same], str(options.json))
     if foreign:
-        grades = grade_all(lab, judge, folders, options, sandbox)
+        found = grade_all(lab, judge, folders, options, sandbox, known)
     else:
-        grades = [grade_here(lab, judge, options)]
-        write_reports(grades, options)
+        found = [grade_here(lab, judge, options).facts()]
+        report.write(found, options)
     if many:
-        good = sum(g.total == g.worth for g in grades)
-        print(f"{len(grades)} submissions, {good} with all points; nonce {nonce}")
+        good = sum(facts["points"] == facts["of"] for facts in found)
+        print(f"{len(found)} submissions, {good} with all points; nonce {nonce}")
     else:
-        print(report.text(grades[0]), end="")
-    if any(g.ended == "trouble" for g in grades):
+        print(report.text(found[0]), end="")
+    if any(facts["ended"] == "trouble" for facts in found):
         return STATUS_SETUP
-    return 0 if many or all(v.ok for v in grades[0].tests) else 1
+    return 0 if many or all(test["ok"] for test in found[0]["tests"]) else 1
 
 
 if __name__ == "__main__":

@@ -28,10 +28,11 @@ from typing import Callable, Optional, Sequence
 from lab import MACROS, Edit, Lab, LabError, Variant, all_labs, read_course
 import image
 from cli import JOBS, Parser, script, utf8
+from facts import Grade
 from grade import WORK, commit, solution
 from judge import Grading, Judge, Reference
 from machine import SetupError
-from report import Grade, as_json
+from report import as_json
 from sandbox import TroubleError
 from tree import Tree, edit_file, put_lab
 
@@ -152,7 +153,7 @@ def replays_alike(bench: Bench, edits: Sequence[Edit] = (), name: str = "") -> F
 def report_of(bench: Bench, grading: Grading) -> str:
     grade = Grade(bench.lab, "it", 0, commit(), grading.judged(), why=grading.forged,
                   instructions=grading.instructions)
-    return as_json([grade])
+    return as_json([grade.facts()])
 
 
 def another(lab: Lab) -> Lab:

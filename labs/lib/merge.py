@@ -1,0 +1,51 @@
+"""labs/merge REPORT...: the reports of labs/grade --json --shard, as of one run.
+
+The same bytes as without shards, in any format; so in the order of the submissions'
+names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from lab import LabError
+import report  # noqa: E402 - lab.py says where its modules are
+from cli import Parser, script
+from facts import Facts, check_common, read
+
+KINDS = ("json", "csv", "junit", "html")
+
+
+def merged(files: list[Path]) -> list[Facts]:
+    """Each submission once, of one grading."""
+    found: dict[str, Facts] = {}
+    places: dict[str, Path] = {}
+    for file in files:
+        for facts in read(file):
+            who = facts["submission"]
+            if who in found:
+                raise LabError(f"{who} is in {places[who]} and in {file}")
+            found[who] = facts
+            places[who] = file
+            check_common([*found.values()][:1] + [facts], str(file))
+    return [found[who] for who in sorted(found)]
+
+
+def run(options: argparse.Namespace) -> None:
+    if all(getattr(options, kind) is None for kind in KINDS):
+        raise LabError("say what to write: --" + ", --".join(KINDS))
+    report.write(merged([Path(file) for file in options.reports]), options)
+
+
+def main(words: list[str]) -> int:
+    parser = Parser("merge", usage="%(prog)s [OPTIONS] REPORT...")
+    parser.add_argument("reports", metavar="REPORT", nargs="+", help="of --json")
+    report.add_options(parser, KINDS)
+    run(parser.parse(words))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(script("merge", lambda: main(sys.argv[1:]), LabError))
