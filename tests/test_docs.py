@@ -26,8 +26,9 @@ FOLDERS = {str(p) for name in FILES for p in Path(name).parents}
 #: What others have and Tally hasn't, and what a reader makes.
 ELSEWHERE = """
     F_OFD_ MADV_DONTFORK O_ASYNC O_DIRECT O_TMPFILE P_PIDFD SIGHAND __WCLONE
-    durations genhtml mknodat run_autograder splice
-    .github/workflows/counts.yml .github/workflows/expect.yml origin/main
+    durations genhtml mknodat run_autograder sbatch splice
+    .github/workflows/counts.yml .github/workflows/expect.yml
+    .github/workflows/grade.yml origin/main
     tests/device tests/programs
 """.split()
 PATTERN = re.compile(r"NAME|OWNER|\*|^build/")

@@ -38,8 +38,8 @@ disturb_each(void *disturb)
 	}
 }
 
-/* Act so long before the end of a turn, at most; how often was it wrong? -1: none
- * was disturbed. */
+/* Act so long before the end of a turn, at most; how often was it wrong? -1:
+ * it was never disturbed. */
 static int
 disturbed(bool (*act)(void), int most, void (*disturb)(void))
 {
