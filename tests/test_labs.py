@@ -785,9 +785,8 @@ def test_a_workflow_grades_from_outside(tmp_path: Path) -> None:
     """docs/teaching.md's, in a private repository, with a student's beside it, whose
     grader says what the student wants."""
     (tmp_path / "tally").symlink_to(image.ROOT)
-    student = tmp_path / "student"
-    hand_in(student, (TICKS.folder / "skeleton" / FILE).read_text())
-    hand_in(student, "print('10 of 10 points')\n", "labs/lib/grade.py")
+    liar = "print('10 of 10 points')\n"
+    hand_in(tmp_path / "student", liar, "labs/lib/grade.py")
     text = (image.ROOT / "docs/teaching.md").read_text()
     (workflow,) = re.findall(r"```yaml\n(.*?)```", text, re.S)
     setup, grade = re.findall(r"- run: (tally/.*)", workflow)
@@ -795,7 +794,7 @@ def test_a_workflow_grades_from_outside(tmp_path: Path) -> None:
     done = subprocess.run(grade, shell=True, cwd=tmp_path, capture_output=True)
     assert done.returncode == 1
     facts = json.loads((tmp_path / "grade.json").read_text())
-    assert (facts["submission"], facts["points"]) == ("student", 0)
+    assert (facts["ended"], facts["points"]) == ("refused", 0)
 
 
 def test_a_hand_out_grades_others(handed_out: Path, tmp_path: Path) -> None:

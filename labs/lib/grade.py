@@ -101,21 +101,19 @@ class Grader:
 
     def grade(self, submission: Submission, options: argparse.Namespace) -> Grade:
         who = submission.who
-        if submission.refused:
-            return self._none(who, "refused", submission.refused)
         try:
             built = self.build(submission.files)
             if built.kernel is None:
-                return self._none(who, "not built", built.complaint)
+                return no_point(self.judge, who, "not built", built.complaint)
             return graded(self.lab, self.judge, built.kernel, self.reference,
                           options, who, submission.kept)
         except TroubleError as error:
-            return self._none(who, "trouble", str(error))
+            return no_point(self.judge, who, "trouble", str(error))
 
-    def _none(self, who: str, ended: str, why: str) -> Grade:
-        """A grade without a point."""
-        tests = [Verdict(kind.name, kind.points, False) for kind in self.lab.tests]
-        return Grade(self.lab, who, self.judge.nonce, commit(), tests, ended, why)
+
+def no_point(judge: Judge, who: str, ended: str, why: str) -> Grade:
+    tests = [Verdict(kind.name, kind.points, False) for kind in judge.lab.tests]
+    return Grade(judge.lab, who, judge.nonce, commit(), tests, ended, why)
 
 
 def graded(
@@ -230,10 +228,13 @@ class Reports:
     def facts(self) -> list[Facts]:
         return [self.known[name] for name in self.names if name in self.known]
 
-    def add(self, facts: Facts) -> None:
+    def add(self, grade: Grade) -> None:
+        facts = grade.facts()
         with self._lock:
-            self.known[facts["submission"]] = facts
+            self.known[grade.who] = facts
             report.write(self.facts(), self.options)
+        if self.options.all is not None:
+            complain(f"{grade.who}: {as_number(facts['points'])}, {grade.ended}")
 
 
 def grade_all(
@@ -242,12 +243,16 @@ def grade_all(
 ) -> list[Facts]:
     """Side by side, but for those that are known."""
     waiting: queue.SimpleQueue = queue.SimpleQueue()
-    left = [folder for folder in folders if folder.name not in known]
-    for folder in left:
-        waiting.put(read(lab, folder, options))
+    submissions = [read(lab, f, options) for f in folders if f.name not in known]
     reports = Reports(folders, known, options)
-    if not left:
+    if not submissions:
         report.write(reports.facts(), options)
+    for submission in submissions:
+        if submission.refused:
+            reports.add(no_point(judge, submission.who, "refused", submission.refused))
+        else:
+            waiting.put(submission)
+    if waiting.empty():
         return reports.facts()
     place = WORK / "grade" / f"{lab.name}-{'of'.join(map(str, options.shard))}"
     like = start(lab, place / "start")
@@ -258,11 +263,7 @@ def grade_all(
         try:
             grader = Grader(lab, judge, reference, sandbox, like, place / str(number))
             while not errors:
-                facts = grader.grade(waiting.get_nowait(), options).facts()
-                reports.add(facts)
-                if options.all is not None:
-                    points = as_number(facts["points"])
-                    complain(f"{facts['submission']}: {points}, {facts['ended']}")
+                reports.add(grader.grade(waiting.get_nowait(), options))
         except queue.Empty:
             pass
         except BaseException as error:
@@ -270,7 +271,7 @@ def grade_all(
 
     threads = [
         threading.Thread(target=work, args=(n,))
-        for n in range(min(options.jobs, len(left)))
+        for n in range(min(options.jobs, len(submissions)))
     ]
     for thread in threads:
         thread.start()
