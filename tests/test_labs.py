@@ -400,7 +400,7 @@ def test_a_page_needs_no_mouse(course: dict[str, dict], graded_course: Path) -> 
 def test_parts_are_merged(
     course: dict[str, dict], graded_course: Path, tmp_path: Path
 ) -> None:
-    """To the bytes of one run; also one that was ended in the middle and gone on with."""
+    """To the bytes of one run; also a part that was ended in the middle."""
     whole = list(course.values())
     first = list(course).index("dora") % 2
     parts = [tmp_path / "a", tmp_path / "b"]
@@ -431,7 +431,8 @@ FACTS = {"lab": "ticks", "title": "", "submission": "anna", "commit": "c", "seed
     "change, words, said",
     [
         ({}, ["--json", "x"], "merge: anna is in a and in b"),
-        ({"submission": "ben", "nonce": 2}, ["--json", "x"], "merge: b: not one nonce: 1, 2"),
+        ({"submission": "ben", "nonce": 2}, ["--json", "x"],
+         "merge: b: not one nonce: 1, 2"),
         ({"submission": "ben"}, [], "merge: say what to write: --json, --csv, "),
         ([], ["--json", "x"], "merge: b: no report of --json"),
     ],
