@@ -110,7 +110,11 @@ ALL = {
         "--races": [str(2**32), *NUMBER], "--seed": [BYTE],
         "--course": [*NO_FILE, "list"], "--debug": [], "--trust": [],
         "--submitted": [], "-j": ["0", *NUMBER], "--json": [], "--junit": [],
-        "--gradescope": [], "--html": [],
+        "--gradescope": [], "--html": [], "--csv": [], "--resume": [],
+        "--shard": ["0/2", "3/2", "1/0", "1", f"1/{LONG}", *NUMBER],
+    }),
+    "merge": Script(LABS / "merge.py", "none", {
+        "--json": [], "--junit": [], "--html": [], "--csv": [],
     }),
     "rank": Script(LABS / "contest.py", "none --trust", {
         "--handout": ["."], "--json": [], "--nonce": [str(2**64), *NUMBER],

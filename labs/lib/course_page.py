@@ -110,7 +110,7 @@ def kind_of(test: dict[str, Any]) -> str:
 
 
 def reasons(i: int, facts: Facts) -> str:
-    if not facts["why"] and min(test["ok"] for test in facts["tests"]):
+    if not facts["why"] and all(test["ok"] for test in facts["tests"]):
         return ""
     parts = [f'<section id="s{i}">\n<h3>{escape(facts["submission"])}</h3>\n']
     if facts["why"]:
