@@ -407,9 +407,12 @@ def test_parts_are_merged(
     ended = [facts for facts in whole[first::2] if facts["submission"] != "dora"]
     parts[0].write_text(json.dumps(ended))
     parts[1].write_text(json.dumps(whole[1 - first :: 2]))
-    done = labs("grade", "ticks", "--all", graded_course / "all", "--course",
-                graded_course / "course.conf", "--nonce", whole[0]["nonce"],
-                "--shard", f"{first + 1}/2", "--resume", "--json", parts[0])
+    part = ["grade", "ticks", "--all", graded_course / "all", "--course",
+            graded_course / "course.conf", "--nonce", whole[0]["nonce"], "--resume"]
+    done = labs(*part, "--shard", f"{2 - first}/2", "--json", parts[0])
+    stranger = min(facts["submission"] for facts in ended)
+    assert done.stderr == f"grade: {parts[0]}: {stranger} isn't in this part\n"
+    done = labs(*part, "--shard", f"{first + 1}/2", "--json", parts[0])
     assert (done.stderr, done.returncode) == ("grade: dora: 0, refused\n", 0)
     kinds = {"json": "json", "html": "page", "csv": "csv"}
     to = [f"--{kind}={tmp_path / name}" for kind, name in kinds.items()]
@@ -422,6 +425,7 @@ def test_parts_are_merged(
     assert "ben,9,10,0.1,judged," in "\n".join(rows) and len(rows) == len(course)
 
 
+TEST = {"name": "t", "ok": True, "points": 1, "of": 1, "why": "", "replay": ""}
 FACTS = {"lab": "ticks", "title": "", "submission": "anna", "commit": "c", "seed": "s",
          "nonce": 1, "ended": "judged", "why": "", "instructions": 1, "late": 0,
          "points": 1, "of": 1, "tests": []}
@@ -434,6 +438,12 @@ FACTS = {"lab": "ticks", "title": "", "submission": "anna", "commit": "c", "seed
         ({"submission": "ben", "nonce": 2}, ["--json", "x"],
          "merge: b: not one nonce: 1, 2"),
         ({"submission": "ben"}, [], "merge: say what to write: --json, --csv, "),
+        ({"submission": "ben", "tests": [TEST]}, ["--json", "x"],
+         "merge: b: not the same tests"),
+        ({"submission": "ben", "tests": [{}]}, ["--json", "x"],
+         "merge: b: no report of --json"),
+        ({"submission": "ben", "nonce": []}, ["--json", "x"],
+         "merge: b: no report of --json"),
         ([], ["--json", "x"], "merge: b: no report of --json"),
     ],
 )

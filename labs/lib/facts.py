@@ -14,8 +14,17 @@ Facts = dict[str, Any]  # of one submission
 
 #: What must be the same for grades to be of one grading.
 COMMON = ("lab", "commit", "seed", "nonce")
-WANTED = {*COMMON, "title", "submission", "tests", "points", "of", "late", "ended",
-          "why", "instructions"}
+
+#: What reports are made of, and of which type it is.
+TYPES = {
+    "lab": str, "title": str, "submission": str, "commit": str, "seed": str,
+    "nonce": int, "ended": str, "why": str, "instructions": int, "late": (int, float),
+    "points": (int, float), "of": (int, float), "tests": list,
+}
+TEST_TYPES = {
+    "name": str, "ok": bool, "points": (int, float), "of": (int, float), "why": str,
+    "replay": str,
+}
 
 
 @dataclasses.dataclass
@@ -88,9 +97,23 @@ def read(file: Path) -> list[Facts]:
         raise LabError(f"{file}: no report of --json") from None
     listed = found if isinstance(found, list) else [found]
     for facts in listed:
-        if not isinstance(facts, dict) or not facts.keys() >= WANTED:
+        tests = facts["tests"] if _has(facts, TYPES) else [None]
+        if not all(_has(test, TEST_TYPES) for test in tests):
             raise LabError(f"{file}: no report of --json")
     return listed
+
+
+def _has(value: Any, types: dict[str, Any]) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(value.get(name), type) for name, type in types.items()
+    )
+
+
+def again(facts: Facts, test: dict[str, Any]) -> str:
+    """The command that repeats it; empty: there is none."""
+    if not test["replay"]:
+        return ""
+    return f"again: labs/grade {facts['lab']} {test['replay']}"
 
 
 def check_common(all: list[Facts], place: str) -> None:
@@ -100,3 +123,5 @@ def check_common(all: list[Facts], place: str) -> None:
         if len(values) > 1:
             some = ", ".join(sorted(map(str, values))[:2])
             raise LabError(f"{place}: not one {name}: {some}")
+    if len({tuple(test["name"] for test in facts["tests"]) for facts in all}) > 1:
+        raise LabError(f"{place}: not the same tests")

@@ -11,7 +11,8 @@ import xml.etree.ElementTree as xml
 
 import course_page
 from cli import put
-from facts import Facts, number
+from facts import Facts, again, number
+
 
 def text(facts: Facts) -> str:
     """For the student: what failed, why, and how to see it again."""
@@ -22,7 +23,7 @@ def text(facts: Facts) -> str:
         lines.append(f"  {mark} {share:>9}  {test['name']}")
         lines += [f"       {line}" for line in test["why"].splitlines()]
         if test["replay"]:
-            lines.append(f"       again: labs/grade {facts['lab']} {test['replay']}")
+            lines.append(f"       {again(facts, test)}")
     if facts["why"]:
         whys = f"{facts['ended']}: {facts['why']}".splitlines()
         lines += [f"  {line}" for line in whys]
