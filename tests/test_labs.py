@@ -23,7 +23,7 @@ from harness.tiers import ALL
 
 sys.path.append(str(image.ROOT / "labs" / "lib"))
 
-from boots import Heard, Plan, read_marks  # noqa: E402
+from boots import DIED, Heard, Plan, read_marks  # noqa: E402
 from grade import Grader, start  # noqa: E402
 from judge import Reference, no_symbol  # noqa: E402
 from lab import MACROS, Edit, Lab, LabError, all_labs, read_course  # noqa: E402
@@ -80,8 +80,9 @@ def points(facts: dict) -> dict[str, float]:
     return {test["name"]: test["points"] for test in facts["tests"]}
 
 
-def replaced(old: str, new: str) -> str:
-    text = solution()
+def replaced(old: str, new: str, text: str = "") -> str:
+    """In the solution, or in what was made of it."""
+    text = text or solution()
     assert text.count(old) == 1
     return text.replace(old, new)
 
@@ -331,19 +332,90 @@ def test_a_panic_costs_one_test(facts: dict) -> None:
     lost = {"there is no such hart", "both are wrong"}
     assert set(why) <= lost and "there is no such hart" in why
     assert "the kernel panicked" in why["there is no such hart"]
-    assert "sys_hart_ticks" in why["there is no such hart"]
+    place = r"sys_hart_ticks\+0x\w+ \(kernel/syscall/hart_ticks.c:\d+\)"
+    assert re.search(place, why["there is no such hart"])
 
 
-HANG = NO_HART.replace("return -EINVAL", 'asm volatile("csrci sstatus, 2\\n1: j 1b")')
+LOST = """\
+static unsigned long turns;
+
+static void __attribute__((noinline))
+stop(void)
+{
+	while (turns++ < 1UL << 60)
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+"""
 
 
-@hands_in([replaced(NO_HART, HANG)], ids=["hang"])
+def line_of(text: str, words: str) -> int:
+    (line,) = [i for i, x in enumerate(text.splitlines(), 1) if words in x]
+    return line
+
+
+OFF = replaced(NO_HART, NO_HART.replace("return -EINVAL", "in_vain()"))
+OFF = replaced("long\nsys_hart_ticks", f"""\
+{LOST}static void __attribute__((noinline))
+in_vain(void)
+{{
+	asm volatile("csrci sstatus, 2");
+	stop();
+	turns = 0;
+}}
+
+long
+sys_hart_ticks""", OFF)
+
+
+@hands_in([OFF], ids=["hang"])
 def test_a_hang_with_interrupts_off_ends(facts: dict) -> None:
+    """The report shows where, and by which calls, though the kernel says nothing;
+    another function has the same name."""
     why = {t["name"]: t["why"] for t in facts["tests"] if not t["ok"]}
-    # Another hart may have noticed, if it was awake when the time was over.
-    ends = ("it hangs with interrupts off", "it waits for ever")
-    assert any(words in why["there is no such hart"] for words in ends)
-    assert points(facts)["what comes back"] > 0
+    lines = why["there is no such hart"].splitlines()
+    assert lines[0] == "`call-into 40 1122 buffer 4 0`: it hangs with interrupts off"
+    assert lines[1].startswith("  | the first process came there, after `put 2 sample ")
+    places = [(r"hart \d: stop", "turns++"), ("  in_vain", "	stop();"),
+              ("  sys_hart_ticks", "		in_vain();")]
+    for line, (name, words) in zip(lines[2:], places):
+        at = line_of(OFF, words) if words != "turns++" else r"\d+"
+        assert re.fullmatch(rf"  \| {name}\+0x\w+ \({FILE}:{at}\)", line), line
+    assert len(lines) == 2 + len(places)
+
+
+ASLEEP = replaced(NO_HART, NO_HART.replace("return -EINVAL", "return dream()"))
+ASLEEP = replaced("long\nsys_hart_ticks", """\
+static struct spinlock lock = SPINLOCK1("dreams");
+static struct waitq dreams = WAITQ_INIT(dreams);
+
+static long __attribute__((noinline))
+dream(void)
+{
+	spin_lock(&lock);
+	while (dreams.kind != 99)
+		wait_uninterruptible(&dreams, &lock);
+	spin_unlock(&lock);
+	return 0;
+}
+
+long
+sys_hart_ticks""", f'#include "sched/lock.h"\n{ASLEEP}')
+
+
+@hands_in([ASLEEP], ids=["asleep"])
+def test_who_sleeps_for_ever_is_shown(facts: dict) -> None:
+    """What it did before, on what it sleeps, and where; not who has nothing to do."""
+    why = {t["name"]: t["why"] for t in facts["tests"] if not t["ok"]}
+    lines = why["there is no such hart"].splitlines()
+    assert lines[0].endswith(DIED["limit"])
+    assert lines[1].startswith("  | the first process came there, after `put 2 sample ")
+    assert lines[2] == "  | time limit reached"
+    asleep = r"  \| thread \d+ \(observe\) sleeps on dreams for \d+ ms"
+    assert re.fullmatch(asleep, lines[3]), lines[3]
+    at = line_of(ASLEEP, "wait_uninterruptible(")
+    assert re.fullmatch(rf"  \|   dream\+0x\w+ \({FILE}:{at}\)", lines[4])
+    assert len(lines) == 5
 
 
 def test_a_course(course: dict[str, dict], graded_course: Path) -> None:

@@ -17,8 +17,9 @@ from typing import Iterable, Iterator, Optional
 import frames
 import image
 import plugin
+from hang import CappedBoot
 from lab import LABS, Lab
-from machine import Boot, Machine, find_qemu
+from machine import Machine, find_qemu
 from sandbox import TroubleError
 from script import MARK, Step, Symbol, Test, TestKind
 
@@ -161,26 +162,27 @@ class Booter:
         initrd = image.initrd("observe /extra/script", extra)
         with scratch() as folder, image.held(kernel, "kernel") as k:
             with image.held(initrd, "initrd") as i:
-                boot = Boot(machine, self.qemu, k, i)
+                boot = CappedBoot(machine, self.qemu, k, i)
+                boot.names = names
                 cap = int(4 * (seconds + SLACK) * 1e9) >> shift
                 boot.command += self.capped(folder, cap)
-                return self._hear(boot, plan, folder / "count", cap)
+                return self._hear(boot, plan, folder / "count")
 
     def capped(self, folder: Path, cap: int) -> list[str]:
-        """QEMU's option that ends a run after so many instructions."""
+        """QEMU's option that stops a run after so many instructions."""
         map_file = folder / "map"
         map_file.write_text(f"result count\ncap {cap}\n")
         return ["-plugin", plugin.option(self.cap, map_file)]
 
-    def _hear(self, boot: Boot, plan: Plan, count: Path, cap: int) -> Heard:
+    def _hear(self, boot: CappedBoot, plan: Plan, count: Path) -> Heard:
         said: dict[str, bytearray] = collections.defaultdict(bytearray)
 
         def take(channel: str, data: bytes) -> None:
             said[channel] += data
 
         outcome = boot.run(take)
-        restarted = outcome.text == "the machine restarted"
-        if outcome.reason == "timeout" or outcome.reason == "machine" and not restarted:
+        known = boot.found or outcome.text == "the machine restarted"
+        if outcome.reason == "timeout" or outcome.reason == "machine" and not known:
             raise TroubleError(f"{outcome.text}; grade again")
 
         def text(channel: str) -> str:
@@ -189,8 +191,8 @@ class Booter:
         counted = [int(n) for n in count.read_text().split()] if count.exists() else [0]
         marks, made = read_marks(counted[:-1], plan.steps())
         answers, forged = hear(text(frames.STDOUT), plan)
-        words = text(frames.PANIC) or text(frames.LIMIT)
+        words = text(frames.PANIC) or text(frames.LIMIT) or boot.found
         died = DIED.get(outcome.reason, "")
-        if counted[-1] > cap:
+        if boot.found:
             died = "it hangs with interrupts off"
         return Heard(answers, forged or made, died, words, counted[-1], marks)

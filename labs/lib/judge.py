@@ -15,13 +15,13 @@ from typing import Collection, Optional
 
 from boots import SLACK, Booter, Heard, Plan, scratch
 from convert.elf import Image
+from hang import came_to, shown
 from host import Runner
 from lab import Lab, LabError
 from sandbox import Sandbox
-from script import NEVER, Cost, Symbol, Test, TestKind, cut
+from script import NEVER, Cost, Step, Symbol, Test, TestKind, cut
 
 LIMIT = 60.0  # seconds of guest time, where no reference says what it takes
-WORDS_SHOWN = 12  # lines of a panic
 
 
 @dataclasses.dataclass
@@ -33,12 +33,6 @@ class Verdict:
     ok: bool
     why: str = ""
     replay: str = ""
-
-
-def shown(words: str) -> str:
-    """A panic's text, below the reason."""
-    lines = words.strip().splitlines()[:WORDS_SHOWN]
-    return "".join(f"\n  | {line}" for line in lines)
 
 
 def no_symbol(name: str) -> int:
@@ -224,7 +218,7 @@ class Grading:
                 if step.want is NEVER:
                     continue
                 why = heard.died or "nothing came"
-                return f"`{cut(step.text)}`: {why}" + shown(heard.words)
+                return f"`{cut(step.text)}`: {why}" + self._story(test, step, heard)
             why = step.wrong(heard.answers[step.token])
             if why:
                 return why
@@ -233,3 +227,14 @@ class Grading:
             if why:
                 return why
         return ""
+
+    def _story(self, test: Test, at: Step, heard: Heard) -> str:
+        """How it came to a bad end: below the reason."""
+        lines = []
+        if heard.died:
+            lines = came_to(test, at, heard.answers)
+        with scratch() as folder:
+            file = folder / "kernel.elf"
+            file.write_bytes(self.kernel)
+            lines += shown(heard.words, file)
+        return "".join(f"\n  | {line}" for line in lines)

@@ -303,6 +303,7 @@ class Boot:
         self.fds = (kernel, initrd)
         self.command = machine.command(qemu, kernel, initrd, framed=True)
         self.sink: Callable[[str, bytes], None]
+        self.control: Control
         self.frames = frames.Frames()
         self.complaints = b""
         self.heard = False  # has the machine said anything?
@@ -328,6 +329,7 @@ class Boot:
         if self.machine.timeout is not None:
             self.deadline = time.monotonic() + self.machine.timeout
         with Control(starts=self.machine.gdb is None) as control:
+            self.control = control
             with self._qemu(control) as process:
                 if not self._listen(process):
                     return self._ended_by_text() or _timed_out(self.machine)
