@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import itertools
 import math
+import mmap
 import os
 import re
 import selectors
@@ -17,12 +18,12 @@ import subprocess
 import threading
 import time
 from pathlib import Path
-from typing import Callable, Iterator, NamedTuple, Optional
+from typing import Callable, Iterator, NamedTuple, Optional, Union
 
 import frames
 from cli import STATUS_SETUP
 from control import Control
-from image import PROGRAMS
+from image import PROGRAMS, hold
 
 QEMU_OLDEST = (7, 2)
 ANSWER = PROGRAMS / "qemu-version"  # which QEMU was asked, and what it said
@@ -81,9 +82,19 @@ def room_for_initrd(memory: int) -> int:
     return end // DEVICE_TREE_ALIGN * DEVICE_TREE_ALIGN - KERNEL_START - memory // 2
 
 
-def read_kernel(path: Path) -> bytes:
-    """A kernel for the machine: anything else would do nothing, for ever."""
-    data = path.read_bytes()
+def hold_kernel(path: Path) -> int:
+    """A descriptor of a copy. It is one for the machine: anything else would do
+    nothing, for ever."""
+    with open(path, "rb") as file:
+        fd = hold(file, "kernel")
+    try:
+        check_kernel(path, mmap.mmap(fd, 0, prot=mmap.PROT_READ))
+    except ValueError:  # it is empty
+        check_kernel(path, b"")
+    return fd
+
+
+def check_kernel(path: Path, data: Union[bytes, mmap.mmap]) -> None:
     try:
         *kind, start, size, count = ELF_HEADER.unpack_from(data)
         if kind != ELF_RISCV:
@@ -100,7 +111,6 @@ def read_kernel(path: Path) -> bytes:
             f"{path} is no kernel: nothing of it lies at {MEM_START:#x} or above,"
             " where the machine's memory is"
         )
-    return data
 
 
 class Machine(NamedTuple):

@@ -156,8 +156,8 @@ class Images:
             self.plugin = plugin.build(HERE / "model", version, BUILD)
             self.base = image.initrd(None, self.programs)
 
-    def initrd(self, command: str) -> bytes:
-        return image.add(self.base, image.member(image.COMMAND, command.encode()))
+    def initrd(self, command: str) -> image.Archive:
+        return self.base.add(image.member(image.COMMAND, command.encode()))
 
 
 # --- One run -----------------------------------------------------------------
