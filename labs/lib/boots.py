@@ -167,17 +167,20 @@ class Booter:
         initrd = image.initrd("observe /extra/script", extra)
         with scratch() as folder, image.held(kernel, "kernel") as k:
             with image.held(initrd, "initrd") as i:
-                boot = CappedBoot(machine, self.qemu, k, i)
-                boot.names = names
                 cap = int((seconds + SLACK) * 1e9) >> shift
-                boot.command += self.capped(folder, cap)
+                boot = self.capped(folder, cap, machine, k, i)
+                boot.names = names
                 return self._hear(boot, plan, folder / "count")
 
-    def capped(self, folder: Path, cap: int) -> list[str]:
-        """QEMU's option that stops a run after so many instructions."""
+    def capped(
+        self, folder: Path, cap: int, machine: Machine, kernel: int, initrd: int
+    ) -> CappedBoot:
+        """A boot that ends after so many instructions; folder/count has how many."""
         map_file = folder / "map"
         map_file.write_text(f"result count\ncap {cap}\n")
-        return ["-plugin", plugin.option(self.cap, map_file)]
+        boot = CappedBoot(machine, self.qemu, kernel, initrd)
+        boot.command += ["-plugin", plugin.option(self.cap, map_file)]
+        return boot
 
     def _hear(self, boot: CappedBoot, plan: Plan, count: Path) -> Heard:
         said: dict[str, bytearray] = collections.defaultdict(bytearray)
