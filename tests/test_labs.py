@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import configparser
 import datetime
 import functools
+import html
 import itertools
 import json
 import random
@@ -23,10 +25,15 @@ from harness.tiers import ALL
 
 sys.path.append(str(image.ROOT / "labs" / "lib"))
 
+import course_page  # noqa: E402
+import report  # noqa: E402
 from boots import DIED, Heard, Plan, read_marks  # noqa: E402
+from facts import Facts, Grade  # noqa: E402
 from grade import Grader, start  # noqa: E402
-from judge import Reference, no_symbol  # noqa: E402
-from lab import MACROS, Edit, Lab, LabError, all_labs, read_course  # noqa: E402
+from judge import Reference, Verdict, no_symbol  # noqa: E402
+from lab import MACROS, Edit, Lab, LabError, all_labs  # noqa: E402
+from lab import read_conf, read_course  # noqa: E402
+from play import played  # noqa: E402
 from sandbox import Sandbox  # noqa: E402
 from script import Test as LabTest  # noqa: E402
 from tree import Tree, put_lab  # noqa: E402
@@ -317,7 +324,8 @@ def test_a_race_is_found_and_found_again(facts: dict, tmp_path: Path) -> None:
     assert bad["name"] == "two harts count for one" and "--races" in bad["replay"]
     nonce, races = bad["replay"].split("--nonce ")[1].split(" --races ")
     again = grade(folder, tmp_path / "json", "--test", bad["name"], "--nonce", nonce,
-                  "--races", races)
+                  "--races", races, "--show")
+    assert again["tests"][0]["script"][-1].startswith("call-into ")
     assert [test["why"] for test in again["tests"]] == [bad["why"]]
 
 
@@ -418,10 +426,34 @@ def test_who_sleeps_for_ever_is_shown(facts: dict) -> None:
     assert len(lines) == 5
 
 
+def test_what_was_played() -> None:
+    """--show: each step with its answer, up to the one that failed."""
+    test = LabTest("pipes", {}, "seed", no_symbol)
+    with test.child(3):
+        test.do("read 0 99", b"x" * 20)
+    test.do("write 1 6162", 2)
+    test.do("read 0 5", b"a\0")
+    test.do("close 0", "-EBADF")
+    answers = dict(zip(
+        [step.token for step in test.steps],
+        ["0", f"20 {'78' * 20}", "2", "2 6100", "-EBADF"],
+    ))
+    assert played(test, answers, None) == [
+        "child 3 1 -> 0",
+        f"child 1: read 0 99 -> 20: {' '.join(['78'] * 16)} .. '{'x' * 20}'",
+        "write 1 6162 -> 2",
+        "read 0 5 -> 2: 61 00",
+        "close 0 -> -EBADF",
+    ]
+    del answers[test.steps[3].token]
+    assert played(test, answers, test.steps[3])[2:] == ["write 1 6162 -> 2", "read 0 5"]
+
+
 def test_a_course(course: dict[str, dict], graded_course: Path) -> None:
     """Every folder is a submission; one page has all, and lateness costs."""
     said = (graded_course / "said").read_text()
-    assert said.startswith(f"{len(course)} submissions, 1 with all points")
+    best = sum(f["points"] == f["of"] for f in course.values())
+    assert said.startswith(f"{len(course)} submissions, {best} with all points")
     handed_in = {folder.name for folder in (graded_course / "all").iterdir()}
     assert set(course) == handed_in
     assert [course[who]["points"] for who in ("anna", "ben", "carl", "dora")] == [
@@ -499,8 +531,8 @@ def test_parts_are_merged(
 
 TEST = {"name": "t", "ok": True, "points": 1, "of": 1, "why": "", "replay": ""}
 FACTS = {"lab": "ticks", "title": "", "submission": "anna", "commit": "c", "seed": "s",
-         "nonce": 1, "ended": "judged", "why": "", "instructions": 1, "late": 0,
-         "points": 1, "of": 1, "tests": []}
+         "nonce": 1, "ended": "judged", "why": "", "gate": "", "instructions": 1,
+         "late": 0, "points": 1, "of": 1, "tests": []}
 
 
 @pytest.mark.parametrize(
@@ -537,6 +569,44 @@ def test_a_report_grows(course: dict[str, dict], graded_course: Path) -> None:
     known = [first] if isinstance(first, dict) else first
     assert 0 < len(known) < len(course)
     assert all(facts == course[facts["submission"]] for facts in known)
+
+
+def graded_pipe(failed: str, *left_out: str) -> Facts:
+    """Of a pipe that fails this test alone, a day late."""
+    lab = Lab("pipe", COURSE)
+    tests = [Verdict(kind.name, kind.points, kind.name != failed)
+             for kind in lab.tests if kind.name not in left_out]
+    return Grade(lab, "anna", 1, "c", tests, kept=0.9).facts()
+
+
+def test_what_a_lab_is_about_is_a_gate() -> None:
+    """lab.conf has it, README.md says it, and each report where it took points."""
+    for name in all_labs():
+        lab = Lab(name, COURSE)
+        assert all(f'"{test}"' in " ".join(lab.readme().split()) for test in lab.gates)
+    facts = graded_pipe("a reader's mark")
+    assert facts["points"] == round(0.9 * 0.1 * facts["of"], 2)
+    why = f'{0.1 * facts["of"]:g} at most, without "a reader\'s mark"'
+    assert facts["gate"] == why
+    assert f"  {why}\n" in report.text(facts)
+    assert html.escape(why) in course_page.page([facts])
+    assert why in json.loads(report.gradescope([facts]))["output"]
+    assert graded_pipe("a signal ends the wait")["gate"] == ""
+    assert graded_pipe("a reader's mark", "how many there are")["gate"] == ""
+
+
+@pytest.mark.parametrize("line", ["0.1 no such test", "1.1 how many there are",
+                                  "-0 how many there are", "how many there are"])
+def test_gates_that_are_none(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def changed(file: Path) -> configparser.ConfigParser:
+        conf = read_conf(file)
+        conf["lab"]["gates"] = line
+        return conf
+
+    monkeypatch.setattr("lab.read_conf", changed)
+    said = f"^pipe/lab.conf: gates: {line}: not SHARE TEST$"
+    with pytest.raises(LabError, match=said):
+        Lab("pipe", COURSE)
 
 
 @pytest.mark.parametrize(
@@ -623,6 +693,38 @@ def test_a_kernel_that_answers_itself(facts: dict) -> None:
     """One answer that isn't the tests' own, and there are no points."""
     assert (facts["ended"], facts["points"]) == ("forged", 0), facts["why"]
     assert facts["why"].startswith(CHEATS[facts["submission"]])
+
+
+OFF_EARLY = NO_HART.replace("return -EINVAL;", "sbi_poweroff(0);")
+FOUR = "#define A{0} A{1} A{1} A{1} A{1}\n"
+MACROS_OF_SIZE = "".join(FOUR.format(i, i - 1) for i in range(1, 17))
+MARK = '	asm volatile("slti x0, x0, 0x5a1"); /* as labs/guest/observe.c */\n'
+
+#: What becomes of each: how it ended, and the points.
+ATTEMPTS = {
+    "poweroff": ("judged", 9.0),
+    "override": ("not built", 0),
+    "macros": ("not built", 0),
+    "mark": ("judged", 10),
+}
+
+
+@hands_in([
+    f'#include "machine/sbi.h"\n{replaced(NO_HART, OFF_EARLY)}',
+    f"{solution()}\nvoid\nsample_defer(void)\n{{\n}}\n",
+    f"{solution()}\n#define A0 + 1\n{MACROS_OF_SIZE}int large = A16;\n",
+    replaced(NO_HART, MARK + NO_HART),
+], ids=ATTEMPTS)
+def test_what_brings_nothing(facts: dict) -> None:
+    """To power off before the answer, with the status of success; to define what the
+    kernel has; macros without an end; the plugin's mark, where it is none."""
+    assert (facts["ended"], facts["points"]) == ATTEMPTS[facts["submission"]]
+    whys = [facts["why"], *(test["why"] for test in facts["tests"])]
+    assert "multiple definition" in whys[0] or facts["submission"] != "override"
+    assert any("the machine went off before" in why for why in whys) == (
+        facts["submission"] == "poweroff"
+    )
+    assert str(image.ROOT) not in "".join(whys)
 
 
 def test_a_kernel_that_lies_about_time(tmp_path: Path) -> None:

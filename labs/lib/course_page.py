@@ -116,6 +116,8 @@ def reasons(i: int, facts: Facts) -> str:
     if facts["why"]:
         parts.append(f"<p>{escape(facts['ended'])}</p>\n"
                      f"<pre>{escape(facts['why'])}</pre>\n")
+    if facts["gate"]:
+        parts.append(f"<p>{escape(facts['gate'])}</p>\n")
     for test in facts["tests"]:
         if not test["ok"] and test["why"]:
             why = "\n".join(filter(None, [test["why"], again(facts, test)]))

@@ -18,8 +18,8 @@ COMMON = ("lab", "commit", "seed", "nonce")
 #: What reports are made of, and of which type it is.
 TYPES = {
     "lab": str, "title": str, "submission": str, "commit": str, "seed": str,
-    "nonce": int, "ended": str, "why": str, "instructions": int, "late": (int, float),
-    "points": (int, float), "of": (int, float), "tests": list,
+    "nonce": int, "ended": str, "why": str, "gate": str, "instructions": int,
+    "late": (int, float), "points": (int, float), "of": (int, float), "tests": list,
 }
 TEST_TYPES = {
     "name": str, "ok": bool, "points": (int, float), "of": (int, float), "why": str,
@@ -55,8 +55,22 @@ class Grade:
         """What a test brings, in the course's points, before lateness."""
         return self.worth * verdict.points / self.most if verdict.ok else 0.0
 
+    def gate(self) -> tuple[float, str]:
+        """The most that its tests leave it, and of which one that is. It takes all
+        tests: of one alone nobody wants to know what the whole would bring."""
+        failed = {v.name for v in self.tests if not v.ok}
+        shares = [(share, t) for t, share in self.lab.gates.items() if t in failed]
+        if not shares or len(self.tests) < len(self.lab.tests):
+            return self.worth, ""
+        share, test = min(shares, key=lambda found: found[0])
+        return self.worth * share, test
+
     def facts(self) -> Facts:
-        total = self.kept * sum(self.points(v) for v in self.tests)
+        total = sum(self.points(v) for v in self.tests)
+        most, gate = self.gate()
+        if total <= most:
+            gate = ""
+        total = self.kept * min(total, most)
         return {
             "lab": self.lab.name,
             "title": self.lab.title,
@@ -67,6 +81,7 @@ class Grade:
             "nonce": self.nonce,
             "ended": self.ended,
             "why": self.why,
+            "gate": gate and f'{number(most)} at most, without "{gate}"',
             "instructions": self.instructions,
             "late": round(1 - self.kept, 4),
             "points": round(total, 2),
@@ -79,6 +94,7 @@ class Grade:
                     "of": round(self.worth * v.points / self.most, 2),
                     "why": v.why,
                     "replay": v.replay,
+                    **({"script": v.script} if v.script else {}),
                 }
                 for v in self.tests
             ],

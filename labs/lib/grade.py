@@ -323,6 +323,8 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--submission", metavar="DIR", help="with the lab's files")
     parser.add_argument("--all", metavar="DIR", help="each folder is a submission")
     parser.add_argument("--test", metavar="T", help="judge this one alone")
+    parser.add_argument("--show", action="store_true",
+                        help="the script of what fails, with its answers")
     parser.add_argument("--nonce", type=NONCE, metavar="N", help="the script's")
     parser.add_argument("--races", type=SEED, metavar="N", help="a race's seed")
     parser.add_argument("--seed", type=utf8, metavar="S",
@@ -385,7 +387,7 @@ def run(options: argparse.Namespace) -> int:
     sandbox = Sandbox() if foreign and not options.trust else None
     known = earlier(options)
     nonce = nonce_of(known, options)
-    judge = Judge(lab, nonce, sandbox)
+    judge = Judge(lab, nonce, sandbox, options.show)
     if known:
         kinds = [k for k in lab.tests if options.test in (None, k.name)]
         tests = [Verdict(kind.name, kind.points, False) for kind in kinds]

@@ -18,6 +18,7 @@ from convert.elf import Image
 from hang import came_to, shown
 from host import Runner
 from lab import Lab, LabError
+from play import played
 from sandbox import Sandbox
 from script import NEVER, Cost, Step, Symbol, Test, TestKind, cut
 
@@ -33,6 +34,7 @@ class Verdict:
     ok: bool
     why: str = ""
     replay: str = ""
+    script: list[str] = dataclasses.field(default_factory=list)  # --show
 
 
 def no_symbol(name: str) -> int:
@@ -44,9 +46,12 @@ class Judge:
     """Boots kernels of one lab, with scripts of one nonce."""
 
     def __init__(
-        self, lab: Lab, nonce: int, sandbox: Optional[Sandbox] = None
+        self, lab: Lab, nonce: int, sandbox: Optional[Sandbox] = None,
+        shows: bool = False,
     ) -> None:
-        """sandbox: for what is run on the host, if it isn't to be trusted."""
+        """sandbox: for what is run on the host, if it isn't to be trusted. shows: tell
+        what a test has played that failed."""
+        self.shows = shows
         self.lab = lab
         self.nonce = nonce
         self.seed = f"{lab.course.seed}/{lab.name}/{nonce}"
@@ -92,8 +97,9 @@ class Judge:
 
 @dataclasses.dataclass
 class Reference:
-    """What the solution takes: guest seconds by the boot's name, which is its test's
-    if that is alone, and the costs of steps, by test and name and what is counted. Without it the limits are wide."""
+    """What the solution takes: guest seconds by the boot's name, which is its test's if
+    that is alone; and the costs of steps, by test and name and what is counted. Without
+    it the limits are wide."""
 
     seconds: dict[str, float] = dataclasses.field(default_factory=dict)
     costs: dict[str, int] = dataclasses.field(default_factory=dict)
@@ -202,15 +208,20 @@ class Grading:
         ends = plan.ends(heard.answers)
         if self.measuring and ends:
             self.reference.take(name, kinds, ends)
-        begun = self._wrong(setup, heard)
+        begun, _ = self._wrong(setup, heard)
         for i, (kind, test) in enumerate(zip(kinds, tests)):
-            why = begun and f"before the test: {begun}" or self._wrong(test, heard)
+            why, at = f"before the test: {begun}", None
+            if not begun:
+                why, at = self._wrong(test, heard)
             replay = f'--test "{kind.name}" --nonce {self.judge.nonce}'
             if races is not None:
                 replay += f" --races {races}"
             self.verdicts[kind.name] = Verdict(
                 kind.name, kind.points, not why, why, replay
             )
+            if why and not begun and self.judge.shows:
+                script = played(test, heard.answers, at)
+                self.verdicts[kind.name].script = script
             silent = any(
                 step.token not in heard.answers and step.want is not NEVER
                 for step in test.steps
@@ -219,28 +230,28 @@ class Grading:
                 return kinds[i + 1 :]
         return []
 
-    def _wrong(self, test: Test, heard: Heard) -> str:
-        """What is wrong with the answers to a test's steps; empty: nothing."""
+    def _wrong(self, test: Test, heard: Heard) -> tuple[str, Optional[Step]]:
+        """What is wrong with the answers to a test's steps, empty if nothing is; and
+        with which one, unless it's what they cost."""
         for step in test.steps:
             if step.token not in heard.answers:
                 if step.want is NEVER:
                     continue
-                why = heard.died or "nothing came"
-                return f"`{cut(step.text)}`: {why}" + self._story(test, step, heard)
+                why = heard.died or "the machine went off before"
+                why = f"`{cut(step.text)}`: {why}" + self._story(test, step, heard)
+                return why, step
             why = step.wrong(heard.answers[step.token])
             if why:
-                return why
+                return why, step
         for cost in test.costs:
             why = self.reference.too_dear(test.name, cost, heard, self.measuring)
             if why:
-                return why
-        return ""
+                return why, None
+        return "", None
 
     def _story(self, test: Test, at: Step, heard: Heard) -> str:
         """How it came to a bad end: below the reason."""
-        lines = []
-        if heard.died:
-            lines = came_to(test, at, heard.answers)
+        lines = came_to(test, at, heard.answers)
         with scratch() as folder:
             file = folder / "kernel.elf"
             file.write_bytes(self.kernel)
