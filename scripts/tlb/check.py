@@ -188,7 +188,7 @@ def check(images: Images, kernel: Kernel, run: Run) -> Result:
 
 def boot(images: Images, kernel: Kernel, run: Run, machine: Machine, map: Path) -> str:
     """Boot for a run. How it failed, if it did."""
-    heard: dict[str, bytes] = collections.defaultdict(bytes)
+    heard: dict[str, bytearray] = collections.defaultdict(bytearray)
 
     def sink(channel: str, data: bytes) -> None:
         heard[channel] += data

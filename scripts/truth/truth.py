@@ -177,7 +177,7 @@ def run(
     if stacks:
         words += " stacks"
     command = f"prfld && workload {words}"
-    heard: dict[str, bytes] = collections.defaultdict(bytes)
+    heard: dict[str, bytearray] = collections.defaultdict(bytearray)
 
     def sink(channel: str, data: bytes) -> None:
         heard[channel] += data
