@@ -10,6 +10,8 @@ import json
 import socket
 from typing import Any, Iterator
 
+PATIENCE = 60.0  # seconds that QEMU may take to answer
+
 
 class Control:
     """The socket of one QEMU, which inherits the other end."""
@@ -40,7 +42,9 @@ class Control:
         return options + ["-S"] * self._starts
 
     def ask(self, command: str, arguments: dict[str, Any]) -> Any:
-        """What QEMU answers, while it is there. EOFError: it has gone."""
+        """What QEMU answers, while it is there. EOFError, or an OSError: it has gone,
+        or says nothing; KeyError: it can't."""
+        self._ours.settimeout(PATIENCE)
         self._send(command, arguments=arguments, id=command)
         begin = len(self._heard)
         while True:

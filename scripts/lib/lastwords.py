@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Optional
 
 PLACE = re.compile(rb"(?:0x([0-9a-f]+) |\b)([A-Za-z_][\w.]*)\+0x([0-9a-f]+)")
 HART = re.compile(rb"hart \d+: $")
 TRAP = re.compile(rb"scause [^\n]*\nhart [^\n]*\n  $")
 
 
-def with_lines(text: bytes, kernel: Path) -> bytes:
-    """The text as it is if the kernel or the host can't tell lines."""
+def with_lines(text: bytes, kernel: Path, most: Optional[int] = None) -> bytes:
+    """The text as it is if the kernel or the host can't tell lines. most: bytes of its
+    line numbers, of a kernel that nobody trusts."""
     try:
         from convert.elf import Image
         from convert.profile import ConvertError
@@ -38,6 +40,8 @@ def with_lines(text: bytes, kernel: Path) -> bytes:
 
     try:
         image = Image(kernel)
+        if most is not None and image.lines_size > most:
+            return text
         return PLACE.sub(add_line, text)
     except ConvertError:
         return text

@@ -88,9 +88,11 @@ def hold_kernel(path: Path) -> int:
     with open(path, "rb") as file:
         fd = hold(file, "kernel")
     try:
-        check_kernel(path, mmap.mmap(fd, 0, prot=mmap.PROT_READ))
-    except ValueError:  # it is empty
-        check_kernel(path, b"")
+        empty = os.fstat(fd).st_size == 0
+        check_kernel(path, b"" if empty else mmap.mmap(fd, 0, prot=mmap.PROT_READ))
+    except SetupError:
+        os.close(fd)
+        raise
     return fd
 
 

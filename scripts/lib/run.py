@@ -176,7 +176,7 @@ def run(options: argparse.Namespace, command: Optional[str]) -> Outcome:
     machine = machine_of(options, command)
     qemu = find_qemu()
     if options.kernel:
-        hold_kernel(options.kernel)  # nothing is built in vain
+        os.close(hold_kernel(options.kernel))  # nothing is built in vain
     # A command's own standard error is none of ours to write to, but for
     # someone who sits there and waits.
     told = command is None or sys.stderr.isatty()

@@ -277,7 +277,7 @@ class Run:
         machine = machine_of(options, command)
         notice = BUILDING if sys.stderr.isatty() else ""
         if options.kernel:
-            hold_kernel(options.kernel)  # nothing is built in vain
+            os.close(hold_kernel(options.kernel))  # nothing is built in vain
         self.brought = bring(command)
         kernel, initrd = build(options, guest, notice, self.brought)
         if guest != command:
