@@ -30,6 +30,7 @@ import report  # noqa: E402
 from boots import DIED, Heard, Plan, read_marks  # noqa: E402
 from facts import Facts, Grade  # noqa: E402
 from grade import Grader, start  # noqa: E402
+from hang import shown  # noqa: E402
 from judge import Reference, Verdict, no_symbol  # noqa: E402
 from lab import MACROS, Edit, Lab, LabError, all_labs  # noqa: E402
 from lab import read_conf, read_course  # noqa: E402
@@ -426,6 +427,30 @@ def test_who_sleeps_for_ever_is_shown(facts: dict) -> None:
     assert len(lines) == 5
 
 
+def test_what_always_waits_is_not_shown(tmp_path: Path) -> None:
+    """But a panic's calls are, also below wait4."""
+    file = "kernel/proc/wait.c"
+    calls = f"  wait_for+0x10 ({file}:9)\n  sys_wait4+0x2 ({file}:7)"
+    mine = "thread 3 (observe) sleeps on pipe for 8 ms\n  wait_for+0x4 (other.c:9)"
+    words = (
+        "panic: no lock\nhart 1, process 2 (observe)\n  wait_on+0x8\n" + calls +
+        "\nhart 0: idle_wait+0x4\nhart 1: sched+0x4\n"
+        "hart 2: idle_wait+0x4\n  wants pipe, which hart 1 took at pipe_read+0x4\n"
+        f"thread 1 (init) sleeps on proc tree for 9 ms\n  others+0x4\n"
+        f"thread 2 (observe) sleeps on proc tree for 9 ms\n{calls}\n"
+        f"{mine}\n"
+    )
+    said = shown(words, tmp_path / "no kernel")
+    assert said == [
+        "panic: no lock", "hart 1, process 2 (observe)", "  wait_on+0x8",
+        *calls.splitlines(), "hart 1: sched+0x4", "hart 2: idle_wait+0x4",
+        "  wants pipe, which hart 1 took at pipe_read+0x4",
+        *mine.splitlines(),
+    ]
+    assert shown("hart 0: idle_wait+0x4", tmp_path) == ["hart 0: idle_wait+0x4"]
+    assert len(shown("a\n" * 99, tmp_path)) == 24
+
+
 def test_what_was_played() -> None:
     """--show: each step with its answer, up to the one that failed."""
     test = LabTest("pipes", {}, "seed", no_symbol)
@@ -440,9 +465,9 @@ def test_what_was_played() -> None:
     ))
     assert played(test, answers, None) == [
         "child 3 1 -> 0",
-        f"child 1: read 0 99 -> 20: {' '.join(['78'] * 16)} .. '{'x' * 20}'",
+        f"child 3: read 0 99 -> 20 {'78' * 20} '{'x' * 20}'",
         "write 1 6162 -> 2",
-        "read 0 5 -> 2: 61 00",
+        "read 0 5 -> 2 6100",
         "close 0 -> -EBADF",
     ]
     del answers[test.steps[3].token]
@@ -759,6 +784,8 @@ def test_a_cost_is_of_instructions_too() -> None:
     assert reference.too_dear("pipes", cost, heard) == f"rounds: {why}"
     known["pipes: rounds: instructions"] = 100
     assert reference.too_dear("pipes", cost, heard) == ""
+    garbled = Heard({**times, cost.end: "x"}, "", "", "", marks=marks)
+    assert reference.too_dear("pipes", cost, garbled) == "rounds: its time is no number"
     missing = Heard(times, "", "", "")
     why = "rounds: nobody has counted its instructions"
     assert reference.too_dear("pipes", cost, missing) == why

@@ -25,6 +25,7 @@ struct block {
 };
 
 static uint64_t cap, executed_all;
+static pid_t parent; /* who has started QEMU */
 static uint64_t *marks;
 static size_t nmarks;
 
@@ -46,8 +47,6 @@ tell(void)
 static void
 stand_still(unsigned int vcpu, uint64_t pc)
 {
-	pid_t parent = getppid();
-
 	tell();
 	fprintf(stderr, "cap: over on hart %u at 0x%" PRIx64 "\n", vcpu, pc);
 	while (getppid() == parent)
@@ -117,6 +116,7 @@ plugin_line(const char *line)
 void
 plugin_start(qemu_plugin_id_t id)
 {
+	parent = getppid();
 	qemu_plugin_register_vcpu_tb_trans_cb(id, block_translated);
 	qemu_plugin_register_atexit_cb(id, at_exit, NULL);
 }

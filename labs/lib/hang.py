@@ -4,6 +4,7 @@ hangs with interrupts off and has none, in QEMU's registers and the stack."""
 from __future__ import annotations
 
 import bisect
+import contextlib
 import re
 from pathlib import Path
 from typing import Optional
@@ -15,6 +16,7 @@ from script import Step, Test, cut
 SHOWN = 24  # lines
 CALLS = 20  # of a hart
 MOST = 1 << 16  # bytes of a function
+LINES_MOST = 2 << 20  # bytes of line numbers, five times those of the kernel
 
 OVER = re.compile(rb"cap: over on hart (\d+) at 0x([0-9a-f]+)\n")
 WORD = re.compile(r"0x([0-9a-f]{16})")
@@ -22,7 +24,8 @@ WORD = re.compile(r"0x([0-9a-f]{16})")
 
 class CappedBoot(Boot):
     """One that QEMU's plugin stops after so many instructions (labs/cap): `found` is
-    what its hart was doing then, in the form of the kernel's last words."""
+    what its hart was doing then, in the form of the kernel's last words; empty, if it
+    can't be told."""
 
     names = ""  # of functions: lines of an address and a name, the lowest first
     found = ""
@@ -31,12 +34,18 @@ class CappedBoot(Boot):
         super()._complain(data)
         over = OVER.search(self.complaints)
         if over and not self.found:
-            self.found = self._look(int(over[1]), int(over[2], 16))
+            with contextlib.suppress(EOFError, OSError, LookupError):
+                self.found = self._look(int(over[1]), int(over[2], 16))
             self.process.kill()
 
     def _look(self, hart: int, pc: int) -> str:
-        """Its stack is walked as kernel/base/frames.c does. The first function may
-        have no frame; then only ra tells who has called it."""
+        """Its stack is walked by what kernel/base/frames.c says of one. The first
+        function may have no frame; then only ra tells who has called it."""
+        self._functions = [
+            (int(start, 16), name)
+            for start, _, name in (x.partition(" ") for x in self.names.splitlines())
+            if start
+        ]
         said = self._ask("info registers", hart)
         found = dict(re.findall(r"(x1/ra|x8/s0) +([0-9a-f]{16})", said))
         lines = [self._place(pc, 0)]
@@ -62,12 +71,11 @@ class CappedBoot(Boot):
 
     def _place(self, address: int, back: int) -> str:
         """back: 1 for where a call returns to. Empty: it's in no function."""
-        functions = [line.split() for line in self.names.splitlines()]
-        starts = [int(start, 16) for start, _ in functions]
-        i = bisect.bisect(starts, address - back) - 1
-        if i < 0 or address - starts[i] > MOST:
+        i = bisect.bisect(self._functions, (address - back + 1,)) - 1
+        if i < 0 or address - self._functions[i][0] > MOST:
             return ""
-        return f"{address:#x} {functions[i][1]}+{address - starts[i]:#x}"
+        start, name = self._functions[i]
+        return f"{address:#x} {name}+{address - start:#x}"
 
 
 def function(place: str) -> str:
@@ -75,18 +83,26 @@ def function(place: str) -> str:
 
 
 def shown(words: str, kernel: Path) -> list[str]:
-    """The last words with lines of the source, but for what always waits: harts
-    without work, init, and who only waits for a child."""
-    lines = with_lines(words.strip().encode(), kernel).decode(errors="replace")
-    lines = re.sub(r"0x[0-9a-f]{16} (?=[A-Za-z_])", "", lines)
-    blocks = re.findall(r"^\S.*\n?(?:[ \t].*\n?)*", lines, re.M)
-    kept = [b for b in blocks if not WAITS.search(b)] or blocks
-    text = [x for b in kept for x in b.splitlines() if not ENTRY.match(x)]
-    return text if len(text) <= SHOWN else [*text[: SHOWN - 1], "..."]
+    """The last words with lines of the source, but for what always waits."""
+    lines = with_lines(words.strip().encode(), kernel, LINES_MOST)
+    text = re.sub(r"0x[0-9a-f]{16} (?=[A-Za-z_])", "", lines.decode(errors="replace"))
+    blocks = re.findall(r"^\S.*\n?(?:[ \t].*\n?)*", text, re.M)
+    kept = [block for block in blocks if not has_nothing_to_do(block)] or blocks
+    told = [x for block in kept for x in block.splitlines() if not ENTRY.match(x)]
+    return told if len(told) <= SHOWN else [*told[: SHOWN - 1], "..."]
 
 
-WAITS = re.compile(r"^hart \d+: idle_\w+\+\S+(?: \(\S+\))?\n?\Z|^thread \d+ \(init\) "
-                   r"|^  wait_for\+", re.M)
+def has_nothing_to_do(block: str) -> bool:
+    """A hart without work, init, or a thread that only waits for a child."""
+    head, *calls = block.splitlines()
+    if head.startswith("hart "):
+        return not calls and bool(re.match(r"hart \d+: idle_\w+\+", head))
+    return head.startswith("thread ") and (
+        "(init) sleeps" in head or any(WAITS.match(call) for call in calls)
+    )
+
+
+WAITS = re.compile(r"  wait_for\+\w+ \(kernel/proc/wait\.c:")
 #: Calls that each thread has.
 ENTRY = re.compile(r"  (?:syscall|trap_vector)\+")
 
@@ -100,13 +116,11 @@ def came_to(test: Test, at: Step, answers: dict[str, str]) -> list[str]:
         done = [step for step in mine if step.token in answers]
         if len(done) == len(mine):
             continue
-        name = "the first process"
-        if process:
-            begin = test.steps[test.steps.index(mine[0]) - 1]
-            name = " ".join(begin.text.split()[:2])
-            if begin.token not in answers:
-                continue
+        begin = test.steps[test.steps.index(mine[0]) - 1]
+        if process and begin.token not in answers:
+            continue  # it hasn't begun
         now = mine[len(done)]
+        name = test.children.get(process, "the first process")
         line = f"{name} came " + ("there" if now is at else f"to `{cut(now.text)}`")
         if done:
             last = done[-1]

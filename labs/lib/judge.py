@@ -108,7 +108,7 @@ class Reference:
         """How long a boot took, and would take with each of its tests alone."""
         for kind, begin, end in zip(kinds, ends, ends[1:]):
             self._take(kind.name, ends[0] + end - begin)
-        self._take(boot, ends[-1])
+        self._take(boot, max(ends, default=0.0))
 
     def _take(self, boot: str, seconds: float) -> None:
         self.seconds[boot] = max(self.seconds.get(boot, 0.0), seconds)
@@ -123,7 +123,10 @@ class Reference:
         for what, counts in ("time", heard.answers), ("instructions", heard.marks):
             if cost.end not in counts:
                 return f"{cost.name}: nobody has counted its {what}"
-            took = int(counts[cost.end]) - int(counts[cost.begin])
+            try:
+                took = int(counts[cost.end]) - int(counts[cost.begin])
+            except ValueError:
+                return f"{cost.name}: its {what} is no number"
             name = f"{test}: {cost.name}: {what}"
             if measuring:
                 self.costs[name] = max(self.costs.get(name, 0), took)
@@ -180,8 +183,9 @@ class Grading:
         return verdicts
 
     def together(self, kinds: list[TestKind]) -> None:
-        """One boot; what it leaves out, one by one."""
-        left = self._boot(TOGETHER, kinds)
+        """One boot; what it leaves out, one by one. One alone has its own limit, so
+        that it comes to the same when it's repeated."""
+        left = self._boot(TOGETHER if len(kinds) > 1 else kinds[0].name, kinds)
         for kind in left:
             self._boot(kind.name, [kind])
 
@@ -205,9 +209,8 @@ class Grading:
         self.forged = self.forged or heard.forged
         self.died_early |= not heard.answers
         setup, *tests = plan.tests
-        ends = plan.ends(heard.answers)
-        if self.measuring and ends:
-            self.reference.take(name, kinds, ends)
+        if self.measuring:
+            self.reference.take(name, kinds, plan.ends(heard.answers))
         begun, _ = self._wrong(setup, heard)
         for i, (kind, test) in enumerate(zip(kinds, tests)):
             why, at = f"before the test: {begun}", None
@@ -220,7 +223,8 @@ class Grading:
                 kind.name, kind.points, not why, why, replay
             )
             if why and not begun and self.judge.shows:
-                script = played(test, heard.answers, at)
+                script = played(setup, heard.answers, None)
+                script += played(test, heard.answers, at)
                 self.verdicts[kind.name].script = script
             silent = any(
                 step.token not in heard.answers and step.want is not NEVER

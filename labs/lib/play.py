@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Optional
 
-from script import Step, Test, cut
-
-SHOWN = 16  # bytes of an answer
+from script import Step, Test, cut, data
 
 
 def played(test: Test, answers: dict[str, str], at: Optional[Step]) -> list[str]:
-    """Up to the step that failed; None: none did, but what they cost."""
+    """Up to the step that failed; None: none did."""
     lines = []
     for step in test.steps:
-        child = step.process.rpartition(" ")[2]
-        line = f"child {child}: {cut(step.text)}" if child else cut(step.text)
+        line = cut(step.text)
+        if step.process:
+            line = f"{test.children[step.process]}: {line}"
         if step.token in answers:
             line += f" -> {decoded(answers[step.token])}"
         lines.append(line)
@@ -24,14 +23,11 @@ def played(test: Test, answers: dict[str, str], at: Optional[Step]) -> list[str]
 
 
 def decoded(answer: str) -> str:
-    """A result, and the bytes that came with it, one by one and as text."""
-    result, _, digits = answer.partition(" ")
+    """As it is; and as text, if it is one."""
     try:
-        got = bytes.fromhex(digits)
+        got = data(answer).decode("ascii")
     except ValueError:
-        return cut(answer)
-    if not got:
-        return result
-    text = f"{result}: {got[:SHOWN].hex(' ')}{' ..' * (len(got) > SHOWN)}"
-    is_text = got.isascii() and got.decode().isprintable()
-    return f"{text} {cut(got.decode())!r}" if is_text else text
+        got = ""
+    return f"{cut(answer)} {cut(got)!r}" if len(got) > 1 and got.isprintable() else (
+        cut(answer)
+    )
