@@ -58,7 +58,7 @@ class Bench:
         self._races = races
         self._lock = threading.Lock()
         self._right = b""  # its kernel
-        self._start_lock = threading.Lock()
+        self._start_lock = threading.RLock()
         self._start = b""
         self._little = 0.0
         self._references: dict[int, Reference] = {}
@@ -119,8 +119,9 @@ class Bench:
 
     def little(self) -> float:
         """What a student starts from has, or a tenth: the share of an empty hand."""
-        self._little = self._little or max(self.points(self.start()), LITTLE)
-        return self._little
+        with self._start_lock:
+            self._little = self._little or max(self.points(self.start()), LITTLE)
+            return self._little
 
     def judge(
         self, variant: bytes, only: Optional[tuple[str, ...]] = None
@@ -177,6 +178,7 @@ def last_year(bench: Bench, years: int) -> bytes:
     labs = (Lab(bench.lab.name, read_course(seed=seed)) for seed in seeds)
     others = (lab for lab in labs if lab.parameter_files(True)[MACROS] != mine)
     before = next(itertools.islice(others, years - 1, None))
+    bench.right()  # is built, whatever becomes of the other
     try:
         return bench.variant(f"last-year-{years}", macros=before)
     except LabError:
