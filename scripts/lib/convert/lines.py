@@ -68,7 +68,8 @@ class Lines:
     """All of an executable's line numbers, by address."""
 
     def __init__(self, path: Path, elf: ELFFile) -> None:
-        file, state = _kept_file(path), (_state(path), _state(Path(__file__)))
+        file = _kept_file(path)
+        state = (_state(path), _state(Path(__file__))) if file else None
         table = _kept(file, state)
         if table is None:
             rows: Rows = {}
@@ -100,9 +101,10 @@ def _table(rows: Rows) -> Table:
 
 
 def _kept_file(path: Path) -> Optional[Path]:
-    """Where the table of an executable of the build is; of others none is kept."""
+    """Where the table of an executable of the build is; of others, and of one that has
+    gone since it was read, none is kept."""
     place = path.resolve()
-    if not place.is_relative_to(ROOT):
+    if not place.is_relative_to(ROOT) or not place.is_file():
         return None
     build, *rest = place.relative_to(ROOT).parts
     return ROOT / build / "lines" / "-".join(rest) if build in BUILDS else None
