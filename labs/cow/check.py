@@ -466,7 +466,7 @@ def missing(play: Play, p: Process) -> None:
     c = p.fork()
     for page in play.random.sample(range(AREA, AREA + 32), 4):
         c.poke(page)
-    for _ in range(6):
+    for _ in range(8):
         c.poke_told(AREA + play.random.randrange(32))
         c.check()
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
-from typing import Any, Iterator
-
-PATIENCE = 60.0  # seconds that QEMU may take to answer
+from typing import Iterator
 
 
 class Control:
@@ -23,13 +21,10 @@ class Control:
         comes too early.
         """
         self._ours, self._theirs = socket.socketpair()
+        self._ours.setblocking(False)
         self._starts = starts
-        self._heard = bytearray()
         for command in ["qmp_capabilities"] + ["cont"] * starts:
-            self._send(command)
-
-    def _send(self, command: str, **more: Any) -> None:
-        self._ours.sendall(json.dumps({"execute": command, **more}).encode())
+            self._ours.sendall(json.dumps({"execute": command}).encode())
 
     @property
     def fd(self) -> int:
@@ -41,36 +36,20 @@ class Control:
         options = ["-chardev", chardev, "-mon", "chardev=control,mode=control"]
         return options + ["-S"] * self._starts
 
-    def ask(self, command: str, arguments: dict[str, Any]) -> Any:
-        """What QEMU answers, while it is there. EOFError, or an OSError: it has gone,
-        or says nothing; KeyError: it can't."""
-        self._ours.settimeout(PATIENCE)
-        self._send(command, arguments=arguments, id=command)
-        begin = len(self._heard)
-        while True:
-            piece = self._ours.recv(1 << 16)
-            if not piece:
-                raise EOFError("QEMU has gone")
-            self._heard += piece
-            for said in self._said(begin):
-                if said.get("id") == command:
-                    return said["return"]
-
     def restarted(self) -> bool:
         """Once QEMU has exited: was it because the guest reset the machine?"""
-        self._ours.setblocking(False)
-        with contextlib.suppress(BlockingIOError, ConnectionResetError):
-            while piece := self._ours.recv(1 << 16):
-                self._heard += piece
         return any(
             said.get("event") == "SHUTDOWN"
             and said["data"]["reason"] == "guest-reset"
             for said in self._said()
         )
 
-    def _said(self, begin: int = 0) -> Iterator[dict]:
-        """All whole lines that were heard since."""
-        for line in self._heard[begin:].split(b"\n")[:-1]:
+    def _said(self) -> Iterator[dict]:
+        data = bytearray()
+        with contextlib.suppress(BlockingIOError, ConnectionResetError):
+            while piece := self._ours.recv(1 << 16):
+                data += piece
+        for line in data.splitlines():
             yield json.loads(line)
 
     def __enter__(self) -> Control:
