@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Callable
@@ -197,6 +198,39 @@ def test_line_numbers_of_files_of_one_name(tmp_path: Path, flags: list[str]) -> 
     found = set(both_ways(tmp_path / "a.elf").values())
     assert {("a/a.c", 2), ("a/a.h", 2), ("a/deep er/a.h", 2), ("a/deep er/a.h", 3),
             None} <= found
+
+
+def test_lines_of_the_build_are_kept(
+    convert: Converter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As long as the executable is the same one; of others nothing is kept."""
+    program = convert.folder / "prog"
+
+    def of(file: Path) -> lines.Lines:
+        with open(file, "rb") as opened:
+            return lines.Lines(file, ELFFile(opened))
+
+    known = of(program)
+    assert known.starts and lines._kept_file(program) is None
+    monkeypatch.setattr(lines, "ROOT", tmp_path)
+    mine = tmp_path / "build" / "bin" / "prog"
+    mine.parent.mkdir(parents=True)
+    shutil.copy(program, mine)
+    found = [of(mine)]
+    (kept,) = (tmp_path / "build" / "lines").iterdir()
+    monkeypatch.setattr(lines, "by_readelf", lambda path: {16: None})
+    found.append(of(mine))
+    for each in found:
+        assert each.starts == known.starts
+        assert all(each.find(pc) == known.find(pc) for pc in known.starts)
+    whole = kept.read_bytes()
+    for damaged in (b"", whole[:100], b"N"):
+        kept.write_bytes(damaged)
+        assert of(mine).starts == [16]
+    kept.write_bytes(whole)
+    shutil.copy(program, tmp_path / "another")
+    (tmp_path / "another").replace(mine)
+    assert of(mine).starts == [16]
 
 
 @pytest.mark.parametrize("readelf", [

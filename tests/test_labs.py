@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import configparser
 import datetime
 import functools
+import html
 import itertools
 import json
 import random
@@ -23,10 +25,16 @@ from harness.tiers import ALL
 
 sys.path.append(str(image.ROOT / "labs" / "lib"))
 
-from boots import Heard, Plan, read_marks  # noqa: E402
+import course_page  # noqa: E402
+import report  # noqa: E402
+from boots import DIED, Heard, Plan, read_marks  # noqa: E402
+from facts import Facts, Grade  # noqa: E402
 from grade import Grader, start  # noqa: E402
-from judge import Reference, no_symbol  # noqa: E402
-from lab import MACROS, Edit, Lab, LabError, all_labs, read_course  # noqa: E402
+from hang import shown  # noqa: E402
+from judge import Reference, Verdict, no_symbol  # noqa: E402
+from lab import MACROS, Edit, Lab, LabError, all_labs  # noqa: E402
+from lab import read_conf, read_course  # noqa: E402
+from play import played  # noqa: E402
 from sandbox import Sandbox  # noqa: E402
 from script import Test as LabTest  # noqa: E402
 from tree import Tree, put_lab  # noqa: E402
@@ -80,8 +88,9 @@ def points(facts: dict) -> dict[str, float]:
     return {test["name"]: test["points"] for test in facts["tests"]}
 
 
-def replaced(old: str, new: str) -> str:
-    text = solution()
+def replaced(old: str, new: str, text: str = "") -> str:
+    """In the solution, or in what was made of it."""
+    text = text or solution()
     assert text.count(old) == 1
     return text.replace(old, new)
 
@@ -316,7 +325,8 @@ def test_a_race_is_found_and_found_again(facts: dict, tmp_path: Path) -> None:
     assert bad["name"] == "two harts count for one" and "--races" in bad["replay"]
     nonce, races = bad["replay"].split("--nonce ")[1].split(" --races ")
     again = grade(folder, tmp_path / "json", "--test", bad["name"], "--nonce", nonce,
-                  "--races", races)
+                  "--races", races, "--show")
+    assert again["tests"][0]["script"][-1].startswith("call-into ")
     assert [test["why"] for test in again["tests"]] == [bad["why"]]
 
 
@@ -331,25 +341,144 @@ def test_a_panic_costs_one_test(facts: dict) -> None:
     lost = {"there is no such hart", "both are wrong"}
     assert set(why) <= lost and "there is no such hart" in why
     assert "the kernel panicked" in why["there is no such hart"]
-    assert "sys_hart_ticks" in why["there is no such hart"]
+    place = r"sys_hart_ticks\+0x\w+ \(kernel/syscall/hart_ticks.c:\d+\)"
+    assert re.search(place, why["there is no such hart"])
 
 
-HANG = NO_HART.replace("return -EINVAL", 'asm volatile("csrci sstatus, 2\\n1: j 1b")')
+LOST = """\
+static unsigned long turns;
+
+static void __attribute__((noinline))
+stop(void)
+{
+	while (turns++ < 1UL << 60)
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+"""
 
 
-@hands_in([replaced(NO_HART, HANG)], ids=["hang"])
+def line_of(text: str, words: str) -> int:
+    (line,) = [i for i, x in enumerate(text.splitlines(), 1) if words in x]
+    return line
+
+
+OFF = replaced(NO_HART, NO_HART.replace("return -EINVAL", "in_vain()"))
+OFF = replaced("long\nsys_hart_ticks", f"""\
+{LOST}static void __attribute__((noinline))
+in_vain(void)
+{{
+	asm volatile("csrci sstatus, 2");
+	stop();
+	turns = 0;
+}}
+
+long
+sys_hart_ticks""", OFF)
+
+
+@hands_in([OFF], ids=["hang"])
 def test_a_hang_with_interrupts_off_ends(facts: dict) -> None:
+    """The report shows where, and by which calls, though the kernel says nothing;
+    another function has the same name."""
     why = {t["name"]: t["why"] for t in facts["tests"] if not t["ok"]}
-    # Another hart may have noticed, if it was awake when the time was over.
-    ends = ("it hangs with interrupts off", "it waits for ever")
-    assert any(words in why["there is no such hart"] for words in ends)
-    assert points(facts)["what comes back"] > 0
+    lines = why["there is no such hart"].splitlines()
+    assert lines[0] == "`call-into 40 1122 buffer 4 0`: it hangs with interrupts off"
+    assert lines[1].startswith("  | the first process came there, after `put 2 sample ")
+    places = [(r"hart \d: stop", "turns++"), ("  in_vain", "	stop();"),
+              ("  sys_hart_ticks", "		in_vain();")]
+    for line, (name, words) in zip(lines[2:], places):
+        at = line_of(OFF, words) if words != "turns++" else r"\d+"
+        assert re.fullmatch(rf"  \| {name}\+0x\w+ \({FILE}:{at}\)", line), line
+    assert len(lines) == 2 + len(places)
+
+
+ASLEEP = replaced(NO_HART, NO_HART.replace("return -EINVAL", "return dream()"))
+ASLEEP = replaced("long\nsys_hart_ticks", """\
+static struct spinlock lock = SPINLOCK1("dreams");
+static struct waitq dreams = WAITQ_INIT(dreams);
+
+static long __attribute__((noinline))
+dream(void)
+{
+	spin_lock(&lock);
+	while (dreams.kind != 99)
+		wait_uninterruptible(&dreams, &lock);
+	spin_unlock(&lock);
+	return 0;
+}
+
+long
+sys_hart_ticks""", f'#include "sched/lock.h"\n{ASLEEP}')
+
+
+@hands_in([ASLEEP], ids=["asleep"])
+def test_who_sleeps_for_ever_is_shown(facts: dict) -> None:
+    """What it did before, on what it sleeps, and where; not who has nothing to do."""
+    why = {t["name"]: t["why"] for t in facts["tests"] if not t["ok"]}
+    lines = why["there is no such hart"].splitlines()
+    assert lines[0].endswith(DIED["limit"])
+    assert lines[1].startswith("  | the first process came there, after `put 2 sample ")
+    assert lines[2] == "  | time limit reached"
+    asleep = r"  \| thread \d+ \(observe\) sleeps on dreams for \d+ ms"
+    assert re.fullmatch(asleep, lines[3]), lines[3]
+    at = line_of(ASLEEP, "wait_uninterruptible(")
+    assert re.fullmatch(rf"  \|   dream\+0x\w+ \({FILE}:{at}\)", lines[4])
+    assert len(lines) == 5
+
+
+def test_what_always_waits_is_not_shown(tmp_path: Path) -> None:
+    """But a panic's calls are, also below wait4."""
+    file = "kernel/proc/wait.c"
+    calls = f"  wait_for+0x10 ({file}:9)\n  sys_wait4+0x2 ({file}:7)"
+    mine = "thread 3 (observe) sleeps on pipe for 8 ms\n  wait_for+0x4 (other.c:9)"
+    words = (
+        "panic: no lock\nhart 1, process 2 (observe)\n  wait_on+0x8\n" + calls +
+        "\nhart 0: idle_wait+0x4\nhart 1: sched+0x4\n"
+        "hart 2: idle_wait+0x4\n  wants pipe, which hart 1 took at pipe_read+0x4\n"
+        "thread 1 (init) sleeps on proc tree for 9 ms\n  others+0x4\n"
+        f"thread 2 (observe) sleeps on proc tree for 9 ms\n{calls}\n"
+        f"{mine}\n"
+    )
+    said = shown(words, tmp_path / "no kernel")
+    assert said == [
+        "panic: no lock", "hart 1, process 2 (observe)", "  wait_on+0x8",
+        *calls.splitlines(), "hart 1: sched+0x4", "hart 2: idle_wait+0x4",
+        "  wants pipe, which hart 1 took at pipe_read+0x4",
+        *mine.splitlines(),
+    ]
+    assert shown("hart 0: idle_wait+0x4", tmp_path) == ["hart 0: idle_wait+0x4"]
+    assert len(shown("a\n" * 99, tmp_path)) == 24
+
+
+def test_what_was_played() -> None:
+    """--show: each step with its answer, up to the one that failed."""
+    test = LabTest("pipes", {}, "seed", no_symbol)
+    with test.child(3):
+        test.do("read 0 99", b"x" * 20)
+    test.do("write 1 6162", 2)
+    test.do("read 0 5", b"a\0")
+    test.do("close 0", "-EBADF")
+    answers = dict(zip(
+        [step.token for step in test.steps],
+        ["0", f"20 {'78' * 20}", "2", "2 6100", "-EBADF"],
+    ))
+    assert played(test, answers, None) == [
+        "child 3 1 -> 0",
+        f"child 3: read 0 99 -> 20 {'78' * 20} '{'x' * 20}'",
+        "write 1 6162 -> 2",
+        "read 0 5 -> 2 6100",
+        "close 0 -> -EBADF",
+    ]
+    del answers[test.steps[3].token]
+    assert played(test, answers, test.steps[3])[2:] == ["write 1 6162 -> 2", "read 0 5"]
 
 
 def test_a_course(course: dict[str, dict], graded_course: Path) -> None:
     """Every folder is a submission; one page has all, and lateness costs."""
     said = (graded_course / "said").read_text()
-    assert said.startswith(f"{len(course)} submissions, 1 with all points")
+    best = sum(f["points"] == f["of"] for f in course.values())
+    assert said.startswith(f"{len(course)} submissions, {best} with all points")
     handed_in = {folder.name for folder in (graded_course / "all").iterdir()}
     assert set(course) == handed_in
     assert [course[who]["points"] for who in ("anna", "ben", "carl", "dora")] == [
@@ -407,9 +536,12 @@ def test_parts_are_merged(
     ended = [facts for facts in whole[first::2] if facts["submission"] != "dora"]
     parts[0].write_text(json.dumps(ended))
     parts[1].write_text(json.dumps(whole[1 - first :: 2]))
-    done = labs("grade", "ticks", "--all", graded_course / "all", "--course",
-                graded_course / "course.conf", "--nonce", whole[0]["nonce"],
-                "--shard", f"{first + 1}/2", "--resume", "--json", parts[0])
+    part = ["grade", "ticks", "--all", graded_course / "all", "--course",
+            graded_course / "course.conf", "--nonce", whole[0]["nonce"], "--resume"]
+    done = labs(*part, "--shard", f"{2 - first}/2", "--json", parts[0])
+    stranger = min(facts["submission"] for facts in ended)
+    assert done.stderr == f"grade: {parts[0]}: {stranger} isn't in this part\n"
+    done = labs(*part, "--shard", f"{first + 1}/2", "--json", parts[0])
     assert (done.stderr, done.returncode) == ("grade: dora: 0, refused\n", 0)
     kinds = {"json": "json", "html": "page", "csv": "csv"}
     to = [f"--{kind}={tmp_path / name}" for kind, name in kinds.items()]
@@ -422,9 +554,10 @@ def test_parts_are_merged(
     assert "ben,9,10,0.1,judged," in "\n".join(rows) and len(rows) == len(course)
 
 
+TEST = {"name": "t", "ok": True, "points": 1, "of": 1, "why": "", "replay": ""}
 FACTS = {"lab": "ticks", "title": "", "submission": "anna", "commit": "c", "seed": "s",
-         "nonce": 1, "ended": "judged", "why": "", "instructions": 1, "late": 0,
-         "points": 1, "of": 1, "tests": []}
+         "nonce": 1, "ended": "judged", "why": "", "gate": "", "instructions": 1,
+         "late": 0, "points": 1, "of": 1, "tests": []}
 
 
 @pytest.mark.parametrize(
@@ -434,6 +567,12 @@ FACTS = {"lab": "ticks", "title": "", "submission": "anna", "commit": "c", "seed
         ({"submission": "ben", "nonce": 2}, ["--json", "x"],
          "merge: b: not one nonce: 1, 2"),
         ({"submission": "ben"}, [], "merge: say what to write: --json, --csv, "),
+        ({"submission": "ben", "tests": [TEST]}, ["--json", "x"],
+         "merge: b: not the same tests"),
+        ({"submission": "ben", "tests": [{}]}, ["--json", "x"],
+         "merge: b: no report of --json"),
+        ({"submission": "ben", "nonce": []}, ["--json", "x"],
+         "merge: b: no report of --json"),
         ([], ["--json", "x"], "merge: b: no report of --json"),
     ],
 )
@@ -455,6 +594,44 @@ def test_a_report_grows(course: dict[str, dict], graded_course: Path) -> None:
     known = [first] if isinstance(first, dict) else first
     assert 0 < len(known) < len(course)
     assert all(facts == course[facts["submission"]] for facts in known)
+
+
+def graded_pipe(failed: str, *left_out: str) -> Facts:
+    """Of a pipe that fails this test alone, a day late."""
+    lab = Lab("pipe", COURSE)
+    tests = [Verdict(kind.name, kind.points, kind.name != failed)
+             for kind in lab.tests if kind.name not in left_out]
+    return Grade(lab, "anna", 1, "c", tests, kept=0.9).facts()
+
+
+def test_what_a_lab_is_about_is_a_gate() -> None:
+    """lab.conf has it, README.md says it, and each report where it took points."""
+    for name in all_labs():
+        lab = Lab(name, COURSE)
+        assert all(f'"{test}"' in " ".join(lab.readme().split()) for test in lab.gates)
+    facts = graded_pipe("a reader's mark")
+    assert facts["points"] == round(0.9 * 0.1 * facts["of"], 2)
+    why = f'{0.1 * facts["of"]:g} at most, without "a reader\'s mark"'
+    assert facts["gate"] == why
+    assert f"  {why}\n" in report.text(facts)
+    assert html.escape(why) in course_page.page([facts])
+    assert why in json.loads(report.gradescope([facts]))["output"]
+    assert graded_pipe("a signal ends the wait")["gate"] == ""
+    assert graded_pipe("a reader's mark", "how many there are")["gate"] == ""
+
+
+@pytest.mark.parametrize("line", ["0.1 no such test", "1.1 how many there are",
+                                  "-0 how many there are", "how many there are"])
+def test_gates_that_are_none(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def changed(file: Path) -> configparser.ConfigParser:
+        conf = read_conf(file)
+        conf["lab"]["gates"] = line
+        return conf
+
+    monkeypatch.setattr("lab.read_conf", changed)
+    said = f"^pipe/lab.conf: gates: {line}: not SHARE TEST$"
+    with pytest.raises(LabError, match=said):
+        Lab("pipe", COURSE)
 
 
 @pytest.mark.parametrize(
@@ -543,6 +720,38 @@ def test_a_kernel_that_answers_itself(facts: dict) -> None:
     assert facts["why"].startswith(CHEATS[facts["submission"]])
 
 
+OFF_EARLY = NO_HART.replace("return -EINVAL;", "sbi_poweroff(0);")
+FOUR = "#define A{0} A{1} A{1} A{1} A{1}\n"
+MACROS_OF_SIZE = "".join(FOUR.format(i, i - 1) for i in range(1, 17))
+MARK = '	asm volatile("slti x0, x0, 0x5a1"); /* as labs/guest/observe.c */\n'
+
+#: What becomes of each: how it ended, and the points.
+ATTEMPTS = {
+    "poweroff": ("judged", 9.0),
+    "override": ("not built", 0),
+    "macros": ("not built", 0),
+    "mark": ("judged", 10),
+}
+
+
+@hands_in([
+    f'#include "machine/sbi.h"\n{replaced(NO_HART, OFF_EARLY)}',
+    f"{solution()}\nvoid\nsample_defer(void)\n{{\n}}\n",
+    f"{solution()}\n#define A0 + 1\n{MACROS_OF_SIZE}int large = A16;\n",
+    replaced(NO_HART, MARK + NO_HART),
+], ids=ATTEMPTS)
+def test_what_brings_nothing(facts: dict) -> None:
+    """To power off before the answer, with the status of success; to define what the
+    kernel has; macros without an end; the plugin's mark, where it is none."""
+    assert (facts["ended"], facts["points"]) == ATTEMPTS[facts["submission"]]
+    whys = [facts["why"], *(test["why"] for test in facts["tests"])]
+    assert "multiple definition" in whys[0] or facts["submission"] != "override"
+    assert any("the machine went off before" in why for why in whys) == (
+        facts["submission"] == "poweroff"
+    )
+    assert str(image.ROOT) not in "".join(whys)
+
+
 def test_a_kernel_that_lies_about_time(tmp_path: Path) -> None:
     """The tests read the machine's clock, so what is too slow stays too slow."""
     lab = Lab("range", COURSE)
@@ -575,6 +784,8 @@ def test_a_cost_is_of_instructions_too() -> None:
     assert reference.too_dear("pipes", cost, heard) == f"rounds: {why}"
     known["pipes: rounds: instructions"] = 100
     assert reference.too_dear("pipes", cost, heard) == ""
+    garbled = Heard({**times, cost.end: "x"}, "", "", "", marks=marks)
+    assert reference.too_dear("pipes", cost, garbled) == "rounds: its time is no number"
     missing = Heard(times, "", "", "")
     why = "rounds: nobody has counted its instructions"
     assert reference.too_dear("pipes", cost, missing) == why

@@ -111,7 +111,7 @@ ALL = {
         "--course": [*NO_FILE, "list"], "--debug": [], "--trust": [],
         "--submitted": [], "-j": ["0", *NUMBER], "--json": [], "--junit": [],
         "--gradescope": [], "--html": [], "--csv": [], "--resume": [],
-        "--shard": ["0/2", "3/2", "1/0", "1", f"1/{LONG}", *NUMBER],
+        "--shard": ["0/2", "3/2", "1/0", "1", f"1/{LONG}", *NUMBER], "--show": [],
     }),
     "merge": Script(LABS / "merge.py", "none", {
         "--json": [], "--junit": [], "--html": [], "--csv": [],

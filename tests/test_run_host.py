@@ -98,11 +98,17 @@ def test_frames_unknown_letter_is_shown() -> None:
 # --- The initrd --------------------------------------------------------------
 
 
-def test_archives_join() -> None:
+def test_archives_join(tmp_path: Path) -> None:
+    """And what is held is as the file was, when it is another one already."""
     a, b, c = (image.member(name, name.encode() * 300) for name in "abc")
     zeros = image.member("z", bytes(2000))
-    joined = image.add(image.add(a + image.END, b), c, zeros, a)
-    assert joined.endswith(image.END)
+    file = tmp_path / "a"
+    file.write_bytes(a + image.END)
+    archive = image.Archive(open(file, "rb"), b).add(c, zeros, a)
+    file.unlink()
+    with image.held(archive, "joined") as fd:
+        joined = Path(f"/proc/self/fd/{fd}").read_bytes()
+    assert joined.endswith(image.END) and len(joined) == archive.size
     with tarfile.open(fileobj=io.BytesIO(joined)) as tar:
         names = [(member.name, member.size) for member in tar]
     assert names == [("a", 300), ("b", 300), ("c", 300), ("z", 2000), ("a", 300)]

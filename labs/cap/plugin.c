@@ -1,10 +1,10 @@
 /*
- * How many instructions a boot executes, and an end to it when they are more
- * than the map's line `cap N' allows: what hangs with interrupts off hangs for
- * good, as far as the kernel's own time limit knows. The result is the number,
- * and before it, a line each, those at which observe.c executed its mark. That
- * is an instruction without an effect, which no compiler makes: slti x0, x0.
- * In the kernel, whose addresses are negative, it is no mark.
+ * How many instructions a boot executes, and a stop when they are more than the
+ * map's line `cap N' allows: what hangs with interrupts off hangs for good, as
+ * far as the kernel's own time limit knows. The result is the number, and
+ * before it, a line each, those at which observe.c executed its mark. That is
+ * an instruction without an effect, which no compiler makes: slti x0, x0. In
+ * the kernel, whose addresses are negative, it is no mark.
  */
 #include <inttypes.h>
 #include <stdint.h>
@@ -18,7 +18,14 @@ const char plugin_name[] = "cap";
 
 #define MARK 0x5a102013
 
+/* Of translated code; never freed, as QEMU doesn't say when one goes. */
+struct block {
+	uint64_t pc;
+	size_t n; /* instructions */
+};
+
 static uint64_t cap, executed_all;
+static pid_t parent; /* who has started QEMU */
 static uint64_t *marks;
 static size_t nmarks;
 
@@ -35,16 +42,27 @@ tell(void)
 	fclose(f);
 }
 
+/* The machine stands still, so that its registers and its memory can be looked
+ * at by QEMU's monitor, until who does that ends QEMU, or has gone. */
+static void
+stand_still(unsigned int vcpu, uint64_t pc)
+{
+	tell();
+	fprintf(stderr, "cap: over on hart %u at 0x%" PRIx64 "\n", vcpu, pc);
+	while (getppid() == parent)
+		sleep(1);
+	_exit(1);
+}
+
 /* Under icount all harts are one thread of QEMU's. */
 static void
 block_executed(unsigned int vcpu, void *udata)
 {
-	(void)vcpu;
-	executed_all += (uintptr_t)udata;
-	if (executed_all > cap) {
-		tell();
-		_exit(1);
-	}
+	const struct block *b = udata;
+
+	executed_all += b->n;
+	if (executed_all > cap)
+		stand_still(vcpu, b->pc);
 }
 
 static void
@@ -62,10 +80,14 @@ static void
 block_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	size_t n = qemu_plugin_tb_n_insns(tb);
+	struct block *b = malloc(sizeof(*b));
 
 	(void)id;
+	if (b == NULL)
+		die("no memory");
+	*b = (struct block){qemu_plugin_tb_vaddr(tb), n};
 	qemu_plugin_register_vcpu_tb_exec_cb(tb, block_executed, NO_REGISTERS,
-					     (void *)(uintptr_t)n);
+					     b);
 	for (size_t i = 0; i < n; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 
@@ -94,6 +116,7 @@ plugin_line(const char *line)
 void
 plugin_start(qemu_plugin_id_t id)
 {
+	parent = getppid();
 	qemu_plugin_register_vcpu_tb_trans_cb(id, block_translated);
 	qemu_plugin_register_atexit_cb(id, at_exit, NULL);
 }

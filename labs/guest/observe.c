@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <sys/wait.h>
@@ -931,6 +932,46 @@ do_drain(void)
 	answer_number(all);
 }
 
+static void *
+map_and_unmap(void *stop)
+{
+	while (!__atomic_load_n((bool *)stop, __ATOMIC_ACQUIRE)) {
+		char *p = mmap(NULL, 8 * PAGE, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		for (int i = 0; p != MAP_FAILED && i < 8; i++)
+			p[i * PAGE] = 1;
+		munmap(p, 8 * PAGE);
+	}
+	return NULL;
+}
+
+/* drain-new SLOT SIZE MS: the same, each read to a page that isn't there yet,
+ * while another thread changes the address space all the time. */
+static void
+do_drain_new(void)
+{
+	int file = files[number()];
+	size_t size = number();
+	long until = now_ns() + number() * NS_PER_MS, all = 0;
+	bool stop = false;
+	pthread_t other;
+
+	pthread_create(&other, NULL, map_and_unmap, &stop);
+	do {
+		char *to = mmap(NULL, size, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		ssize_t n = read(file, to, size);
+
+		if (n > 0)
+			all += n;
+		munmap(to, size);
+	} while (now_ns() < until);
+	__atomic_store_n(&stop, true, __ATOMIC_RELEASE);
+	pthread_join(other, NULL);
+	answer_number(all);
+}
+
 static void
 do_clock(void)
 {
@@ -1129,6 +1170,7 @@ static const struct operation {
     {"spin", do_spin},
     {"gaps", do_gaps},
     {"drain", do_drain},
+    {"drain-new", do_drain_new},
     {"clock", do_clock},
     {"mark", do_mark},
     {"spray", do_spray},

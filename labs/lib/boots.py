@@ -1,7 +1,7 @@
 """One boot for a lab's tests: its script, and what the guest answers.
 
-Nothing here depends on the host's speed. A boot may take so much guest time; and
-four times as many instructions, which ends what hangs with interrupts off.
+Nothing here depends on the host's speed. A boot may take so much guest time, and as
+many instructions as that has room for, which ends what hangs with interrupts off.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+import itertools
 import re
 import tempfile
 from pathlib import Path
@@ -17,8 +18,9 @@ from typing import Iterable, Iterator, Optional
 import frames
 import image
 import plugin
+from hang import CappedBoot
 from lab import LABS, Lab
-from machine import Boot, Machine, find_qemu
+from machine import Machine, find_qemu
 from sandbox import TroubleError
 from script import MARK, Step, Symbol, Test, TestKind
 
@@ -66,16 +68,20 @@ class Plan:
         for kind in (lab.setup, *kinds):
             t = Test(kind.name, lab.params, seed, symbol)
             drawn = kind.draw(t, model)
+            t.do("clock")
             if not self.tests:
                 model = drawn
             self.tests.append(t)
-        end = Test("end", lab.params, seed, symbol)
-        end.do("clock", None)
-        self.tests.append(end)
 
     def script(self) -> str:
         lines = [line for t in self.tests for line in t.lines]
         return "".join(f"{line}\n" for line in lines)
+
+    def ends(self, answers: dict[str, str]) -> list[float]:
+        """The guest's seconds at the end of the setup and of each test; or of those to
+        which it came."""
+        told = (answers.get(t.steps[-1].token) for t in self.tests)
+        return [int(clock) / 1e9 for clock in itertools.takewhile(bool, told)]
 
     def steps(self) -> list[Step]:
         return [step for t in self.tests for step in t.steps]
@@ -161,26 +167,30 @@ class Booter:
         initrd = image.initrd("observe /extra/script", extra)
         with scratch() as folder, image.held(kernel, "kernel") as k:
             with image.held(initrd, "initrd") as i:
-                boot = Boot(machine, self.qemu, k, i)
-                cap = int(4 * (seconds + SLACK) * 1e9) >> shift
-                boot.command += self.capped(folder, cap)
-                return self._hear(boot, plan, folder / "count", cap)
+                cap = int((seconds + SLACK) * 1e9) >> shift
+                boot = self.capped(folder, cap, machine, k, i)
+                boot.names = names
+                return self._hear(boot, plan, folder / "count")
 
-    def capped(self, folder: Path, cap: int) -> list[str]:
-        """QEMU's option that ends a run after so many instructions."""
+    def capped(
+        self, folder: Path, cap: int, machine: Machine, kernel: int, initrd: int
+    ) -> CappedBoot:
+        """A boot that ends after so many instructions; folder/count has how many."""
         map_file = folder / "map"
         map_file.write_text(f"result count\ncap {cap}\n")
-        return ["-plugin", plugin.option(self.cap, map_file)]
+        boot = CappedBoot(machine, self.qemu, kernel, initrd)
+        boot.command += ["-plugin", plugin.option(self.cap, map_file)]
+        return boot
 
-    def _hear(self, boot: Boot, plan: Plan, count: Path, cap: int) -> Heard:
+    def _hear(self, boot: CappedBoot, plan: Plan, count: Path) -> Heard:
         said: dict[str, bytearray] = collections.defaultdict(bytearray)
 
         def take(channel: str, data: bytes) -> None:
             said[channel] += data
 
         outcome = boot.run(take)
-        restarted = outcome.text == "the machine restarted"
-        if outcome.reason == "timeout" or outcome.reason == "machine" and not restarted:
+        known = boot.found or outcome.text == "the machine restarted"
+        if outcome.reason == "timeout" or outcome.reason == "machine" and not known:
             raise TroubleError(f"{outcome.text}; grade again")
 
         def text(channel: str) -> str:
@@ -189,8 +199,8 @@ class Booter:
         counted = [int(n) for n in count.read_text().split()] if count.exists() else [0]
         marks, made = read_marks(counted[:-1], plan.steps())
         answers, forged = hear(text(frames.STDOUT), plan)
-        words = text(frames.PANIC) or text(frames.LIMIT)
+        words = text(frames.PANIC) or text(frames.LIMIT) or boot.found
         died = DIED.get(outcome.reason, "")
-        if counted[-1] > cap:
+        if boot.found:
             died = "it hangs with interrupts off"
         return Heard(answers, forged or made, died, words, counted[-1], marks)

@@ -29,7 +29,7 @@ from boots import Booter, scratch
 from cli import Parser, put, script, utf8
 from grade import NONCE, WORK
 from handout import all_files
-from machine import Boot, Machine, SetupError
+from machine import Machine, SetupError
 from sandbox import Sandbox, TroubleError
 from tree import FILE_MAX, SubmissionError, Tree, edit_file
 
@@ -127,8 +127,7 @@ class Kernels:
         said = bytearray()
         with scratch() as folder, image.held(kernel, "kernel") as k:
             with image.held(initrd, "initrd") as i:
-                boot = Boot(machine, self.booter.qemu, k, i)
-                boot.command += self.booter.capped(folder, CAP)
+                boot = self.booter.capped(folder, CAP, machine, k, i)
                 outcome = boot.run(
                     lambda channel, data: said.extend(data)
                     if channel == frames.STDOUT

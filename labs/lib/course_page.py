@@ -10,7 +10,7 @@ import re
 from html import escape
 from typing import Any
 
-from facts import Facts, number
+from facts import Facts, again, number
 
 STYLE = """\
 :root { color-scheme: light dark; --line: #bbb; --ok: #dfd; --no: #fdd; }
@@ -116,11 +116,11 @@ def reasons(i: int, facts: Facts) -> str:
     if facts["why"]:
         parts.append(f"<p>{escape(facts['ended'])}</p>\n"
                      f"<pre>{escape(facts['why'])}</pre>\n")
+    if facts["gate"]:
+        parts.append(f"<p>{escape(facts['gate'])}</p>\n")
     for test in facts["tests"]:
         if not test["ok"] and test["why"]:
-            why = test["why"]
-            if test["replay"]:
-                why += f"\nagain: labs/grade {facts['lab']} {test['replay']}"
+            why = "\n".join(filter(None, [test["why"], again(facts, test)]))
             parts.append(f"<p>{escape(test['name'])}</p>\n<pre>{escape(why)}</pre>\n")
     parts.append("</section>\n")
     return "".join(parts)

@@ -14,8 +14,17 @@ Facts = dict[str, Any]  # of one submission
 
 #: What must be the same for grades to be of one grading.
 COMMON = ("lab", "commit", "seed", "nonce")
-WANTED = {*COMMON, "title", "submission", "tests", "points", "of", "late", "ended",
-          "why", "instructions"}
+
+#: What reports are made of, and of which type it is.
+TYPES = {
+    "lab": str, "title": str, "submission": str, "commit": str, "seed": str,
+    "nonce": int, "ended": str, "why": str, "gate": str, "instructions": int,
+    "late": (int, float), "points": (int, float), "of": (int, float), "tests": list,
+}
+TEST_TYPES = {
+    "name": str, "ok": bool, "points": (int, float), "of": (int, float), "why": str,
+    "replay": str,
+}
 
 
 @dataclasses.dataclass
@@ -46,8 +55,22 @@ class Grade:
         """What a test brings, in the course's points, before lateness."""
         return self.worth * verdict.points / self.most if verdict.ok else 0.0
 
+    def gate(self) -> tuple[float, str]:
+        """The most that its tests leave it, and of which one that is. It takes all
+        tests: of one alone nobody wants to know what the whole would bring."""
+        failed = {v.name for v in self.tests if not v.ok}
+        shares = [(share, t) for t, share in self.lab.gates.items() if t in failed]
+        if not shares or len(self.tests) < len(self.lab.tests):
+            return self.worth, ""
+        share, test = min(shares, key=lambda found: found[0])
+        return self.worth * share, test
+
     def facts(self) -> Facts:
-        total = self.kept * sum(self.points(v) for v in self.tests)
+        total = sum(self.points(v) for v in self.tests)
+        most, gate = self.gate()
+        if total <= most:
+            gate = ""
+        total = self.kept * min(total, most)
         return {
             "lab": self.lab.name,
             "title": self.lab.title,
@@ -58,6 +81,7 @@ class Grade:
             "nonce": self.nonce,
             "ended": self.ended,
             "why": self.why,
+            "gate": gate and f'{number(most)} at most, without "{gate}"',
             "instructions": self.instructions,
             "late": round(1 - self.kept, 4),
             "points": round(total, 2),
@@ -70,6 +94,7 @@ class Grade:
                     "of": round(self.worth * v.points / self.most, 2),
                     "why": v.why,
                     "replay": v.replay,
+                    **({"script": v.script} if v.script else {}),
                 }
                 for v in self.tests
             ],
@@ -88,9 +113,23 @@ def read(file: Path) -> list[Facts]:
         raise LabError(f"{file}: no report of --json") from None
     listed = found if isinstance(found, list) else [found]
     for facts in listed:
-        if not isinstance(facts, dict) or not facts.keys() >= WANTED:
+        tests = facts["tests"] if _has(facts, TYPES) else [None]
+        if not all(_has(test, TEST_TYPES) for test in tests):
             raise LabError(f"{file}: no report of --json")
     return listed
+
+
+def _has(value: Any, types: dict[str, Any]) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(value.get(name), type) for name, type in types.items()
+    )
+
+
+def again(facts: Facts, test: dict[str, Any]) -> str:
+    """The command that repeats it; empty: there is none."""
+    if not test["replay"]:
+        return ""
+    return f"again: labs/grade {facts['lab']} {test['replay']}"
 
 
 def check_common(all: list[Facts], place: str) -> None:
@@ -100,3 +139,5 @@ def check_common(all: list[Facts], place: str) -> None:
         if len(values) > 1:
             some = ", ".join(sorted(map(str, values))[:2])
             raise LabError(f"{place}: not one {name}: {some}")
+    if len({tuple(test["name"] for test in facts["tests"]) for facts in all}) > 1:
+        raise LabError(f"{place}: not the same tests")

@@ -104,15 +104,23 @@ class Grader:
         try:
             built = self.build(submission.files)
             if built.kernel is None:
-                return no_point(self.judge, who, "not built", built.complaint)
+                return no_point(self.judge, who, options, "not built", built.complaint)
             return graded(self.lab, self.judge, built.kernel, self.reference,
                           options, who, submission.kept)
         except TroubleError as error:
-            return no_point(self.judge, who, "trouble", str(error))
+            return no_point(self.judge, who, options, "trouble", str(error))
 
 
-def no_point(judge: Judge, who: str, ended: str, why: str) -> Grade:
-    tests = [Verdict(kind.name, kind.points, False) for kind in judge.lab.tests]
+def failed(lab: Lab, options: argparse.Namespace) -> list[Verdict]:
+    """Of all tests that were asked for."""
+    kinds = [k for k in lab.tests if options.test in (None, k.name)]
+    return [Verdict(kind.name, kind.points, False) for kind in kinds]
+
+
+def no_point(
+    judge: Judge, who: str, options: argparse.Namespace, ended: str, why: str
+) -> Grade:
+    tests = failed(judge.lab, options)
     return Grade(judge.lab, who, judge.nonce, commit(), tests, ended, why)
 
 
@@ -249,7 +257,8 @@ def grade_all(
         report.write(reports.facts(), options)
     for submission in submissions:
         if submission.refused:
-            reports.add(no_point(judge, submission.who, "refused", submission.refused))
+            reports.add(no_point(judge, submission.who, options, "refused",
+                                 submission.refused))
         else:
             waiting.put(submission)
     if waiting.empty():
@@ -323,6 +332,8 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--submission", metavar="DIR", help="with the lab's files")
     parser.add_argument("--all", metavar="DIR", help="each folder is a submission")
     parser.add_argument("--test", metavar="T", help="judge this one alone")
+    parser.add_argument("--show", action="store_true",
+                        help="the script of what fails, with its answers")
     parser.add_argument("--nonce", type=NONCE, metavar="N", help="the script's")
     parser.add_argument("--races", type=SEED, metavar="N", help="a race's seed")
     parser.add_argument("--seed", type=utf8, metavar="S",
@@ -385,9 +396,13 @@ def run(options: argparse.Namespace) -> int:
     sandbox = Sandbox() if foreign and not options.trust else None
     known = earlier(options)
     nonce = nonce_of(known, options)
-    judge = Judge(lab, nonce, sandbox)
-    same = Grade(lab, "", nonce, commit(), []).facts()
-    check_common([*known.values(), same], str(options.json))
+    judge = Judge(lab, nonce, sandbox, options.show)
+    if known:
+        same = Grade(lab, "", nonce, commit(), failed(lab, options)).facts()
+        check_common([*known.values(), same], str(options.json))
+        strangers = known.keys() - {folder.name for folder in folders}
+        if strangers:
+            raise LabError(f"{options.json}: {min(strangers)} isn't in this part")
     if foreign:
         found = grade_all(lab, judge, folders, options, sandbox, known)
     else:

@@ -15,13 +15,14 @@ from typing import Collection, Optional
 
 from boots import SLACK, Booter, Heard, Plan, scratch
 from convert.elf import Image
+from hang import came_to, shown
 from host import Runner
 from lab import Lab, LabError
+from play import played
 from sandbox import Sandbox
-from script import NEVER, Cost, Symbol, Test, TestKind, cut
+from script import NEVER, Cost, Step, Symbol, Test, TestKind, cut
 
 LIMIT = 60.0  # seconds of guest time, where no reference says what it takes
-WORDS_SHOWN = 12  # lines of a panic
 
 
 @dataclasses.dataclass
@@ -33,12 +34,7 @@ class Verdict:
     ok: bool
     why: str = ""
     replay: str = ""
-
-
-def shown(words: str) -> str:
-    """A panic's text, below the reason."""
-    lines = words.strip().splitlines()[:WORDS_SHOWN]
-    return "".join(f"\n  | {line}" for line in lines)
+    script: list[str] = dataclasses.field(default_factory=list)  # --show
 
 
 def no_symbol(name: str) -> int:
@@ -50,9 +46,12 @@ class Judge:
     """Boots kernels of one lab, with scripts of one nonce."""
 
     def __init__(
-        self, lab: Lab, nonce: int, sandbox: Optional[Sandbox] = None
+        self, lab: Lab, nonce: int, sandbox: Optional[Sandbox] = None,
+        shows: bool = False,
     ) -> None:
-        """sandbox: for what is run on the host, if it isn't to be trusted."""
+        """sandbox: for what is run on the host, if it isn't to be trusted. shows: tell
+        what a test has played that failed."""
+        self.shows = shows
         self.lab = lab
         self.nonce = nonce
         self.seed = f"{lab.course.seed}/{lab.name}/{nonce}"
@@ -98,11 +97,21 @@ class Judge:
 
 @dataclasses.dataclass
 class Reference:
-    """What the solution takes: guest seconds by the boot's name, and the costs of
-    steps, by test and name and what is counted. Without it the limits are wide."""
+    """What the solution takes: guest seconds by the boot's name, which is its test's if
+    that is alone; and the costs of steps, by test and name and what is counted. Without
+    it the limits are wide."""
 
     seconds: dict[str, float] = dataclasses.field(default_factory=dict)
     costs: dict[str, int] = dataclasses.field(default_factory=dict)
+
+    def take(self, boot: str, kinds: list[TestKind], ends: list[float]) -> None:
+        """How long a boot took, and would take with each of its tests alone."""
+        for kind, begin, end in zip(kinds, ends, ends[1:]):
+            self._take(kind.name, ends[0] + end - begin)
+        self._take(boot, max(ends, default=0.0))
+
+    def _take(self, boot: str, seconds: float) -> None:
+        self.seconds[boot] = max(self.seconds.get(boot, 0.0), seconds)
 
     def limit(self, boot: str) -> float:
         return 2 * self.seconds[boot] + SLACK if boot in self.seconds else LIMIT
@@ -114,7 +123,10 @@ class Reference:
         for what, counts in ("time", heard.answers), ("instructions", heard.marks):
             if cost.end not in counts:
                 return f"{cost.name}: nobody has counted its {what}"
-            took = int(counts[cost.end]) - int(counts[cost.begin])
+            try:
+                took = int(counts[cost.end]) - int(counts[cost.begin])
+            except ValueError:
+                return f"{cost.name}: its {what} is no number"
             name = f"{test}: {cost.name}: {what}"
             if measuring:
                 self.costs[name] = max(self.costs.get(name, 0), took)
@@ -171,10 +183,11 @@ class Grading:
         return verdicts
 
     def together(self, kinds: list[TestKind]) -> None:
-        """One boot; what it leaves out, one by one."""
-        left = self._boot(TOGETHER, kinds)
+        """One boot; what it leaves out, one by one. One alone has its own limit, so
+        that it comes to the same when it's repeated."""
+        left = self._boot(TOGETHER if len(kinds) > 1 else kinds[0].name, kinds)
         for kind in left:
-            self._boot(TOGETHER, [kind])
+            self._boot(kind.name, [kind])
 
     def race(self, kind: TestKind, seeds: list[int]) -> None:
         """With each seed; the first failure is the verdict."""
@@ -195,20 +208,24 @@ class Grading:
         self.instructions += heard.instructions
         self.forged = self.forged or heard.forged
         self.died_early |= not heard.answers
-        setup, *tests, end = plan.tests
-        if self.measuring and end.steps[0].token in heard.answers:
-            seconds = int(heard.answers[end.steps[0].token]) / 1e9
-            known = self.reference.seconds.get(name, 0.0)
-            self.reference.seconds[name] = max(known, seconds)
-        begun = self._wrong(setup, heard)
+        setup, *tests = plan.tests
+        if self.measuring:
+            self.reference.take(name, kinds, plan.ends(heard.answers))
+        begun, _ = self._wrong(setup, heard)
         for i, (kind, test) in enumerate(zip(kinds, tests)):
-            why = begun and f"before the test: {begun}" or self._wrong(test, heard)
+            why, at = f"before the test: {begun}", None
+            if not begun:
+                why, at = self._wrong(test, heard)
             replay = f'--test "{kind.name}" --nonce {self.judge.nonce}'
             if races is not None:
                 replay += f" --races {races}"
             self.verdicts[kind.name] = Verdict(
                 kind.name, kind.points, not why, why, replay
             )
+            if why and not begun and self.judge.shows:
+                script = played(setup, heard.answers, None)
+                script += played(test, heard.answers, at)
+                self.verdicts[kind.name].script = script
             silent = any(
                 step.token not in heard.answers and step.want is not NEVER
                 for step in test.steps
@@ -217,19 +234,30 @@ class Grading:
                 return kinds[i + 1 :]
         return []
 
-    def _wrong(self, test: Test, heard: Heard) -> str:
-        """What is wrong with the answers to a test's steps; empty: nothing."""
+    def _wrong(self, test: Test, heard: Heard) -> tuple[str, Optional[Step]]:
+        """What is wrong with the answers to a test's steps, empty if nothing is; and
+        with which one, unless it's what they cost."""
         for step in test.steps:
             if step.token not in heard.answers:
                 if step.want is NEVER:
                     continue
-                why = heard.died or "nothing came"
-                return f"`{cut(step.text)}`: {why}" + shown(heard.words)
+                why = heard.died or "the machine went off before"
+                why = f"`{cut(step.text)}`: {why}" + self._story(test, step, heard)
+                return why, step
             why = step.wrong(heard.answers[step.token])
             if why:
-                return why
+                return why, step
         for cost in test.costs:
             why = self.reference.too_dear(test.name, cost, heard, self.measuring)
             if why:
-                return why
-        return ""
+                return why, None
+        return "", None
+
+    def _story(self, test: Test, at: Step, heard: Heard) -> str:
+        """How it came to a bad end: below the reason."""
+        lines = came_to(test, at, heard.answers)
+        with scratch() as folder:
+            file = folder / "kernel.elf"
+            file.write_bytes(self.kernel)
+            lines += shown(heard.words, file)
+        return "".join(f"\n  | {line}" for line in lines)

@@ -1,7 +1,8 @@
 """A lab: what its folder has, and the course that it is drawn for.
 
     lab.conf     its title, the files that a student changes, the machine; or the
-                 program that has them on the host (host.py)
+                 program that has them on the host (host.py); gates: the share of the
+                 points that is left at most to who fails a test, a line for each
     params.py    draw(random): the parameters; words(params): for README.md and
                  cut; files(params): for students; solution(params): macros
     cut          what becomes of the kernel, so that the lab can begin
@@ -25,6 +26,7 @@ import importlib.util
 import random
 import re
 import sys
+import textwrap
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Optional
@@ -196,6 +198,7 @@ class Lab:
             self.files = conf["lab"]["files"].split()
             self.harts = conf["lab"].getint("harts", 2)
             self.host = conf["lab"].get("host")
+            gates = conf["lab"].get("gates", "").strip()
         except KeyError as error:
             raise LabError(f"{name}/lab.conf: no {error.args[0]}") from error
         self.check = load(self.folder / "check.py")
@@ -203,6 +206,16 @@ class Lab:
         self.params: dict[str, Any] = self._params.draw(
             random.Random(f"{course.seed}/{name}")
         )
+        self.gates = dict(self._gate(line) for line in gates.splitlines())
+
+    def _gate(self, line: str) -> tuple[str, float]:
+        """A line of `gates': SHARE TEST."""
+        share, _, test = line.strip().partition(" ")
+        if not re.fullmatch(r"0(\.\d+)?", share) or test not in {
+            kind.name for kind in self.tests
+        }:
+            raise LabError(f"{self.name}/lab.conf: gates: {line}: not SHARE TEST")
+        return test, float(share)
 
     @property
     def tests(self) -> list[TestKind]:
@@ -225,7 +238,7 @@ class Lab:
 
     def fill(self, text: str, where: str) -> str:
         """A text with the parameters in their places."""
-        words = self._params.words(self.params)
+        words = {**self._params.words(self.params), "GATES": self._gates_said()}
 
         def value(found: re.Match) -> str:
             if found[1] not in words:
@@ -233,6 +246,19 @@ class Lab:
             return str(words[found[1]])
 
         return re.sub(r"@([A-Z_]+)@", value, text)
+
+    def _gates_said(self) -> str:
+        """For README.md: an item for each share."""
+        shares: dict[float, list[str]] = {}
+        for test, share in self.gates.items():
+            shares.setdefault(share, []).append(f'"{test}"')
+        return "\n".join(
+            textwrap.fill(
+                f"- at most {100 * share:g} % of the points: {', '.join(tests)}",
+                width=88, subsequent_indent="  ",
+            )
+            for share, tests in sorted(shares.items())
+        )
 
     def readme(self) -> str:
         return self.fill((self.folder / "README.md").read_text(), "README.md")

@@ -11,7 +11,8 @@ import xml.etree.ElementTree as xml
 
 import course_page
 from cli import put
-from facts import Facts, number
+from facts import Facts, again, number
+
 
 def text(facts: Facts) -> str:
     """For the student: what failed, why, and how to see it again."""
@@ -21,11 +22,14 @@ def text(facts: Facts) -> str:
         share = f"{number(test['points'])}/{number(test['of'])}"
         lines.append(f"  {mark} {share:>9}  {test['name']}")
         lines += [f"       {line}" for line in test["why"].splitlines()]
+        lines += [f"       > {line}" for line in test.get("script", [])]
         if test["replay"]:
-            lines.append(f"       again: labs/grade {facts['lab']} {test['replay']}")
+            lines.append(f"       {again(facts, test)}")
     if facts["why"]:
         whys = f"{facts['ended']}: {facts['why']}".splitlines()
         lines += [f"  {line}" for line in whys]
+    if facts["gate"]:
+        lines.append(f"  {facts['gate']}")
     late = f", {100 * facts['late']:g} % less for lateness" if facts["late"] else ""
     took = facts["instructions"] / 1e6  # nobody counts on the host
     lines.append(
@@ -82,7 +86,8 @@ def gradescope(all: list[Facts]) -> str:
     return json.dumps(
         {
             "score": facts["points"],
-            "output": f"{facts['ended']}: {facts['why']}" if facts["why"] else "",
+            "output": f"{facts['ended']}: {facts['why']}" if facts["why"]
+            else facts["gate"],
             "tests": [
                 {
                     "name": test["name"],

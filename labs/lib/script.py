@@ -131,8 +131,8 @@ class Test:
         self.steps: list[Step] = []
         self.costs: list[Cost] = []
         self.lines: list[str] = []
+        self.children: dict[str, str] = {}  # by process, what it's called
         self._process = ""
-        self._processes = 0
 
     def do(self, text: str, want: Want = None) -> str:
         """One operation; its token."""
@@ -148,8 +148,8 @@ class Test:
         parent, place = self._process, len(self.lines)
         self.do("child", 0)  # its text is known at the end
         begin = self.steps[-1]
-        self._processes += 1
-        self._process = f"{self.name} {self._processes}"
+        self._process = f"{self.name} {len(self.children)}"
+        self.children[self._process] = f"child {slot}"
         yield
         self._process = parent
         begin.text = f"child {slot} {len(self.lines) - place - 1}"

@@ -5,8 +5,9 @@
 For each lab: what a student starts from is built, boots and fails; the solution
 passes with five seeds of a course and three nonces each; each wrong solution is
 built, and fails the tests that it names; each other right one passes; last year's
-solution fails, whose seed asked for something else; and the gradings of the solution
-and of a wrong one, repeated beside a busy loop, give the same reports to the byte.
+solution, whose seed asked for something else, and the kernel's own file get no more
+points than the start, or a tenth; and the gradings of the solution and of a wrong one,
+repeated beside a busy loop, give the same reports to the byte.
 --quick tries some of that, drawn from SEED; --short only the solution, once, and one
 wrong one: the first that fails without a race and changes no header, for which most of
 the kernel would be compiled again. Status 1 if one isn't so.
@@ -25,7 +26,7 @@ import threading
 import time
 from typing import Callable, Optional, Sequence
 
-from lab import MACROS, Edit, Lab, LabError, Variant, all_labs, read_course
+from lab import MACROS, ROOT, Edit, Lab, LabError, Variant, all_labs, read_course
 import image
 from cli import JOBS, Parser, script, utf8
 from facts import Grade
@@ -40,6 +41,8 @@ SEED = "selftest"  # of the courses, with a number behind it
 SEEDS = 5
 NONCES = 3
 REPLAYS = 5
+YEARS = 3  # of which solutions are tried, of courses that asked for something else
+LITTLE = 0.1  # of the points
 QUICK = 3  # wrong solutions of each lab, and at most one other right one
 
 Finding = Optional[str]  # what isn't as it should be
@@ -55,12 +58,29 @@ class Bench:
         self._races = races
         self._lock = threading.Lock()
         self._right = b""  # its kernel
+        self._start_lock = threading.RLock()
+        self._start = b""
+        self._little = 0.0
         self._references: dict[int, Reference] = {}
 
     def start(self) -> bytes:
-        tree = Tree(self.place / "start", self.lab, None)
+        with self._start_lock:
+            if not self._start:
+                tree = Tree(self.place / "start", self.lab, None)
+                put_lab(tree.path, self.lab, whole=False)
+                self._start = kernel(tree)
+            return self._start
+
+    def kernels_own(self) -> bytes:
+        """What a student starts from, with the files that the kernel has in place of
+        the student's; not every lab cuts one, and they needn't fit. Empty: they don't.
+        """
+        tree = Tree(self.place / "own", self.lab, None)
         put_lab(tree.path, self.lab, whole=False)
-        return kernel(tree)
+        for name in self.lab.files:
+            if (ROOT / name).is_file():
+                (tree.path / name).write_bytes((ROOT / name).read_bytes())
+        return tree.make().kernel or b""
 
     def variant(
         self, name: str, edits: Sequence[Edit] = (), macros: Optional[Lab] = None
@@ -91,6 +111,17 @@ class Bench:
                 measured = Judge(self.lab, nonce).measure(right, races=self._races)
                 self._references[nonce] = measured
             return self._references[nonce]
+
+    def points(self, variant: bytes) -> float:
+        """Of 1."""
+        facts = grade_of(self, self.judge(variant)).facts()
+        return facts["points"] / facts["of"]
+
+    def little(self) -> float:
+        """What a student starts from has, or a tenth: the share of an empty hand."""
+        with self._start_lock:
+            self._little = self._little or max(self.points(self.start()), LITTLE)
+            return self._little
 
     def judge(
         self, variant: bytes, only: Optional[tuple[str, ...]] = None
@@ -133,9 +164,25 @@ def right_passes(bench: Bench, right: Variant) -> Finding:
     return f"fails {bad[0].name!r}: {bad[0].why}" if bad else None
 
 
-def last_year_fails(bench: Bench) -> Finding:
-    grading = bench.judge(bench.variant("last-year", macros=another(bench.lab)))
-    return None if failed(grading) else "passes"
+def worth_little(bench: Bench, kernel: bytes) -> Finding:
+    """What isn't made for the lab has no more points than the start."""
+    got, most = bench.points(kernel) if kernel else 0.0, bench.little()
+    return None if got <= most else f"gets {got:.1%} of the points, not {most:.1%}"
+
+
+def last_year(bench: Bench, years: int) -> bytes:
+    """The solution of a course that asked for something else; two seeds needn't. Empty:
+    it isn't even built."""
+    mine = bench.lab.parameter_files(True)[MACROS]
+    seeds = (f"{bench.lab.course.seed}-before-{i}" for i in itertools.count())
+    labs = (Lab(bench.lab.name, read_course(seed=seed)) for seed in seeds)
+    others = (lab for lab in labs if lab.parameter_files(True)[MACROS] != mine)
+    before = next(itertools.islice(others, years - 1, None))
+    bench.right()  # is built, whatever becomes of the other
+    try:
+        return bench.variant(f"last-year-{years}", macros=before)
+    except LabError:
+        return b""
 
 
 def replays_alike(bench: Bench, edits: Sequence[Edit] = (), name: str = "") -> Finding:
@@ -143,25 +190,19 @@ def replays_alike(bench: Bench, edits: Sequence[Edit] = (), name: str = "") -> F
     variant = bench.variant(name, edits) if edits else bench.right()
     busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:
-        reports = {report_of(bench, bench.judge(variant)) for _ in range(REPLAYS)}
+        reports = {
+            as_json([grade_of(bench, bench.judge(variant)).facts()])
+            for _ in range(REPLAYS)
+        }
     finally:
         busy.kill()
         busy.wait()
     return None if len(reports) == 1 else f"{len(reports)} reports of one kernel"
 
 
-def report_of(bench: Bench, grading: Grading) -> str:
-    grade = Grade(bench.lab, "it", 0, commit(), grading.judged(), why=grading.forged,
-                  instructions=grading.instructions)
-    return as_json([grade.facts()])
-
-
-def another(lab: Lab) -> Lab:
-    """The lab in a course that asks for something else; two seeds needn't."""
-    for i in itertools.count():
-        before = Lab(lab.name, read_course(seed=f"{lab.course.seed}-before-{i}"))
-        if before.parameter_files(True)[MACROS] != lab.parameter_files(True)[MACROS]:
-            return before
+def grade_of(bench: Bench, grading: Grading) -> Grade:
+    return Grade(bench.lab, "it", 0, commit(), grading.judged(), why=grading.forged,
+                 instructions=grading.instructions)
 
 
 def checks(
@@ -175,8 +216,11 @@ def checks(
     solutions = list(itertools.product(benches, range(NONCES)))
     all: list[tuple[str, Callable[[], Finding]]] = [
         (f"{name}: the start", lambda: start_fails(first)),
-        (f"{name}: last year's solution", lambda: last_year_fails(first)),
+        (f"{name}: the kernel's own", lambda: worth_little(first, first.kernels_own())),
     ]
+    for n in range(1, 1 + (YEARS if quick is None else 1)):
+        all.append((f"{name}: the solution of {n} years ago",
+                    lambda n=n: worth_little(first, last_year(first, n))))
     if quick is not None:
         drawn = random.Random(f"{quick}/{name}")
         wrong = drawn.sample(wrong, min(QUICK, len(wrong)))

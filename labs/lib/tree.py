@@ -27,6 +27,7 @@ COMPILER = ["gcc", "-std=gnu2x", "-g", "-O1", "-Wall", "-Wextra", "-D_GNU_SOURCE
             "-fsanitize-coverage=trace-pc", "-I.", "-Ikernel"]
 STEPS = "labs/lib/steps.c"  # what is counted at each branch
 FILE_MAX = 1 << 20  # bytes of a student's file
+HERE = re.compile(r"/\S*/(?=(?:kernel|include|lib)/)")  # where the tree is
 LINES, COLUMNS = 40, 300  # of what a compiler says that are shown
 
 
@@ -185,7 +186,7 @@ def complaint(said: str) -> str:
         line for line in lines
         if re.search("error|undefined reference|multiple definition", line, re.I)
     ]
-    shown = [line[:COLUMNS] for line in (errors or lines)[:LINES]]
+    shown = [HERE.sub("", line)[:COLUMNS] for line in (errors or lines)[:LINES]]
     return "\n".join(shown) or "make said nothing"
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
-from typing import Iterator
+from typing import Any, Iterator
+
+PATIENCE = 60.0  # seconds that QEMU may take to answer
 
 
 class Control:
@@ -21,10 +23,14 @@ class Control:
         comes too early.
         """
         self._ours, self._theirs = socket.socketpair()
-        self._ours.setblocking(False)
         self._starts = starts
+        self._heard = bytearray()
+        self._asked = 0
         for command in ["qmp_capabilities"] + ["cont"] * starts:
-            self._ours.sendall(json.dumps({"execute": command}).encode())
+            self._send(command)
+
+    def _send(self, command: str, **more: Any) -> None:
+        self._ours.sendall(json.dumps({"execute": command, **more}).encode())
 
     @property
     def fd(self) -> int:
@@ -36,8 +42,27 @@ class Control:
         options = ["-chardev", chardev, "-mon", "chardev=control,mode=control"]
         return options + ["-S"] * self._starts
 
+    def ask(self, command: str, arguments: dict[str, Any]) -> Any:
+        """What QEMU answers, while it is there. EOFError, or an OSError: it has gone,
+        or says nothing; KeyError: it can't."""
+        self._ours.settimeout(PATIENCE)
+        self._asked += 1
+        self._send(command, arguments=arguments, id=self._asked)
+        while True:
+            piece = self._ours.recv(1 << 16)
+            if not piece:
+                raise EOFError("QEMU has gone")
+            self._heard += piece
+            for said in self._said():
+                if said.get("id") == self._asked:
+                    return said["return"]
+
     def restarted(self) -> bool:
         """Once QEMU has exited: was it because the guest reset the machine?"""
+        self._ours.setblocking(False)
+        with contextlib.suppress(BlockingIOError, ConnectionResetError):
+            while piece := self._ours.recv(1 << 16):
+                self._heard += piece
         return any(
             said.get("event") == "SHUTDOWN"
             and said["data"]["reason"] == "guest-reset"
@@ -45,11 +70,8 @@ class Control:
         )
 
     def _said(self) -> Iterator[dict]:
-        data = bytearray()
-        with contextlib.suppress(BlockingIOError, ConnectionResetError):
-            while piece := self._ours.recv(1 << 16):
-                data += piece
-        for line in data.splitlines():
+        """All whole lines that were heard."""
+        for line in self._heard.split(b"\n")[:-1]:
             yield json.loads(line)
 
     def __enter__(self) -> Control:

@@ -27,7 +27,7 @@ import frames
 import image
 from cli import JOBS, STATUS_SIGNAL, Parser, UsageError, complain, put, script, wrong
 from machine import STOP_SIGNALS, Boot, Machine, Outcome, SetupError
-from machine import find_qemu, read_kernel
+from machine import find_qemu, hold_kernel
 from options import HARTS, ICOUNT, folder, seconds
 from run import Stopped, stop
 
@@ -199,8 +199,7 @@ class Guest:
             image.make(notice=BUILDING)
             extra = image.overlay(Path(options.extra)) if options.extra else b""
             self.base = image.initrd(None, extra)
-            kernel = read_kernel(image.BUILD / "kernel.elf")
-        self.kernel = image.hold(kernel, "kernel")
+            self.kernel = hold_kernel(image.BUILD / "kernel.elf")
         others = sorted(Path(options.folder).glob("[!.]*"))
         self.data = [f for f in others if f.is_file()
                      and f.suffix not in (".sh", ".expected")]
@@ -234,8 +233,8 @@ class Guest:
             members = [image.member(*file) for file in files.items()]
         except ValueError as error:  # a name too long for an archive
             raise UsageError(f"{self.options.folder}: {error}") from error
-        initrd = image.add(self.base, *members)
-        machine.check(len(initrd))
+        initrd = self.base.add(*members)
+        machine.check(initrd.size)
         said: dict[str, bytearray] = collections.defaultdict(bytearray)
         with image.held(initrd, "initrd") as fd:
             boot = Boot(machine, self.qemu, self.kernel, fd)

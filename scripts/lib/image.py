@@ -17,7 +17,7 @@ import tarfile
 import threading
 import zlib
 from pathlib import Path
-from typing import Iterator, Optional
+from typing import BinaryIO, Iterator, NamedTuple, Optional, Union
 
 ROOT = Path(__file__).resolve().parents[2]
 # DEBUG=1 in the environment: the debug build, here and for make.
@@ -26,6 +26,7 @@ BUILD = ROOT / ("build-debug" if DEBUG else "build")
 PROGRAMS = ROOT / "build"  # what both kernels run; and the lock of both builds
 PATIENCE = 2.0  # seconds that make may take without a word
 END = bytes(2 * 512)  # of a tar archive with a blocking factor of 1
+COPIED = 1 << 30  # bytes that Linux copies at once, or fewer
 COMMAND = "etc/command"  # what the guest's first shell executes
 # In a name, what means something to make or to the shells that it starts.
 ODD = re.compile(r"[^\w@+,./-]")
@@ -145,29 +146,55 @@ def read_members(archive: Path) -> bytes:
     return archive.read_bytes()[: -len(END)]
 
 
-def add(archive: bytes, *members: bytes) -> bytes:
-    """An archive with more in it. Of two files of one name the last counts."""
-    return b"".join([memoryview(archive)[: -len(END)], *members, END])
+class Archive(NamedTuple):
+    """One that make has made, and members behind its own. It isn't read: what Python
+    touches first costs more, page by page, than the kernel's copy of all."""
+
+    file: BinaryIO  # as it is now: make replaces it, and never changes it
+    members: bytes = b""
+
+    @property
+    def size(self) -> int:
+        return os.stat(self.file.fileno()).st_size + len(self.members)
+
+    def add(self, *members: bytes) -> Archive:
+        """With more in it. Of two files of one name the last counts."""
+        return self._replace(members=b"".join([self.members, *members]))
 
 
-def initrd(command: Optional[str], members: bytes = b"") -> bytes:
-    """The built initrd with a user's programs and the command to run."""
-    archive = (BUILD / "initrd.tar").read_bytes()
+def initrd(command: Optional[str], members: bytes = b"") -> Archive:
+    """The built one with a user's programs and the command to run. Call with the lock
+    held, or when nobody builds."""
+    archive = Archive(open(BUILD / "initrd.tar", "rb"), members)
     if command is None:
-        return add(archive, members)
-    return add(archive, members, member(COMMAND, os.fsencode(command)))
+        return archive
+    return archive.add(member(COMMAND, os.fsencode(command)))
 
 
-def hold(data: bytes, name: str) -> int:
-    """A file descriptor to hand to QEMU; nothing to clean up afterwards."""
+def hold(data: Union[bytes, BinaryIO, Archive], name: str) -> int:
+    """A file descriptor to hand to QEMU, of a copy; nothing to clean up afterwards."""
     fd = os.memfd_create(name, 0)
     with open(fd, "wb", closefd=False) as file:
-        file.write(data)
+        if isinstance(data, bytes):
+            file.write(data)
+        elif isinstance(data, Archive):
+            copy(data.file, fd)
+            file.seek(-len(END), os.SEEK_END)
+            file.write(data.members + END)
+        else:
+            copy(data, fd)
     return fd
 
 
+def copy(file: BinaryIO, to: int) -> None:
+    """From its start on."""
+    offset = 0
+    while count := os.sendfile(to, file.fileno(), offset, COPIED):
+        offset += count
+
+
 @contextlib.contextmanager
-def held(data: bytes, name: str) -> Iterator[int]:
+def held(data: Union[bytes, BinaryIO, Archive], name: str) -> Iterator[int]:
     """The same for a while."""
     fd = hold(data, name)
     try:

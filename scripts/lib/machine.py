@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import itertools
 import math
+import mmap
 import os
 import re
 import selectors
@@ -17,12 +18,12 @@ import subprocess
 import threading
 import time
 from pathlib import Path
-from typing import Callable, Iterator, NamedTuple, Optional
+from typing import Callable, Iterator, NamedTuple, Optional, Union
 
 import frames
 from cli import STATUS_SETUP
 from control import Control
-from image import PROGRAMS
+from image import PROGRAMS, hold
 
 QEMU_OLDEST = (7, 2)
 ANSWER = PROGRAMS / "qemu-version"  # which QEMU was asked, and what it said
@@ -81,9 +82,21 @@ def room_for_initrd(memory: int) -> int:
     return end // DEVICE_TREE_ALIGN * DEVICE_TREE_ALIGN - KERNEL_START - memory // 2
 
 
-def read_kernel(path: Path) -> bytes:
-    """A kernel for the machine: anything else would do nothing, for ever."""
-    data = path.read_bytes()
+def hold_kernel(path: Path) -> int:
+    """A descriptor of a copy. It is one for the machine: anything else would do
+    nothing, for ever."""
+    with open(path, "rb") as file:
+        fd = hold(file, "kernel")
+    try:
+        empty = os.fstat(fd).st_size == 0
+        check_kernel(path, b"" if empty else mmap.mmap(fd, 0, prot=mmap.PROT_READ))
+    except SetupError:
+        os.close(fd)
+        raise
+    return fd
+
+
+def check_kernel(path: Path, data: Union[bytes, mmap.mmap]) -> None:
     try:
         *kind, start, size, count = ELF_HEADER.unpack_from(data)
         if kind != ELF_RISCV:
@@ -100,7 +113,6 @@ def read_kernel(path: Path) -> bytes:
             f"{path} is no kernel: nothing of it lies at {MEM_START:#x} or above,"
             " where the machine's memory is"
         )
-    return data
 
 
 class Machine(NamedTuple):
@@ -303,6 +315,7 @@ class Boot:
         self.fds = (kernel, initrd)
         self.command = machine.command(qemu, kernel, initrd, framed=True)
         self.sink: Callable[[str, bytes], None]
+        self.control: Control
         self.frames = frames.Frames()
         self.complaints = b""
         self.heard = False  # has the machine said anything?
@@ -328,6 +341,7 @@ class Boot:
         if self.machine.timeout is not None:
             self.deadline = time.monotonic() + self.machine.timeout
         with Control(starts=self.machine.gdb is None) as control:
+            self.control = control
             with self._qemu(control) as process:
                 if not self._listen(process):
                     return self._ended_by_text() or _timed_out(self.machine)

@@ -4,7 +4,6 @@ the folder that is its /host."""
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import struct
 import tarfile
@@ -26,7 +25,7 @@ class Program(NamedTuple):
     start: int  # of its text
     text: bytes
     functions: dict[int, str]  # by address, in order
-    file: Optional[Path]  # on the host, with what the guest's may lack
+    file: Optional[Path]  # on the host, if it is this very file
 
 
 # The kernel's own page in each program, to which handlers of signals return
@@ -83,21 +82,22 @@ def _functions(data: bytes, header: tuple) -> Iterator[tuple[int, str]]:
                 yield value, data[start:end].decode(errors="replace")
 
 
-def of_initrd(archive: bytes, folders: list[Path]) -> Iterator[Program]:
-    """Those in it; the folders have the same ones, with their line numbers."""
+def of_initrd(archive: int) -> Iterator[Program]:
+    """Those in a descriptor's file."""
     found: dict[str, Program] = {}
-    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+    with tarfile.open(f"/proc/self/fd/{archive}") as tar:
         for member in tar:
             name = "/" + os.path.normpath(member.name)
             if not member.isfile() or name.startswith("/boot/"):
                 continue
             each = program(name, tar.extractfile(member).read())
             if each:
-                found[name] = each._replace(file=_original(each, folders))
+                found[name] = each
     yield from found.values()
 
 
-def _original(stripped: Program, folders: list[Path]) -> Optional[Path]:
+def original(stripped: Program, folders: list[Path]) -> Optional[Path]:
+    """The file from which it was made, which has line numbers, too."""
     for folder in folders:
         file = folder / os.path.basename(stripped.name)
         if file.is_file():

@@ -27,7 +27,7 @@ from machine import (
     SetupError,
     find_qemu,
     interact,
-    read_kernel,
+    hold_kernel,
 )
 from options import early_report, parse
 
@@ -102,8 +102,9 @@ def build(
     command: Optional[str],
     notice: str,
     brought: Iterable[Brought],
-) -> tuple[bytes, bytes]:
-    """The kernel and the initrd to boot, with the host's programs that were brought."""
+) -> tuple[int, image.Archive]:
+    """The kernel's descriptor and the initrd to boot, with the host's programs that
+    were brought."""
     with image.build_lock():
         image.make(verbose=options.verbose, notice=notice)
         extra = b""
@@ -117,7 +118,7 @@ def build(
             except ValueError as error:  # a name too long for an archive
                 raise SetupError(f"{name}: {error}") from error
         initrd = image.initrd(command, extra)
-        kernel = read_kernel(options.kernel or image.BUILD / "kernel.elf")
+        kernel = hold_kernel(options.kernel or image.BUILD / "kernel.elf")
     return kernel, initrd
 
 
@@ -175,14 +176,14 @@ def run(options: argparse.Namespace, command: Optional[str]) -> Outcome:
     machine = machine_of(options, command)
     qemu = find_qemu()
     if options.kernel:
-        read_kernel(options.kernel)  # nothing is built in vain
+        os.close(hold_kernel(options.kernel))  # nothing is built in vain
     # A command's own standard error is none of ours to write to, but for
     # someone who sits there and waits.
     told = command is None or sys.stderr.isatty()
     notice = BUILDING if told else ""
     kernel, initrd = build(options, command, notice, bring(command))
-    machine.check(len(initrd))
-    fds = image.hold(kernel, "kernel"), image.hold(initrd, "initrd")
+    machine.check(initrd.size)
+    fds = kernel, image.hold(initrd, "initrd")
     if command is None:
         announce(machine.command(qemu, *fds, framed=False), options, True, ME)
         complain(HINT if sys.stdin.isatty() else NO_TERMINAL, ME)

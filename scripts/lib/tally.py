@@ -49,10 +49,10 @@ from machine import (
     Outcome,
     SetupError,
     find_qemu,
-    read_kernel,
+    hold_kernel,
 )
 from page import TABLES, Model, Page, compared, missing_samples
-from programs import SIGRETURN, of_initrd, of_share, program
+from programs import SIGRETURN, of_initrd, of_share, original, program
 from run import BUILDING, boot, build, machine_of, reported
 
 ME = "tally"
@@ -216,7 +216,7 @@ class Known:
     def __init__(
         self,
         options: argparse.Namespace,
-        initrd: bytes,
+        initrd: int,
         folder: Path,
         brought: Iterable[Brought],
     ) -> None:
@@ -226,12 +226,12 @@ class Known:
         if not kernel or not kernel.functions:
             raise SetupError(f"{file}: no kernel with symbols")
         self.kernel = kernel
-        folders = [image.BUILD / "bin"]
+        self.folders = [image.BUILD / "bin"]
         if options.extra:
             overlay = image.overlay_path(Path(options.extra))
-            folders.insert(0, overlay.with_suffix(".d") / "bin")
-        folders += [file.parent for _, file in brought]
-        self.programs = [*of_initrd(initrd, folders)]
+            self.folders.insert(0, overlay.with_suffix(".d") / "bin")
+        self.folders += [file.parent for _, file in brought]
+        self.programs = [*of_initrd(initrd)]
         if options.share:
             self.programs += of_share(Path(options.share))
         self.programs.append(SIGRETURN)
@@ -240,7 +240,7 @@ class Known:
     def image(self, name: str) -> Optional[Image]:
         """With its functions and, if it is known on the host, lines."""
         each = next(p for p in [self.kernel, *self.programs] if p.name == name)
-        file = each.file
+        file = each.file or original(each, self.folders)
         if not file:
             file = self.folder / f"program-{self.programs.index(each)}"
             file.write_bytes(each.data)
@@ -277,16 +277,15 @@ class Run:
         machine = machine_of(options, command)
         notice = BUILDING if sys.stderr.isatty() else ""
         if options.kernel:
-            read_kernel(options.kernel)  # nothing is built in vain
+            os.close(hold_kernel(options.kernel))  # nothing is built in vain
         self.brought = bring(command)
-        self.kernel, self.initrd = build(options, guest, notice, self.brought)
+        kernel, initrd = build(options, guest, notice, self.brought)
         if guest != command:
-            named = image.member(COMMAND_FILE, os.fsencode(command))
-            self.initrd = image.add(self.initrd, named)
-        machine.check(len(self.initrd))
+            initrd = initrd.add(image.member(COMMAND_FILE, os.fsencode(command)))
+        machine.check(initrd.size)
+        self.initrd = image.hold(initrd, "initrd")
         self.file = options.kernel or image.BUILD / "kernel.elf"
-        fds = image.hold(self.kernel, "kernel"), image.hold(self.initrd, "initrd")
-        self.boot = Boot(machine, self.qemu, *fds)
+        self.boot = Boot(machine, self.qemu, kernel, self.initrd)
         if options.exact:
             self.library = plugin.build(SOURCES, version, image.BUILD / "plugin")
 

@@ -38,6 +38,7 @@ void qemu_plugin_register_atexit_cb(qemu_plugin_id_t,
 				    void *udata);
 _Bool qemu_plugin_mem_is_store(uint32_t info);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
+uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *,
 						 size_t);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *);

@@ -156,8 +156,8 @@ class Images:
             self.plugin = plugin.build(HERE / "model", version, BUILD)
             self.base = image.initrd(None, self.programs)
 
-    def initrd(self, command: str) -> bytes:
-        return image.add(self.base, image.member(image.COMMAND, command.encode()))
+    def initrd(self, command: str) -> image.Archive:
+        return self.base.add(image.member(image.COMMAND, command.encode()))
 
 
 # --- One run -----------------------------------------------------------------
@@ -188,7 +188,7 @@ def check(images: Images, kernel: Kernel, run: Run) -> Result:
 
 def boot(images: Images, kernel: Kernel, run: Run, machine: Machine, map: Path) -> str:
     """Boot for a run. How it failed, if it did."""
-    heard: dict[str, bytes] = collections.defaultdict(bytes)
+    heard: dict[str, bytearray] = collections.defaultdict(bytearray)
 
     def sink(channel: str, data: bytes) -> None:
         heard[channel] += data

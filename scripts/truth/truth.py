@@ -135,7 +135,7 @@ class Images:
                 "/bin/grep": Code(image.BUILD / "bin" / "grep"),
             }
         text = b"".join(f.read_bytes() for f in sorted(image.ROOT.glob("docs/*.md")))
-        self.initrd = image.add(base, image.member("extra/text", text))
+        self.initrd = base.add(image.member("extra/text", text))
         self.plugin = plugin.build(HERE / "counter", self.qemu_major, BUILD)
 
     def map(self, folder: Path, stacks: bool) -> Path:
@@ -177,13 +177,13 @@ def run(
     if stacks:
         words += " stacks"
     command = f"prfld && workload {words}"
-    heard: dict[str, bytes] = collections.defaultdict(bytes)
+    heard: dict[str, bytearray] = collections.defaultdict(bytearray)
 
     def sink(channel: str, data: bytes) -> None:
         heard[channel] += data
 
     named = image.member(image.COMMAND, command.encode())
-    initrd = image.add(images.initrd, named)
+    initrd = images.initrd.add(named)
     machine = Machine(harts=harts, icount=w.shift, timeout=TIMEOUT)
     with scratch() as folder, image.held(images.kernel, "kernel") as kernel, \
             image.held(initrd, "initrd") as archive:

@@ -147,7 +147,8 @@ see_account(const char *what, unsigned int hz, const uint64_t *start,
 {
 	uint64_t second = system_now().timebase;
 	unsigned int clocks = system_now().icount ? 1 : harts;
-	uint64_t least = clocks * ((stop[0] - start[1]) * hz / second - 1);
+	uint64_t whole = (stop[0] - start[1]) * hz / second;
+	uint64_t least = whole > 0 ? clocks * (whole - 1) : 0;
 	uint64_t most = clocks * ((stop[1] - start[0]) * hz / second + 1);
 	struct account a = account_now();
 

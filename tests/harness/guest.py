@@ -17,11 +17,11 @@ import re
 import shlex
 import tarfile
 from pathlib import Path
-from typing import Callable, Iterable, Optional
+from typing import Callable, Iterable, Optional, Union
 
 import frames
 import image
-from machine import Boot, Machine, Outcome, find_qemu
+from machine import Boot, Machine, Outcome, find_qemu, hold_kernel
 
 from .patience import HANG, PATIENCE, WHOLE
 
@@ -152,7 +152,7 @@ class Images:
         with image.build_lock():
             image.make(STRICT)
             ours = image.overlay(programs, STRICT) if programs else b""
-            self.kernel = image.hold((image.BUILD / "kernel.elf").read_bytes(), "k")
+            self.kernel = hold_kernel(image.BUILD / "kernel.elf")
         self.programs = split(ours)
         self.qemu = find_qemu()
         self._extras: dict[Path, bytes] = {}
@@ -176,7 +176,9 @@ class Images:
                 self._extras[folder] = image.overlay(folder)
         return self._extras[folder]
 
-    def initrd(self, command: Optional[str], extra: Optional[Path] = None) -> bytes:
+    def initrd(
+        self, command: Optional[str], extra: Optional[Path] = None
+    ) -> image.Archive:
         """Of our own programs those that the command names: with all of them the
         smallest machine has no room for a device tree."""
 
@@ -251,7 +253,9 @@ class Guest:
         machine = self.machine._replace(**changes)
         return self._boot(command, machine, self.images.initrd(command, extra))
 
-    def _boot(self, command: str, machine: Machine, initrd: bytes) -> BootResult:
+    def _boot(
+        self, command: str, machine: Machine, initrd: Union[bytes, image.Archive]
+    ) -> BootResult:
         heard = {name: bytearray() for name in _CHANNELS}
 
         def hear(channel: str, data: bytes) -> None:

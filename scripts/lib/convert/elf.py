@@ -165,6 +165,12 @@ class Image:
         return max(low, function.start) if function else low
 
     @property
+    def lines_size(self) -> int:
+        """Bytes of DWARF's line numbers, when they aren't compressed any more."""
+        section = self._elf.get_section_by_name(".debug_line")
+        return section.data_size if section else 0
+
+    @property
     def has_lines(self) -> bool:
         return bool(self._line_table().starts)
 

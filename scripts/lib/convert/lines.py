@@ -4,11 +4,16 @@ readelf decodes them in no time, pyelftools in seconds: that one is for hosts
 without binutils, and for what readelf doubts or says in other words than those
 below. Of its dumps the raw one is read, as only that tells files of the same
 name in different folders apart.
+
+Of what make has built here the lines are kept: nearly each tool asks for the
+kernel's, and to read them takes longer than all else that it does.
 """
 
 from __future__ import annotations
 
 import bisect
+import contextlib
+import marshal
 import os
 import re
 import shutil
@@ -21,6 +26,8 @@ from elftools.elf.elffile import ELFFile
 # Where the Makefile looks for the compiler; the host's own reads them, too.
 PREFIXES = ("riscv64-unknown-elf-", "riscv64-elf-", "riscv64-none-elf-",
             "riscv64-linux-gnu-", "")
+ROOT = Path(__file__).resolve().parents[3]
+BUILDS = ("build", "build-debug")
 LIMIT = 60  # seconds, which a damaged file may need
 
 TABLE = r"^ The {} Table.*:\n((?:  .*\n)+)"
@@ -61,15 +68,71 @@ class Lines:
     """All of an executable's line numbers, by address."""
 
     def __init__(self, path: Path, elf: ELFFile) -> None:
-        rows: Rows = {}
-        if elf.has_dwarf_info():
-            rows = by_readelf(path) or by_pyelftools(elf)
-        self.starts = sorted(rows)
-        self._lines = [rows[start] for start in self.starts]
+        file = _kept_file(path)
+        state = (_state(path), _state(Path(__file__))) if file else None
+        table = _kept(file, state)
+        if table is None:
+            rows: Rows = {}
+            if elf.has_dwarf_info():
+                rows = by_readelf(path) or by_pyelftools(elf)
+            table = _table(rows)
+            _keep(file, state, table)
+        self.starts, self._files, self._places = table
 
     def find(self, address: int) -> Optional[Line]:
         i = bisect.bisect_right(self.starts, address) - 1
-        return self._lines[i] if i >= 0 else None
+        if i < 0 or self._places[i] is None:
+            return None
+        file, number = self._places[i]
+        return Line(self._files[file], number)
+
+
+#: Addresses in order; the names of files; and of each address file and line, or None.
+Table = tuple[list[int], list[str], list[Optional[tuple[int, int]]]]
+
+
+def _table(rows: Rows) -> Table:
+    starts = sorted(rows)
+    files = sorted({line.file for line in rows.values() if line})
+    number = {file: i for i, file in enumerate(files)}
+    places = ((number[line.file], line.number) if line else None
+              for line in map(rows.get, starts))
+    return starts, files, list(places)
+
+
+def _kept_file(path: Path) -> Optional[Path]:
+    """Where the table of an executable of the build is; of others, and of one that has
+    gone since it was read, none is kept."""
+    place = path.resolve()
+    if not place.is_relative_to(ROOT) or not place.is_file():
+        return None
+    build, *rest = place.relative_to(ROOT).parts
+    return ROOT / build / "lines" / "-".join(rest) if build in BUILDS else None
+
+
+def _state(file: Path) -> tuple[int, int, int]:
+    """Another one for another file: make replaces what it makes."""
+    status = file.stat()
+    return status.st_ino, status.st_mtime_ns, status.st_size
+
+
+def _kept(file: Optional[Path], state: object) -> Optional[Table]:
+    """If it is of the executable as it is, and was made by this module as it is."""
+    with contextlib.suppress(OSError, ValueError, EOFError, TypeError):
+        made, table = marshal.loads(file.read_bytes()) if file else (None, None)
+        if made == state:
+            return table
+    return None
+
+
+def _keep(file: Optional[Path], state: object, table: Table) -> None:
+    """Where it can be written."""
+    with contextlib.suppress(OSError):
+        if file:
+            file.parent.mkdir(exist_ok=True)
+            new = file.with_name(f"{file.name}.{os.getpid()}")
+            new.write_bytes(marshal.dumps((state, table)))
+            new.replace(file)
 
 
 def _by_address(rows: Iterator[tuple[int, Optional[Line]]]) -> Rows:

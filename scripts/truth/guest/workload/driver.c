@@ -155,6 +155,17 @@ busy(void)
 	return n;
 }
 
+/* The samples that profil has charged to this program. */
+static uint32_t
+charged(void)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < sizeof(histogram) / sizeof(*histogram); i++)
+		n += histogram[i];
+	return n;
+}
+
 static void
 collect(const char *what)
 {
@@ -283,7 +294,7 @@ main(int argc, char **argv)
 	find_idle(info.text_start);
 	prepare(w, argv, info.harts);
 	control(PROFCLOCK, "go");
-	while (busy() < samples)
+	while (busy() < samples || (w->waits && charged() < samples / 6 * 5))
 		w->work();
 	control(PROFCLOCK, "hold");
 	profil(histogram, 0, 0, 0);

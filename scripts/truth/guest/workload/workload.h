@@ -12,6 +12,9 @@ struct workload {
 	void (*start)(unsigned int harts);
 	/* Each hart gets a process that does the same. */
 	bool copies;
+	/* It waits for the host, and harts are busy with interrupts meanwhile:
+	 * profil's samples, of the program alone, must be enough as well. */
+	bool waits;
 };
 
 extern const struct workload workloads[];

@@ -1,0 +1,129 @@
+"""What a kernel was doing when it came to a bad end: in its last words, or, where it
+hangs with interrupts off and has none, in QEMU's registers and the stack."""
+
+from __future__ import annotations
+
+import bisect
+import contextlib
+import re
+from pathlib import Path
+from typing import Optional
+
+from lastwords import with_lines
+from machine import Boot
+from script import Step, Test, cut
+
+SHOWN = 24  # lines
+CALLS = 20  # of a hart
+MOST = 1 << 16  # bytes of a function
+LINES_MOST = 2 << 20  # bytes of line numbers, five times those of the kernel
+
+OVER = re.compile(rb"cap: over on hart (\d+) at 0x([0-9a-f]+)\n")
+WORD = re.compile(r"0x([0-9a-f]{16})")
+
+
+class CappedBoot(Boot):
+    """One that QEMU's plugin stops after so many instructions (labs/cap): `found` is
+    what its hart was doing then, in the form of the kernel's last words; empty, if it
+    can't be told."""
+
+    names = ""  # of functions: lines of an address and a name, the lowest first
+    found = ""
+
+    def _complain(self, data: bytes) -> None:
+        super()._complain(data)
+        over = OVER.search(self.complaints)
+        if over and not self.found:
+            with contextlib.suppress(EOFError, OSError, LookupError):
+                self.found = self._look(int(over[1]), int(over[2], 16))
+            self.process.kill()
+
+    def _look(self, hart: int, pc: int) -> str:
+        """Its stack is walked by what kernel/base/frames.c says of one. The first
+        function may have no frame; then only ra tells who has called it."""
+        self._functions = [
+            (int(start, 16), name)
+            for start, _, name in (x.partition(" ") for x in self.names.splitlines())
+            if start
+        ]
+        said = self._ask("info registers", hart)
+        found = dict(re.findall(r"(x1/ra|x8/s0) +([0-9a-f]{16})", said))
+        lines = [self._place(pc, 0)]
+        caller = self._place(int(found["x1/ra"], 16), 1)
+        if function(caller) != function(lines[0]):
+            lines.append(caller)
+        fp, before = int(found["x8/s0"], 16), 0
+        while len(lines) <= CALLS and before < fp and fp % 16 == 0:
+            words = WORD.findall(self._ask(f"x/2gx {fp - 16:#x}", hart))
+            if len(words) < 2:
+                break
+            frame, back = (int(word, 16) for word in words)
+            place = self._place(back, 1)
+            lines.append(place)
+            # What calls nobody has only its caller's frame, where others return to.
+            before, fp = fp, frame if place else back
+        return f"hart {hart}: " + "\n  ".join(filter(None, lines))
+
+    def _ask(self, line: str, hart: int) -> str:
+        return self.control.ask(
+            "human-monitor-command", {"command-line": line, "cpu-index": hart}
+        )
+
+    def _place(self, address: int, back: int) -> str:
+        """back: 1 for where a call returns to. Empty: it's in no function."""
+        i = bisect.bisect(self._functions, (address - back + 1,)) - 1
+        if i < 0 or address - self._functions[i][0] > MOST:
+            return ""
+        start, name = self._functions[i]
+        return f"{address:#x} {name}+{address - start:#x}"
+
+
+def function(place: str) -> str:
+    return place.rpartition(" ")[2].partition("+")[0]
+
+
+def shown(words: str, kernel: Path) -> list[str]:
+    """The last words with lines of the source, but for what always waits."""
+    lines = with_lines(words.strip().encode(), kernel, LINES_MOST)
+    text = re.sub(r"0x[0-9a-f]{16} (?=[A-Za-z_])", "", lines.decode(errors="replace"))
+    blocks = re.findall(r"^\S.*\n?(?:[ \t].*\n?)*", text, re.M)
+    kept = [block for block in blocks if not has_nothing_to_do(block)] or blocks
+    told = [x for block in kept for x in block.splitlines() if not ENTRY.match(x)]
+    return told if len(told) <= SHOWN else [*told[: SHOWN - 1], "..."]
+
+
+def has_nothing_to_do(block: str) -> bool:
+    """A hart without work, init, or a thread that only waits for a child."""
+    head, *calls = block.splitlines()
+    if head.startswith("hart "):
+        return not calls and bool(re.match(r"hart \d+: idle_\w+\+", head))
+    return head.startswith("thread ") and (
+        "(init) sleeps" in head or any(WAITS.match(call) for call in calls)
+    )
+
+
+WAITS = re.compile(r"  wait_for\+\w+ \(kernel/proc/wait\.c:")
+#: Calls that each thread has.
+ENTRY = re.compile(r"  (?:syscall|trap_vector)\+")
+
+
+def came_to(test: Test, at: Step, answers: dict[str, str]) -> list[str]:
+    """Of each process that has not done its steps, at which it is, and what it did
+    before: that should have gone on, or have woken somebody. at: what failed."""
+    lines = []
+    for process in dict.fromkeys(step.process for step in test.steps):
+        mine = [step for step in test.steps if step.process == process]
+        done = [step for step in mine if step.token in answers]
+        if len(done) == len(mine):
+            continue
+        begin = test.steps[test.steps.index(mine[0]) - 1]
+        if process and begin.token not in answers:
+            continue  # it hasn't begun
+        now = mine[len(done)]
+        name = test.children.get(process, "the first process")
+        line = f"{name} came " + ("there" if now is at else f"to `{cut(now.text)}`")
+        if done:
+            last = done[-1]
+            line += f", after `{cut(last.text)}`: {cut(answers[last.token])}"
+        lines.append(line)
+    return lines
