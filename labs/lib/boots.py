@@ -202,5 +202,5 @@ class Booter:
         words = text(frames.PANIC) or text(frames.LIMIT) or boot.found
         died = DIED.get(outcome.reason, "")
         if boot.found:
-            died = "it hangs with interrupts off"
+            died = "it hangs with interrupts off, or its clock is wrong"
         return Heard(answers, forged or made, died, words, counted[-1], marks)

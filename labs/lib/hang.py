@@ -62,7 +62,8 @@ class CappedBoot(Boot):
             lines.append(place)
             # What calls nobody has only its caller's frame, where others return to.
             before, fp = fp, frame if place else back
-        return f"hart {hart}: " + "\n  ".join(filter(None, lines))
+        shown = list(filter(None, lines)) or ["outside the kernel"]
+        return f"hart {hart}: " + "\n  ".join(shown)
 
     def _ask(self, line: str, hart: int) -> str:
         return self.control.ask(
