@@ -196,10 +196,12 @@ kernel_lib := $(BUILD)/lib/atomic.a
 all: $(kernel) $(BUILD)/initrd.tar $(if $(EXTRA),overlay)
 
 $(kernel_lib): $(BUILD)/lib/atomic.c.o
+# Beside it the linker says, in kernel.map, which file each byte is of.
 $(kernel): $(kernel_obj) $(kernel_lib) linker.ld
 	$(call say,LD,$@)$(CC) $(kernel_link) $(ld_flags) \
 		$(filter-out $(BUILD)/lib/atomic.c.o,$(kernel_obj)) $(kernel_lib) \
-		-lgcc $(put)
+		-lgcc -Wl,-Map=$@.$$$$.map -o $@.$$$$ && \
+		mv $@.$$$$.map $(@:.elf=.map) && mv $@.$$$$ $@
 
 # Beside each object the compiler says, in a .ci file, how much stack each
 # function takes and whom it calls: tests/test_stack.py adds that up.

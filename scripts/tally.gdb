@@ -29,6 +29,11 @@ def attempt(command, hint):
 attempt("set architecture riscv:rv64",
         "this gdb is for other machines; install gdb-multiarch, or set GDB=")
 
+# The hardware's single steps: for Linux gdb would put breakpoints behind each
+# instruction, and let one hart alone come to them, for which QEMU waits for ever
+# where harts take turns (-icount).
+gdb.execute("set osabi none")
+
 TEXT = 0x10000  # where a program's text begins, in memory
 PAGE = 4096
 

@@ -195,8 +195,8 @@ def test_a_lab_decides(name: str) -> None:
 def test_a_fork_that_fails_harms_nobody(tmp_path: Path) -> None:
     """A kill of the child that isn't there is an answer, and kills nobody else."""
     shutil.copy(LABS / "guest/observe.c", tmp_path)
-    script = "a open 0 w /dev/ktest\nb put 0 failalloc 1\nc child 0 1\nd kill 0 9\n"
-    (tmp_path / "script").write_text(f"{script}e kill 0 9\n")
+    script = "none\na open 0 w /dev/ktest\nb put 0 failalloc 1\nc child 0 1\n"
+    (tmp_path / "script").write_text(f"{script}d kill 0 9\ne kill 0 9\n")
     done = subprocess.run(
         [image.ROOT / "scripts/run", "--extra", tmp_path, "--icount", "5", "--",
          "observe /extra/script; echo $?"],
@@ -330,6 +330,22 @@ def test_a_race_is_found_and_found_again(facts: dict, tmp_path: Path) -> None:
                   "--races", races, "--show")
     assert again["tests"][0]["script"][-1].startswith("call-into ")
     assert [test["why"] for test in again["tests"]] == [bad["why"]]
+
+
+def test_a_debugger_stops_before_the_step(tmp_path: Path) -> None:
+    """In the boot in which it failed; where none has, there is nothing to see."""
+    mistake = "if (!LAB_EINVAL_FIRST &&", "if (LAB_EINVAL_FIRST &&"
+    words = ["grade", "ticks", "--nonce", NONCE, "--gdb", "--test", "both are wrong"]
+    words += ["--submission", hand_in(tmp_path / "s", replaced(*mistake))]
+    done = labs(*words)
+    assert (done.stderr, done.returncode) == ("", 1)
+    (step,) = re.findall("`(call 1122 .*)`: expected -EFAULT, got -EINVAL", done.stdout)
+    stopped = rf"hit Breakpoint 1, stop_here \(.*\n? *line=.*{step}"
+    assert re.search(stopped, done.stdout)
+    hand_in(tmp_path / "s", solution())
+    done = labs(*words)
+    said = "grade: no step failed, before which the machine could stop\n"
+    assert (done.stderr, done.returncode) == (said, 0)
 
 
 NO_HART = "	if (hart >= nharts)\n		return -EINVAL;\n"
@@ -556,9 +572,32 @@ def test_parts_are_merged(
     assert "ben,9,10,0.1,judged," in "\n".join(rows) and len(rows) == len(course)
 
 
+def test_parts_by_gnu_parallel(tmp_path: Path) -> None:
+    """The example of docs/teaching.md, for some who hand in nothing: the bytes of one
+    run."""
+    assert shutil.which("parallel"), "no parallel: scripts/setup check installs it"
+    text = (image.ROOT / "docs/teaching.md").read_text()
+    (example,) = re.findall(r"    (parallel labs/grade .*?)\n\n", text, re.S)
+    for name in "abcdef":
+        (tmp_path / "submissions" / name).mkdir(parents=True)
+    done = subprocess.run(
+        ["sh", "-ec", example.replace("labs/", f"{LABS}/")], cwd=tmp_path,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    kinds = {"json": "grades.json", "csv": "grades.csv", "html": "page.html"}
+    done = labs("grade", "pipe", "--all", tmp_path / "submissions", "--nonce", 7,
+                *(f"--{kind}={tmp_path / f'whole.{kind}'}" for kind in kinds))
+    assert done.returncode == 0, done.stderr
+    for kind, name in kinds.items():
+        whole = (tmp_path / f"whole.{kind}").read_bytes()
+        assert (tmp_path / name).read_bytes() == whole
+
+
 TEST = {"name": "t", "ok": True, "points": 1, "of": 1, "why": "", "replay": ""}
 FACTS = {"lab": "ticks", "title": "", "submission": "anna", "commit": "c", "seed": "s",
-         "nonce": 1, "ended": "judged", "why": "", "gate": "", "instructions": 1,
+         "nonce": 1, "ended": "judged", "why": "", "gate": "", "stores": [],
+         "instructions": 1,
          "late": 0, "points": 1, "of": 1, "tests": []}
 
 
@@ -707,19 +746,26 @@ FINDS_SCRIPT = """
 
 FORGES = '	forge("\\x10ook what comes back\\nok all\\n\\x10k");'
 
+LATER = f"	static int calls;\n\n	if (calls++ == 1)\n	{FORGES}"
+
 CHEATS = {
     "forge": "something other than the tests has printed",
+    "later": "something other than the tests has printed",
     "script": "a step was answered before it was asked",
 }
 
 
 @hands_in(
-    [PRINTS.replace("	BODY\n", body) for body in (FORGES, FINDS_SCRIPT)], ids=CHEATS
+    [PRINTS.replace("	BODY\n", body) for body in (FORGES, LATER, FINDS_SCRIPT)],
+    ids=CHEATS,
 )
 def test_a_kernel_that_answers_itself(facts: dict) -> None:
-    """One answer that isn't the tests' own, and there are no points."""
+    """One answer that isn't the tests' own, and there are no points. What was wrong
+    before it is told: mostly the program's memory isn't what it should be."""
     assert (facts["ended"], facts["points"]) == ("forged", 0), facts["why"]
     assert facts["why"].startswith(CHEATS[facts["submission"]])
+    before = "\n  | before that: `call-into 40 1122 buffer "
+    assert (before in facts["why"]) == (facts["submission"] == "later")
 
 
 OFF_EARLY = NO_HART.replace("return -EINVAL;", "sbi_poweroff(0);")
@@ -727,12 +773,15 @@ FOUR = "#define A{0} A{1} A{1} A{1} A{1}\n"
 MACROS_OF_SIZE = "".join(FOUR.format(i, i - 1) for i in range(1, 17))
 MARK = '	asm volatile("slti x0, x0, 0x5a1"); /* as labs/guest/observe.c */\n'
 
+CLOCK = "	*(volatile unsigned long *)&machine.timebase = 10000000UL;\n"
+
 #: What becomes of each: how it ended, and the points.
 ATTEMPTS = {
     "poweroff": ("judged", 9.0),
     "override": ("not built", 0),
     "macros": ("not built", 0),
     "mark": ("judged", 10),
+    "clock": ("judged", 10),
 }
 
 
@@ -741,10 +790,12 @@ ATTEMPTS = {
     f"{solution()}\nvoid\nsample_defer(void)\n{{\n}}\n",
     f"{solution()}\n#define A0 + 1\n{MACROS_OF_SIZE}int large = A16;\n",
     replaced(NO_HART, MARK + NO_HART),
+    f'#include "machine/machine.h"\n{replaced(NO_HART, CLOCK + NO_HART)}',
 ], ids=ATTEMPTS)
 def test_what_brings_nothing(facts: dict) -> None:
     """To power off before the answer, with the status of success; to define what the
-    kernel has; macros without an end; the plugin's mark, where it is none."""
+    kernel has; macros without an end; the plugin's mark, where it is none; to set the
+    clock, which is told."""
     assert (facts["ended"], facts["points"]) == ATTEMPTS[facts["submission"]]
     whys = [facts["why"], *(test["why"] for test in facts["tests"])]
     assert "multiple definition" in whys[0] or facts["submission"] != "override"
@@ -752,6 +803,9 @@ def test_what_brings_nothing(facts: dict) -> None:
         facts["submission"] == "poweroff"
     )
     assert str(image.ROOT) not in "".join(whys)
+    place = r"sys_hart_ticks \(kernel/syscall/hart_ticks.c:\d+\) stores to machine"
+    told = "\n".join(facts["stores"])
+    assert re.fullmatch(place if facts["submission"] == "clock" else "", told)
 
 
 def test_a_kernel_that_lies_about_time(tmp_path: Path) -> None:

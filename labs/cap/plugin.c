@@ -5,11 +5,18 @@
  * before it, a line each, those at which observe.c executed its mark. That is
  * an instruction without an effect, which no compiler makes: slti x0, x0. In
  * the kernel, whose addresses are negative, it is no mark.
+ *
+ * And who of the student's code stores where it has no business: a line `store
+ * PC ADDRESS' of each such instruction, the first time. `own START END' are
+ * memory that the student's files take, their code among it; `data START END'
+ * is all of the kernel's data, and `free START END' are parts of that to which
+ * the lab lets them store.
  */
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "plugin.h"
@@ -18,16 +25,31 @@ const char plugin_name[] = "cap";
 
 #define MARK 0x5a102013
 
+enum { RANGES_MAX = 256, STORES_MAX = 64 };
+
 /* Of translated code; never freed, as QEMU doesn't say when one goes. */
 struct block {
 	uint64_t pc;
 	size_t n; /* instructions */
 };
 
+struct range {
+	uint64_t start, end;
+};
+struct ranges {
+	struct range all[RANGES_MAX];
+	size_t n;
+};
+
 static uint64_t cap, executed_all;
 static pid_t parent; /* who has started QEMU */
 static uint64_t *marks;
 static size_t nmarks;
+static struct ranges own, data, allowed;
+static struct {
+	uint64_t pc, address;
+} stores[STORES_MAX];
+static size_t nstores;
 
 static void
 tell(void)
@@ -38,6 +60,9 @@ tell(void)
 		die("the result can't be written");
 	for (size_t i = 0; i < nmarks; i++)
 		fprintf(f, "%" PRIu64 "\n", marks[i]);
+	for (size_t i = 0; i < nstores; i++)
+		fprintf(f, "store 0x%" PRIx64 " 0x%" PRIx64 "\n", stores[i].pc,
+			stores[i].address);
 	fprintf(f, "%" PRIu64 "\n", executed_all);
 	fclose(f);
 }
@@ -76,6 +101,35 @@ mark_executed(unsigned int vcpu, void *udata)
 	marks[nmarks++] = executed_all;
 }
 
+static int
+holds(const struct ranges *r, uint64_t address)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->all[i].start <= address && address < r->all[i].end)
+			return 1;
+	return 0;
+}
+
+/* udata is the instruction's address. */
+static void
+accessed_by_student(unsigned int vcpu, uint32_t info, uint64_t address,
+		    void *udata)
+{
+	uint64_t pc = (uintptr_t)udata;
+
+	(void)vcpu;
+	if (!qemu_plugin_mem_is_store(info) || !holds(&data, address) ||
+	    holds(&own, address) || holds(&allowed, address))
+		return;
+	for (size_t i = 0; i < nstores; i++)
+		if (stores[i].pc == pc)
+			return;
+	if (nstores < STORES_MAX) {
+		stores[nstores].pc = pc;
+		stores[nstores++].address = address;
+	}
+}
+
 static void
 block_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
@@ -95,6 +149,10 @@ block_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		    instruction_code(insn) == MARK)
 			qemu_plugin_register_vcpu_insn_exec_cb(
 			    insn, mark_executed, NO_REGISTERS, NULL);
+		if (holds(&own, qemu_plugin_insn_vaddr(insn)))
+			qemu_plugin_register_vcpu_mem_cb(
+			    insn, accessed_by_student, NO_REGISTERS, ACCESSES,
+			    (void *)qemu_plugin_insn_vaddr(insn));
 	}
 }
 
@@ -106,11 +164,30 @@ at_exit(qemu_plugin_id_t id, void *udata)
 	tell();
 }
 
+static struct ranges *
+ranges_of(const char *word)
+{
+	return !strcmp(word, "own")    ? &own
+	       : !strcmp(word, "data") ? &data
+	       : !strcmp(word, "free") ? &allowed
+				       : NULL;
+}
+
 void
 plugin_line(const char *line)
 {
-	if (sscanf(line, "cap %" SCNu64, &cap) != 1)
+	struct ranges *ranges = NULL;
+	struct range r;
+	char word[8];
+
+	if (sscanf(line, "cap %" SCNu64, &cap) == 1)
+		return;
+	if (sscanf(line, "%7s %" SCNx64 " %" SCNx64, word, &r.start, &r.end) ==
+	    3)
+		ranges = ranges_of(word);
+	if (ranges == NULL || ranges->n == RANGES_MAX)
 		die("a line of the map can't be read");
+	ranges->all[ranges->n++] = r;
 }
 
 void

@@ -5,9 +5,11 @@
  *
  * A line is TOKEN OPERATION ARGUMENT... Its answer is TOKEN RESULT, where the
  * token is a word that nobody can know before: a kernel that prints answers of
- * its own doesn't know whose they are, unless it does what was asked. A result
- * is a number, or -NAME of an errno; after what was read, its bytes follow in
- * hexadecimal. A long answer is cut into lines, of which all but the last have
+ * its own doesn't know whose they are, unless it does what was asked. The first
+ * line is the token alone of the line before which a debugger stops, or of none.
+ *
+ * A result is a number, or -NAME of an errno; after what was read, its bytes
+ * follow in hexadecimal. A long answer is cut into lines, of which all but the last have
  * a + behind the token. So no line is longer than what the console writes at
  * once, and those of several processes don't mix.
  */
@@ -31,6 +33,7 @@
 
 #define SLOTS       16
 #define LINES       200000
+#define TOKEN       15  /* characters */
 #define PIECE       200 /* characters of a result in a line */
 #define BUFFER      (1 << 20)
 #define FILLED      0xa5 /* what a buffer has before a call */
@@ -54,7 +57,7 @@ static int files[SLOTS];      /* descriptors, by the script's numbers */
 static pid_t children[SLOTS]; /* the same for processes */
 static unsigned char buffer[BUFFER];
 static char *lines[LINES];
-static int at, end; /* the line that is next, and where this process ends */
+static int at = 1, end; /* the line that is next, and where this process ends */
 static volatile sig_atomic_t caught;
 static const char *token;
 
@@ -1194,11 +1197,34 @@ static const struct operation {
     {"program", do_program},
 };
 
+/* Where labs/grade --gdb stops. */
+__attribute__((noinline)) static void
+stop_here(const char *line)
+{
+	asm volatile("" ::"r"(line));
+}
+
+/* Any two take the same instructions: a boot that stops is as the one before,
+ * up to there. */
+static bool
+same_token(const char *a, const char *b)
+{
+	uint64_t x[2], y[2];
+
+	memcpy(&x[0], a, 8);
+	memcpy(&x[1], a + TOKEN - 8, 8);
+	memcpy(&y[0], b, 8);
+	memcpy(&y[1], b + TOKEN - 8, 8);
+	return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
+}
+
 static void
 do_line(char *line)
 {
 	const char *name;
 
+	if (same_token(line, lines[0]))
+		stop_here(line);
 	rest = line;
 	token = word();
 	name = word();
@@ -1229,7 +1255,7 @@ load(const char *name)
 	ssize_t n = 0, size = 0;
 
 	if (file >= 0 && fstat(file, &st) == 0)
-		script = malloc(st.st_size + 1);
+		script = malloc(st.st_size + TOKEN);
 	if (script == NULL) {
 		perror(name);
 		exit(1);

@@ -23,11 +23,22 @@ from lab import LABS, Lab
 from machine import Machine, find_qemu
 from sandbox import TroubleError
 from script import MARK, Step, Symbol, Test, TestKind
+from stores import Store
 
 SHIFT = 6  # of icount: an instruction takes 2^SHIFT ns
 RACE_SHIFT = 5
+NO_TOKEN = 15 * "-"
 SLACK = 1.0  # seconds of guest time that any boot may take beyond
 TIMEOUT = 300.0  # seconds by the clock: the machine is in trouble
+
+
+@dataclasses.dataclass(frozen=True)
+class Bootable:
+    """A kernel, or a program for the host; and what those who watch it are told."""
+
+    data: bytes
+    names: str = ""  # functions, for a panic: lines of an address and a name
+    watch: str = ""  # lines for labs/cap: see stores.py
 
 
 @dataclasses.dataclass
@@ -40,6 +51,7 @@ class Heard:
     words: str  # the kernel's last ones
     instructions: int = 0
     marks: dict[str, int] = dataclasses.field(default_factory=dict)  # those before
+    stores: list[Store] = dataclasses.field(default_factory=list)  # not the student's
 
 
 #: How a boot ends that isn't at the script's end.
@@ -90,41 +102,32 @@ class Plan:
 LINE = re.compile(r"([0-9a-f]{15})([ +])(.*)")
 
 
-class Forged(Exception):
-    """An answer that the interpreter can't have given."""
-
-
-def read_answers(text: str, steps: list[Step]) -> dict[str, str]:
-    """The answers by token. Forged: they aren't as the interpreter gives them,
-    each once, and those of a process in the order of its steps."""
-    process = {step.token: step.process for step in steps}
+def hear(text: str, plan: Plan) -> tuple[dict[str, str], str]:
+    """The answers to a plan's steps, by token; and why what follows them is forged: it
+    isn't as the interpreter gives it, each once, and those of a process in the order of
+    its steps. Or nothing."""
+    process = {step.token: step.process for step in plan.steps()}
     waiting: dict[str, list[str]] = {}  # tokens by process, the next one last
-    for step in reversed(steps):
+    for step in reversed(plan.steps()):
         waiting.setdefault(step.process, []).append(step.token)
     answers: dict[str, str] = {}
-    for line in text.splitlines():
+    forged = ""
+    for line in text.rpartition("\n")[0].splitlines():  # the last may have been cut
         found = LINE.fullmatch(line)
         token, mark, result = found.groups() if found else ("", "", "")
         if token not in process:
-            raise Forged(f"something other than the tests has printed {line[:60]!r}")
+            forged = f"something other than the tests has printed {line[:60]!r}"
+            break
         turn = waiting[process[token]]
         if not turn or turn[-1] != token:
             when = "twice" if token not in turn else "before it was asked"
-            raise Forged(f"a step was answered {when}: {line[:60]!r}")
+            forged = f"a step was answered {when}: {line[:60]!r}"
+            break
         answers[token] = answers.get(token, "") + result
         if mark == " ":
             turn.pop()
     unfinished = {turn[-1] for turn in waiting.values() if turn}
-    return {t: a for t, a in answers.items() if t not in unfinished}
-
-
-def hear(text: str, plan: Plan) -> tuple[dict[str, str], str]:
-    """The answers to a plan's steps; and why they are forged, or nothing."""
-    try:
-        # The last line may have been cut.
-        return read_answers(text.rpartition("\n")[0], plan.steps()), ""
-    except Forged as error:
-        return {}, str(error)
+    return {t: a for t, a in answers.items() if t not in unfinished}, forged
 
 
 def read_marks(counts: list[int], steps: list[Step]) -> tuple[dict[str, int], str]:
@@ -135,10 +138,28 @@ def read_marks(counts: list[int], steps: list[Step]) -> tuple[dict[str, int], st
     return dict(zip(asked, counts)), ""
 
 
+def read_count(text: str) -> tuple[list[int], list[Store]]:
+    """What labs/cap says: instructions before each mark and in all, and stores."""
+    lines = [line.split() for line in text.splitlines()]
+    counted = [int(words[0]) for words in lines if words[0] != "store"]
+    stores = [(int(w[1], 16), int(w[2], 16)) for w in lines if w[0] == "store"]
+    return counted, stores
+
+
 @contextlib.contextmanager
 def scratch() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="tally-lab-") as name:
         yield Path(name)
+
+
+@dataclasses.dataclass(frozen=True)
+class Stop:
+    """A boot, and the step that failed in it."""
+
+    kernel: Bootable
+    plan: Plan
+    seconds: float
+    step: Step
 
 
 class Booter:
@@ -146,43 +167,58 @@ class Booter:
 
     def __init__(self) -> None:
         self.qemu = find_qemu()
+        guest = LABS / "guest"
+        self.observe = image.overlay_path(guest).with_suffix(".d") / "bin" / "observe"
         with image.build_lock():
             image.make()
-            self.program = image.overlay(LABS / "guest")
+            self.program = image.overlay(guest)
             self.cap = plugin.build(
                 LABS / "cap", plugin.qemu_major(self.qemu), image.BUILD
             )
 
-    def boot(self, kernel: bytes, names: str, plan: Plan, seconds: float) -> Heard:
-        """names: the kernel's functions, for a panic. seconds: of guest time that
-        it may take."""
+    def boot(self, kernel: Bootable, plan: Plan, seconds: float) -> Heard:
+        """seconds: of guest time that it may take."""
+        with self.ready(kernel, plan, seconds) as boot:
+            return self._hear(boot, plan)
+
+    @contextlib.contextmanager
+    def ready(
+        self, kernel: Bootable, plan: Plan, seconds: float,
+        stop: str = NO_TOKEN, gdb: Optional[int] = None,
+    ) -> Iterator[CappedBoot]:
+        """A boot that hasn't begun. stop: the token of the step before which a debugger
+        stops. gdb: the port at which the machine waits for that."""
         shift = SHIFT if plan.races is None else RACE_SHIFT
         machine = Machine(
             harts=plan.harts, icount=shift, races=plan.races, limit=seconds,
-            timeout=TIMEOUT,
+            timeout=TIMEOUT if gdb is None else None, gdb=gdb,
         )
-        files = {"extra/script": plan.script(), "boot/symbols": names}
+        script = f"{stop}\n{plan.script()}"
+        files = {"extra/script": script, "boot/symbols": kernel.names}
         members = [image.member(n, text.encode()) for n, text in files.items()]
         extra = b"".join([self.program, *members])
         initrd = image.initrd("observe /extra/script", extra)
-        with scratch() as folder, image.held(kernel, "kernel") as k:
+        with scratch() as folder, image.held(kernel.data, "kernel") as k:
             with image.held(initrd, "initrd") as i:
                 cap = int((seconds + SLACK) * 1e9) >> shift
-                boot = self.capped(folder, cap, machine, k, i)
-                boot.names = names
-                return self._hear(boot, plan, folder / "count")
+                boot = self.capped(folder, cap, machine, k, i, kernel.watch)
+                boot.names = kernel.names
+                yield boot
 
     def capped(
-        self, folder: Path, cap: int, machine: Machine, kernel: int, initrd: int
+        self, folder: Path, cap: int, machine: Machine, kernel: int, initrd: int,
+        watch: str = "",
     ) -> CappedBoot:
-        """A boot that ends after so many instructions; folder/count has how many."""
+        """A boot that ends after so many instructions; its `count' has how many.
+        watch: lines for stores (stores.py)."""
         map_file = folder / "map"
-        map_file.write_text(f"result count\ncap {cap}\n")
+        map_file.write_text(f"result count\ncap {cap}\n{watch}")
         boot = CappedBoot(machine, self.qemu, kernel, initrd)
+        boot.count = folder / "count"
         boot.command += ["-plugin", plugin.option(self.cap, map_file)]
         return boot
 
-    def _hear(self, boot: CappedBoot, plan: Plan, count: Path) -> Heard:
+    def _hear(self, boot: CappedBoot, plan: Plan) -> Heard:
         said: dict[str, bytearray] = collections.defaultdict(bytearray)
 
         def take(channel: str, data: bytes) -> None:
@@ -196,11 +232,12 @@ class Booter:
         def text(channel: str) -> str:
             return said[channel].decode(errors="replace").replace("\r", "")
 
-        counted = [int(n) for n in count.read_text().split()] if count.exists() else [0]
+        count = boot.count.read_text() if boot.count.exists() else "0\n"
+        counted, stores = read_count(count)
         marks, made = read_marks(counted[:-1], plan.steps())
         answers, forged = hear(text(frames.STDOUT), plan)
         words = text(frames.PANIC) or text(frames.LIMIT) or boot.found
         died = DIED.get(outcome.reason, "")
         if boot.found:
             died = "it hangs with interrupts off, or its clock is wrong"
-        return Heard(answers, forged or made, died, words, counted[-1], marks)
+        return Heard(answers, forged or made, died, words, counted[-1], marks, stores)

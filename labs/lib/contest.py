@@ -31,7 +31,7 @@ from grade import NONCE, WORK
 from handout import all_files
 from machine import Machine, SetupError
 from sandbox import Sandbox, TroubleError
-from tree import FILE_MAX, SubmissionError, Tree, edit_file
+from tree import FILE_MAX, Kernel, SubmissionError, Tree, edit_file
 
 FOLDER = LABS / "contest"
 #: Of labs/, what a student gets.
@@ -110,14 +110,14 @@ class Kernels:
             edit_file(tree.path, plant.edit)
         return tree
 
-    def kernel(self, name: str, plant: Optional[Plant]) -> bytes:
+    def kernel(self, name: str, plant: Optional[Plant]) -> Kernel:
         """Of nobody's submission."""
         built = self.tree(name, plant).make()
         if built.kernel is None:
             raise CompileError(f"contest: {name}: not built: {built.complaint}")
         return built.kernel
 
-    def run(self, kernel: bytes, command: str = ". /extra/workload") -> Run:
+    def run(self, kernel: Kernel, command: str = ". /extra/workload") -> Run:
         """The workload, or something else, with the same files."""
         machine = Machine(harts=HARTS, icount=SHIFT, limit=LIMIT, timeout=TIMEOUT)
         workload = (FOLDER / "workload.sh").read_text()
@@ -125,7 +125,7 @@ class Kernels:
         members = [image.member(n, text.encode()) for n, text in files.items()]
         initrd = image.initrd(command, b"".join(members))
         said = bytearray()
-        with scratch() as folder, image.held(kernel, "kernel") as k:
+        with scratch() as folder, image.held(kernel.data, "kernel") as k:
             with image.held(initrd, "initrd") as i:
                 boot = self.booter.capped(folder, CAP, machine, k, i)
                 outcome = boot.run(
@@ -135,7 +135,7 @@ class Kernels:
                 )
             if outcome.reason == "timeout":
                 raise TroubleError(f"{outcome.text}; rank again")
-            count = int((folder / "count").read_text())
+            count = int(boot.count.read_text())
         ended = "" if outcome.reason == "exit" else outcome.text or outcome.reason
         if count > CAP:
             ended = f"it takes over {CAP // 1_000_000} million instructions"

@@ -10,7 +10,7 @@ import re
 from html import escape
 from typing import Any
 
-from facts import Facts, again, number
+from facts import Facts, again, number, strays
 
 STYLE = """\
 :root { color-scheme: light dark; --line: #bbb; --ok: #dfd; --no: #fdd; }
@@ -110,7 +110,8 @@ def kind_of(test: dict[str, Any]) -> str:
 
 
 def reasons(i: int, facts: Facts) -> str:
-    if not facts["why"] and all(test["ok"] for test in facts["tests"]):
+    good = all(test["ok"] for test in facts["tests"])
+    if good and not facts["why"] and not facts["stores"]:
         return ""
     parts = [f'<section id="s{i}">\n<h3>{escape(facts["submission"])}</h3>\n']
     if facts["why"]:
@@ -118,6 +119,7 @@ def reasons(i: int, facts: Facts) -> str:
                      f"<pre>{escape(facts['why'])}</pre>\n")
     if facts["gate"]:
         parts.append(f"<p>{escape(facts['gate'])}</p>\n")
+    parts += [f"<p>{escape(line)}</p>\n" for line in strays(facts)]
     for test in facts["tests"]:
         if not test["ok"] and test["why"]:
             why = "\n".join(filter(None, [test["why"], again(facts, test)]))

@@ -18,8 +18,9 @@ COMMON = ("lab", "commit", "seed", "nonce")
 #: What reports are made of, and of which type it is.
 TYPES = {
     "lab": str, "title": str, "submission": str, "commit": str, "seed": str,
-    "nonce": int, "ended": str, "why": str, "gate": str, "instructions": int,
-    "late": (int, float), "points": (int, float), "of": (int, float), "tests": list,
+    "nonce": int, "ended": str, "why": str, "gate": str, "stores": list,
+    "instructions": int, "late": (int, float), "points": (int, float),
+    "of": (int, float), "tests": list,
 }
 TEST_TYPES = {
     "name": str, "ok": bool, "points": (int, float), "of": (int, float), "why": str,
@@ -40,6 +41,7 @@ class Grade:
     why: str = ""  # for those
     instructions: int = 0
     kept: float = 1.0  # what lateness leaves
+    stores: list[str] = dataclasses.field(default_factory=list)  # that are no lab's
 
     @property
     def most(self) -> int:
@@ -82,6 +84,7 @@ class Grade:
             "ended": self.ended,
             "why": self.why,
             "gate": gate and f'{number(most)} at most, without "{gate}"',
+            "stores": self.stores,
             "instructions": self.instructions,
             "late": round(1 - self.kept, 4),
             "points": round(total, 2),
@@ -130,6 +133,11 @@ def again(facts: Facts, test: dict[str, Any]) -> str:
     if not test["replay"]:
         return ""
     return f"again: labs/grade {facts['lab']} {test['replay']}"
+
+
+def strays(facts: Facts) -> list[str]:
+    """Stores to what is neither the student's nor the lab's."""
+    return [f"{line}, which isn't the lab's" for line in facts["stores"]]
 
 
 def check_common(all: list[Facts], place: str) -> None:

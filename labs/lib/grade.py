@@ -34,6 +34,7 @@ from lab import read_course
 import image  # noqa: E402 - lab.py says where it is
 import report
 from cli import JOBS, STATUS_SETUP, Parser, number, script, utf8, wrong
+from debug import debug, find_gdb
 from facts import Facts, Grade, check_common
 from facts import number as as_number
 from facts import read as read_facts
@@ -41,7 +42,8 @@ from judge import Judge, Reference, Verdict
 from machine import SetupError
 from options import SEED
 from sandbox import Sandbox, TroubleError
-from tree import Built, SubmissionError, Tree, git, put_lab, read_submission
+from tree import Built, Kernel, SubmissionError, Tree, git, put_lab, read_kernel
+from tree import read_submission
 
 NONCE = number(0, 2**64 - 1)
 HANDED_OUT = LABS / "handout.json"
@@ -125,7 +127,7 @@ def no_point(
 
 
 def graded(
-    lab: Lab, judge: Judge, kernel: bytes, reference: Reference,
+    lab: Lab, judge: Judge, kernel: Kernel, reference: Reference,
     options: argparse.Namespace, who: str, kept: float = 1.0,
 ) -> Grade:
     only = chosen(options)
@@ -133,7 +135,7 @@ def graded(
     ended = "forged" if grading.forged else "judged"
     return Grade(
         lab, who, judge.nonce, commit(), grading.judged(only), ended,
-        grading.forged, grading.instructions, kept,
+        grading.forged, grading.instructions, kept, grading.stray_stores(),
     )
 
 
@@ -167,7 +169,7 @@ def commit() -> str:
 # --- The reference -----------------------------------------------------------
 
 
-def solution(lab: Lab, folder: Path) -> bytes:
+def solution(lab: Lab, folder: Path) -> Kernel:
     """The kernel that does what the lab asks."""
     tree = Tree(folder, lab, None)
     put_lab(folder, lab, whole=True)
@@ -198,12 +200,13 @@ def grade_here(lab: Lab, judge: Judge, options: argparse.Namespace) -> Grade:
     if HANDED_OUT.exists():
         for name in changed_elsewhere():
             complain(f"{name} isn't as it was handed out; nobody grades that")
-    kernel = (image.BUILD / "kernel.elf").read_bytes()
     if lab.host:
         built = Tree(WORK / "here" / lab.name, lab, None).make()
         if built.kernel is None:
             raise CompileError(built.complaint)
         kernel = built.kernel
+    else:
+        kernel = read_kernel(image.BUILD / "kernel.elf", lab)
     reference = reference_of(lab, judge, options, WORK / "solution" / lab.name)
     return graded(lab, judge, kernel, reference, options, "this tree")
 
@@ -245,6 +248,11 @@ class Reports:
             complain(f"{grade.who}: {as_number(facts['points'])}, {grade.ended}")
 
 
+def place(lab: Lab, options: argparse.Namespace) -> Path:
+    """Where trees are built; each part has one of its own."""
+    return WORK / "grade" / f"{lab.name}-{'of'.join(map(str, options.shard))}"
+
+
 def grade_all(
     lab: Lab, judge: Judge, folders: list[Path], options: argparse.Namespace,
     sandbox: Optional[Sandbox], known: dict[str, Facts],
@@ -263,14 +271,14 @@ def grade_all(
             waiting.put(submission)
     if waiting.empty():
         return reports.facts()
-    place = WORK / "grade" / f"{lab.name}-{'of'.join(map(str, options.shard))}"
-    like = start(lab, place / "start")
-    reference = reference_of(lab, judge, options, place / "solution")
+    folder = place(lab, options)
+    like = start(lab, folder / "start")
+    reference = reference_of(lab, judge, options, folder / "solution")
     errors: list[BaseException] = []
 
     def work(number: int) -> None:
         try:
-            grader = Grader(lab, judge, reference, sandbox, like, place / str(number))
+            grader = Grader(lab, judge, reference, sandbox, like, folder / str(number))
             while not errors:
                 reports.add(grader.grade(waiting.get_nowait(), options))
         except queue.Empty:
@@ -334,6 +342,8 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--test", metavar="T", help="judge this one alone")
     parser.add_argument("--show", action="store_true",
                         help="the script of what fails, with its answers")
+    parser.add_argument("--gdb", action="store_true",
+                        help="go to the first step that fails, with gdb")
     parser.add_argument("--nonce", type=NONCE, metavar="N", help="the script's")
     parser.add_argument("--races", type=SEED, metavar="N", help="a race's seed")
     parser.add_argument("--seed", type=utf8, metavar="S",
@@ -382,6 +392,10 @@ def run(options: argparse.Namespace) -> int:
     foreign = many or options.submission is not None
     if many and options.submission is not None:
         raise LabError("--submission DIR or --all DIR, not both")
+    if options.gdb and (many or lab.host):
+        raise LabError("--gdb is of one kernel")
+    if options.gdb:
+        find_gdb()
     if options.gradescope and many:
         raise LabError("--gradescope is of one submission")
     if (options.shard != (1, 1) or options.resume) and not many:
@@ -412,7 +426,11 @@ def run(options: argparse.Namespace) -> int:
         good = sum(facts["points"] == facts["of"] for facts in found)
         print(f"{len(found)} submissions, {good} with all points; nonce {nonce}")
     else:
-        print(report.text(found[0]), end="")
+        print(report.text(found[0]), end="", flush=True)
+    if options.gdb and judge.stop:
+        debug(judge.booter, judge.stop, place(lab, options) / "0" if foreign else ROOT)
+    elif options.gdb:
+        complain("no step failed, before which the machine could stop")
     if any(facts["ended"] == "trouble" for facts in found):
         return STATUS_SETUP
     return 0 if many or all(test["ok"] for test in found[0]["tests"]) else 1

@@ -7,7 +7,6 @@ import bisect
 import contextlib
 import re
 from pathlib import Path
-from typing import Optional
 
 from lastwords import with_lines
 from machine import Boot
@@ -29,6 +28,7 @@ class CappedBoot(Boot):
 
     names = ""  # of functions: lines of an address and a name, the lowest first
     found = ""
+    count: Path  # what labs/cap writes
 
     def _complain(self, data: bytes) -> None:
         super()._complain(data)

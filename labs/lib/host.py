@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Optional
 
 import image
-from boots import TIMEOUT, Heard, Plan, hear, scratch
+from boots import Bootable, TIMEOUT, Heard, Plan, hear, scratch
 from sandbox import Sandbox, TroubleError
 
 NEVER = 99  # the status of what steps.c has ended
@@ -42,10 +42,10 @@ class Runner:
         with image.build_lock():
             image.make()  # trees are made from what is built
 
-    def boot(self, program: bytes, _names: str, plan: Plan, _seconds: float) -> Heard:
+    def boot(self, program: Bootable, plan: Plan, _seconds: float) -> Heard:
         with scratch() as folder:
             file = folder / "program"
-            file.write_bytes(program)
+            file.write_bytes(program.data)
             file.chmod(0o755)
             script, said, words = (folder / n for n in ("script", "stdout", "stderr"))
             script.write_text(plan.script())

@@ -9,11 +9,13 @@ guest time as the solution does with the same script.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import random
-from typing import Collection, Optional
+from pathlib import Path
+from typing import Collection, Iterator, Optional
 
-from boots import SLACK, Booter, Heard, Plan, scratch
+from boots import SLACK, Bootable, Booter, Heard, Plan, Stop, scratch
 from convert.elf import Image
 from hang import came_to, shown
 from host import Runner
@@ -21,6 +23,8 @@ from lab import Lab, LabError
 from play import played
 from sandbox import Sandbox
 from script import NEVER, Cost, Step, Symbol, Test, TestKind, cut
+from stores import Store, told, watch
+from tree import Kernel
 
 LIMIT = 60.0  # seconds of guest time, where no reference says what it takes
 
@@ -56,13 +60,14 @@ class Judge:
         self.nonce = nonce
         self.seed = f"{lab.course.seed}/{lab.name}/{nonce}"
         self.booter = Runner(sandbox) if lab.host else Booter()
+        self.stop: Optional[Stop] = None  # the first step that failed
 
     def turns(self, kind: TestKind) -> list[int]:
         drawn = random.Random(f"{self.seed}/{kind.name}/races")
         return [drawn.randrange(1, 1 << 31) for _ in range(kind.race)]
 
     def measure(
-        self, kernel: bytes, only: Optional[Collection[str]] = None,
+        self, kernel: Kernel, only: Optional[Collection[str]] = None,
         races: Optional[int] = None,
     ) -> Reference:
         """What the reference takes, with the same script as what is judged by it.
@@ -73,11 +78,15 @@ class Judge:
         if bad:
             raise LabError(f"{self.lab.name}: the solution fails {bad[0].name!r}:"
                            f" {bad[0].why}")
+        stray = grading.stray_stores()
+        if stray:
+            raise LabError(f"{self.lab.name}: lab.conf doesn't allow what the solution"
+                           f" does: {', '.join(stray)}")
         return reference
 
     def judge(
         self,
-        kernel: bytes,
+        kernel: Kernel,
         reference: Reference,
         measuring: bool = False,
         only: Optional[Collection[str]] = None,
@@ -146,28 +155,44 @@ class Grading:
     """The boots of one kernel, and what they have shown so far."""
 
     def __init__(
-        self, judge: Judge, kernel: bytes, reference: Reference, measuring: bool
+        self, judge: Judge, kernel: Kernel, reference: Reference, measuring: bool
     ) -> None:
         self.judge = judge
         self.kernel = kernel
         self.reference = reference
         self.measuring = measuring
         self.verdicts: dict[str, Verdict] = {}
+        self.stores: dict[Store, None] = {}  # in the order in which they came
         self.forged = ""
         self.instructions = 0
         self.died_early = False  # before the first answer
         self.symbol: Symbol = no_symbol
-        self.names = ""
+        self.bootable = Bootable(kernel.data)
         if not judge.lab.host:
             self._read_symbols()
 
-    def _read_symbols(self) -> None:
+    @contextlib.contextmanager
+    def _file(self) -> Iterator[Path]:
+        """The kernel, for who reads files."""
         with scratch() as folder:
             file = folder / "kernel.elf"
-            file.write_bytes(self.kernel)
+            file.write_bytes(self.kernel.data)
+            yield file
+
+    def _read_symbols(self) -> None:
+        with self._file() as file:
             elf = Image(file)
-            self.symbol = elf.symbol
-            self.names = "".join(f"{f.start:#x} {f.name}\n" for f in elf.functions)
+        self.symbol = elf.symbol
+        names = "".join(f"{f.start:#x} {f.name}\n" for f in elf.functions)
+        watched = watch(elf, self.kernel.own, self.judge.lab.stores)
+        self.bootable = Bootable(self.kernel.data, names, watched)
+
+    def stray_stores(self) -> list[str]:
+        """Of the student's code, to the kernel's data; in words."""
+        if not self.stores:
+            return []
+        with self._file() as file:
+            return told(self.stores, file)
 
     def judged(self, only: Optional[Collection[str]] = None) -> list[Verdict]:
         """By test, in order. Who forges one answer has none."""
@@ -204,16 +229,19 @@ class Grading:
         """Judge the tests of a boot, up to one in which it dies; those after."""
         plan = Plan(self.judge.lab, kinds, self.judge.seed, self.symbol, races)
         limit = LIMIT if self.measuring else self.reference.limit(name)
-        heard = self.judge.booter.boot(self.kernel, self.names, plan, limit)
+        heard = self.judge.booter.boot(self.bootable, plan, limit)
         self.instructions += heard.instructions
-        self.forged = self.forged or heard.forged
+        self.stores.update(dict.fromkeys(heard.stores))
         self.died_early |= not heard.answers
         setup, *tests = plan.tests
         if self.measuring:
             self.reference.take(name, kinds, plan.ends(heard.answers))
-        begun, _ = self._wrong(setup, heard)
+        begun, first = self._wrong(setup, heard)
+        if heard.forged:
+            begun, first = self._forged(plan, heard)
+            self.forged = self.forged or begun
         for i, (kind, test) in enumerate(zip(kinds, tests)):
-            why, at = f"before the test: {begun}", None
+            why, at = f"before the test: {begun}", first
             if not begun:
                 why, at = self._wrong(test, heard)
             replay = f'--test "{kind.name}" --nonce {self.judge.nonce}'
@@ -226,6 +254,8 @@ class Grading:
                 script = played(setup, heard.answers, None)
                 script += played(test, heard.answers, at)
                 self.verdicts[kind.name].script = script
+            if at and self.judge.stop is None:
+                self.judge.stop = Stop(self.bootable, plan, limit, at)
             silent = any(
                 step.token not in heard.answers and step.want is not NEVER
                 for step in test.steps
@@ -253,11 +283,19 @@ class Grading:
                 return why, None
         return "", None
 
+    def _forged(self, plan: Plan, heard: Heard) -> tuple[str, Optional[Step]]:
+        """How an answer is forged, and the first one before it that is wrong: where
+        memory isn't what it was, the tests' own program is the next that goes wrong."""
+        for step in plan.steps():
+            if step.token in heard.answers:
+                why = step.wrong(heard.answers[step.token])
+                if why:
+                    return f"{heard.forged}\n  | before that: {why}", step
+        return heard.forged, None
+
     def _story(self, test: Test, at: Step, heard: Heard) -> str:
         """How it came to a bad end: below the reason."""
         lines = came_to(test, at, heard.answers)
-        with scratch() as folder:
-            file = folder / "kernel.elf"
-            file.write_bytes(self.kernel)
+        with self._file() as file:
             lines += shown(heard.words, file)
         return "".join(f"\n  | {line}" for line in lines)

@@ -2,7 +2,8 @@
 
     lab.conf     its title, the files that a student changes, the machine; or the
                  program that has them on the host (host.py); gates: the share of the
-                 points that is left at most to who fails a test, a line for each
+                 points that is left at most to who fails a test, a line for each;
+                 stores: variables of the kernel's that the student's code may set
     params.py    draw(random): the parameters; words(params): for README.md and
                  cut; files(params): for students; solution(params): macros
     cut          what becomes of the kernel, so that the lab can begin
@@ -198,6 +199,7 @@ class Lab:
             self.files = conf["lab"]["files"].split()
             self.harts = conf["lab"].getint("harts", 2)
             self.host = conf["lab"].get("host")
+            self.stores = conf["lab"].get("stores", "").split()
             gates = conf["lab"].get("gates", "").strip()
         except KeyError as error:
             raise LabError(f"{name}/lab.conf: no {error.args[0]}") from error

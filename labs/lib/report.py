@@ -11,7 +11,7 @@ import xml.etree.ElementTree as xml
 
 import course_page
 from cli import put
-from facts import Facts, again, number
+from facts import Facts, again, number, strays
 
 
 def text(facts: Facts) -> str:
@@ -30,6 +30,7 @@ def text(facts: Facts) -> str:
         lines += [f"  {line}" for line in whys]
     if facts["gate"]:
         lines.append(f"  {facts['gate']}")
+    lines += [f"  {line}" for line in strays(facts)]
     late = f", {100 * facts['late']:g} % less for lateness" if facts["late"] else ""
     took = facts["instructions"] / 1e6  # nobody counts on the host
     lines.append(
@@ -86,8 +87,10 @@ def gradescope(all: list[Facts]) -> str:
     return json.dumps(
         {
             "score": facts["points"],
-            "output": f"{facts['ended']}: {facts['why']}" if facts["why"]
-            else facts["gate"],
+            "output": "\n".join(
+                [f"{facts['ended']}: {facts['why']}" if facts["why"] else facts["gate"]]
+                + strays(facts)
+            ),
             "tests": [
                 {
                     "name": test["name"],

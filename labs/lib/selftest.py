@@ -35,7 +35,7 @@ from judge import Grading, Judge, Reference
 from machine import SetupError
 from report import as_json
 from sandbox import TroubleError
-from tree import Tree, edit_file, put_lab
+from tree import Kernel, Tree, edit_file, put_lab
 
 SEED = "selftest"  # of the courses, with a number behind it
 SEEDS = 5
@@ -57,34 +57,34 @@ class Bench:
         self.place = WORK / "selftest" / f"{name}-{seed}"
         self._races = races
         self._lock = threading.Lock()
-        self._right = b""  # its kernel
+        self._right: Optional[Kernel] = None
         self._start_lock = threading.RLock()
-        self._start = b""
+        self._start: Optional[Kernel] = None
         self._little = 0.0
         self._references: dict[int, Reference] = {}
 
-    def start(self) -> bytes:
+    def start(self) -> Kernel:
         with self._start_lock:
-            if not self._start:
+            if self._start is None:
                 tree = Tree(self.place / "start", self.lab, None)
                 put_lab(tree.path, self.lab, whole=False)
                 self._start = kernel(tree)
             return self._start
 
-    def kernels_own(self) -> bytes:
+    def kernels_own(self) -> Optional[Kernel]:
         """What a student starts from, with the files that the kernel has in place of
-        the student's; not every lab cuts one, and they needn't fit. Empty: they don't.
+        the student's; not every lab cuts one, and they needn't fit. None: they don't.
         """
         tree = Tree(self.place / "own", self.lab, None)
         put_lab(tree.path, self.lab, whole=False)
         for name in self.lab.files:
             if (ROOT / name).is_file():
                 (tree.path / name).write_bytes((ROOT / name).read_bytes())
-        return tree.make().kernel or b""
+        return tree.make().kernel
 
     def variant(
         self, name: str, edits: Sequence[Edit] = (), macros: Optional[Lab] = None
-    ) -> bytes:
+    ) -> Kernel:
         """The right one, but for some edits. macros: those of the same lab in
         another course."""
         self.right()
@@ -97,7 +97,7 @@ class Bench:
             (tree.path / MACROS).write_text(text)
         return kernel(tree)
 
-    def right(self) -> bytes:
+    def right(self) -> Kernel:
         """Built once: of the others only what differs is compiled."""
         with self._lock:
             self._right = self._right or solution(self.lab, self.place / "right")
@@ -112,7 +112,7 @@ class Bench:
                 self._references[nonce] = measured
             return self._references[nonce]
 
-    def points(self, variant: bytes) -> float:
+    def points(self, variant: Kernel) -> float:
         """Of 1."""
         facts = grade_of(self, self.judge(variant)).facts()
         return facts["points"] / facts["of"]
@@ -124,13 +124,13 @@ class Bench:
             return self._little
 
     def judge(
-        self, variant: bytes, only: Optional[tuple[str, ...]] = None
+        self, variant: Kernel, only: Optional[tuple[str, ...]] = None
     ) -> Grading:
         """With nonce 0."""
         return Judge(self.lab, 0).judge(variant, self.reference(0), only=only)
 
 
-def kernel(tree: Tree) -> bytes:
+def kernel(tree: Tree) -> Kernel:
     built = tree.make()
     if built.kernel is None:
         raise LabError(f"not built: {built.complaint}")
@@ -164,14 +164,14 @@ def right_passes(bench: Bench, right: Variant) -> Finding:
     return f"fails {bad[0].name!r}: {bad[0].why}" if bad else None
 
 
-def worth_little(bench: Bench, kernel: bytes) -> Finding:
+def worth_little(bench: Bench, kernel: Optional[Kernel]) -> Finding:
     """What isn't made for the lab has no more points than the start."""
     got, most = bench.points(kernel) if kernel else 0.0, bench.little()
     return None if got <= most else f"gets {got:.1%} of the points, not {most:.1%}"
 
 
-def last_year(bench: Bench, years: int) -> bytes:
-    """The solution of a course that asked for something else; two seeds needn't. Empty:
+def last_year(bench: Bench, years: int) -> Optional[Kernel]:
+    """The solution of a course that asked for something else; two seeds needn't. None:
     it isn't even built."""
     mine = bench.lab.parameter_files(True)[MACROS]
     seeds = (f"{bench.lab.course.seed}-before-{i}" for i in itertools.count())
@@ -182,7 +182,7 @@ def last_year(bench: Bench, years: int) -> bytes:
     try:
         return bench.variant(f"last-year-{years}", macros=before)
     except LabError:
-        return b""
+        return None
 
 
 def replays_alike(bench: Bench, edits: Sequence[Edit] = (), name: str = "") -> Finding:
@@ -202,7 +202,7 @@ def replays_alike(bench: Bench, edits: Sequence[Edit] = (), name: str = "") -> F
 
 def grade_of(bench: Bench, grading: Grading) -> Grade:
     return Grade(bench.lab, "it", 0, commit(), grading.judged(), why=grading.forged,
-                 instructions=grading.instructions)
+                 instructions=grading.instructions, stores=grading.stray_stores())
 
 
 def checks(

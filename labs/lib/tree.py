@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Iterable, Optional
 
 import image
+import stores
 from lab import ROOT, Edit, Lab, LabError
 from sandbox import Sandbox
 
@@ -36,11 +37,18 @@ class SubmissionError(Exception):
 
 
 @dataclasses.dataclass(frozen=True)
-class Built:
-    """What is judged: a kernel, or for a lab on the host its program; or what the
-    compiler complains of."""
+class Kernel:
+    """What is judged: a kernel, or for a lab on the host its program."""
 
-    kernel: Optional[bytes]
+    data: bytes
+    own: tuple[range, ...] = ()  # its memory that the student's files take
+
+
+@dataclasses.dataclass(frozen=True)
+class Built:
+    """What became of a tree: a kernel, or what the compiler complains of."""
+
+    kernel: Optional[Kernel]
     complaint: str = ""
 
 
@@ -140,21 +148,26 @@ class Tree:
     def make(self) -> Built:
         """Build the kernel; of a lab on the host also its program, which counts."""
         kernel = self.build / "kernel.elf"
-        kernel.unlink(missing_ok=True)
         goal = [f"{self.build.name}/kernel.elf"]
         if image.DEBUG:
             goal.append("DEBUG=1")
-        built = self._build(["make", f"-j{os.cpu_count()}", *goal], kernel)
-        if built.kernel is None or not self.lab.host:
-            return built
+        command = ["make", f"-j{os.cpu_count()}", *goal]
+        why = self._build(command, kernel, map_of(kernel))
+        if why:
+            return Built(None, why)
+        if not self.lab.host:
+            return Built(read_kernel(kernel, self.lab))
         program = self.build / "host"
-        program.unlink(missing_ok=True)
         sources = [self.lab.host, STEPS, *self.lab.files]
         to = f"{self.build.name}/{program.name}"
-        return self._build([*COMPILER, "-o", to, *sources], program)
+        why = self._build([*COMPILER, "-o", to, *sources], program)
+        return Built(None, why) if why else Built(Kernel(program.read_bytes()))
 
-    def _build(self, command: list[str], result: Path) -> Built:
-        """The file that a command makes, which runs in the tree."""
+    def _build(self, command: list[str], *results: Path) -> str:
+        """Run a command that makes some files, in the tree; why it has not, or
+        nothing."""
+        for file in results:
+            file.unlink(missing_ok=True)
         if self.sandbox:
             status, said = self.sandbox.build(self.path, self.build, command)
         else:
@@ -167,9 +180,20 @@ class Tree:
                 stderr=subprocess.STDOUT,
             )
             status, said = done.returncode, done.stdout.decode(errors="replace")
-        if status != 0 or not result.is_file() or result.is_symlink():
-            return Built(None, complaint(said))
-        return Built(result.read_bytes())
+        made = all(file.is_file() and not file.is_symlink() for file in results)
+        return "" if status == 0 and made else complaint(said)
+
+
+def map_of(kernel: Path) -> Path:
+    """What its linker says of it."""
+    return kernel.with_suffix(".map")
+
+
+def read_kernel(file: Path, lab: Lab) -> Kernel:
+    """As make has built it, in the folder of its objects."""
+    objects = [f"{file.parent.name}/{name}.o" for name in lab.files]
+    said = map_of(file).read_text(errors="replace")
+    return Kernel(file.read_bytes(), stores.own(said, objects))
 
 
 def make_environment() -> dict[str, str]:

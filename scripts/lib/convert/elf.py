@@ -124,6 +124,10 @@ class Image:
                 return name
         return None
 
+    def extents(self, name: str) -> list[range]:
+        """The memory of all variables of that name."""
+        return [range(a, a + size) for a, size, n in self._variables if n == name]
+
     def symbol(self, name: str) -> Optional[int]:
         return self._symbols.get(name)
 
