@@ -9,6 +9,7 @@ from typing import Any, Callable, Optional
 from script import NEVER, Test, TestKind, data, test
 
 PAGE = 4096
+DEVICE = 3  # the descriptor of what is opened first
 COW, DATA = 0, 14  # slots: the device, a pipe's end; its other end is next
 TURNS = 2  # the first slot of the processes' pipes
 PROCESSES = 6
@@ -307,6 +308,25 @@ def setup(t: Test) -> None:
     for i in range(PROCESSES):
         t.do(f"pipe {TURNS + 2 * i} {TURNS + 2 * i + 1}", 0)
     t.do(f"pipe {DATA} {DATA + 1}", 0)
+    one_fork(t)
+
+
+def one_fork(t: Test) -> None:
+    """A page for two without two references is free when the first one writes. Then
+    nothing that follows makes sense, so that is looked at first."""
+    pages: list[str] = []
+
+    def judge(refs: str) -> Optional[str]:
+        if pages[0] != pages[1] or int(refs) > 1:
+            return None
+        return f"parent and child share this page, and page_refs says {refs}"
+
+    t.do(f"read {COW} 32")  # so the buffer has pages
+    t.do(f"call ioctl {DEVICE} {FRAME} buffer", pages.append)
+    with t.child(0):
+        t.do(f"call ioctl {DEVICE} {FRAME} buffer", pages.append)
+        t.do(f"call ioctl {DEVICE} {REFS} buffer", judge)
+    t.do("wait 0", 0)
 
 
 def played(name: str, points: int, race: int = 0) -> Callable:
