@@ -21,6 +21,7 @@
 from __future__ import annotations
 
 import configparser
+import copy
 import dataclasses
 import datetime
 import importlib.util
@@ -67,6 +68,8 @@ class Course:
     days: int
     points: dict[str, float]
     due: dict[str, Optional[datetime.datetime]]
+    members: tuple[str, ...] = ()  # the students whose seed it is, with a roster
+    roster: str = ""  # a number of that roster
 
     @property
     def labs(self) -> list[str]:
@@ -189,7 +192,6 @@ class Variant:
 class Lab:
     def __init__(self, name: str, course: Course) -> None:
         self.name = name
-        self.course = course
         self.folder = LABS / name
         if not (self.folder / "lab.conf").is_file():
             raise LabError(f"{name}: no such lab; there are {', '.join(all_labs())}")
@@ -205,10 +207,20 @@ class Lab:
             raise LabError(f"{name}/lab.conf: no {error.args[0]}") from error
         self.check = load(self.folder / "check.py")
         self._params = load(self.folder / "params.py")
-        self.params: dict[str, Any] = self._params.draw(
-            random.Random(f"{course.seed}/{name}")
-        )
         self.gates = dict(self._gate(line) for line in gates.splitlines())
+        self._draw(course)
+
+    def _draw(self, course: Course) -> None:
+        self.course = course
+        self.params: dict[str, Any] = self._params.draw(
+            random.Random(f"{course.seed}/{self.name}")
+        )
+
+    def of(self, course: Course) -> Lab:
+        """The same lab, of another course."""
+        other = copy.copy(self)
+        other._draw(course)
+        return other
 
     def _gate(self, line: str) -> tuple[str, float]:
         """A line of `gates': SHARE TEST."""
