@@ -595,10 +595,10 @@ def test_parts_by_gnu_parallel(tmp_path: Path) -> None:
 
 
 TEST = {"name": "t", "ok": True, "points": 1, "of": 1, "why": "", "replay": ""}
-FACTS = {"lab": "ticks", "title": "", "submission": "anna", "commit": "c", "seed": "s",
-         "nonce": 1, "ended": "judged", "why": "", "gate": "", "stores": [],
-         "instructions": 1,
-         "late": 0, "points": 1, "of": 1, "tests": []}
+FACTS = {"lab": "ticks", "title": "", "submission": "anna", "members": [],
+         "commit": "c", "roster": "", "seed": "s", "nonce": 1, "ended": "judged",
+         "why": "", "gate": "", "stores": [], "instructions": 1, "late": 0,
+         "points": 1, "of": 1, "tests": []}
 
 
 @pytest.mark.parametrize(
@@ -607,6 +607,12 @@ FACTS = {"lab": "ticks", "title": "", "submission": "anna", "commit": "c", "seed
         ({}, ["--json", "x"], "merge: anna is in a and in b"),
         ({"submission": "ben", "nonce": 2}, ["--json", "x"],
          "merge: b: not one nonce: 1, 2"),
+        ({"submission": "ben", "roster": "r"}, ["--json", "x"],
+         "merge: b: not one roster: , r"),
+        ({"submission": "ben", "seed": "t"}, ["--json", "x"],
+         "merge: b: not one seed: s, t"),
+        ({"submission": "ben", "members": [1]}, ["--json", "x"],
+         "merge: b: no report of --json"),
         ({"submission": "ben"}, [], "merge: say what to write: --json, --csv, "),
         ({"submission": "ben", "tests": [TEST]}, ["--json", "x"],
          "merge: b: not the same tests"),
@@ -867,13 +873,13 @@ def test_a_neighbours_object_is_not_there(tmp_path: Path) -> None:
     """Each is built in a tree of its own, where a compiler finds no other one's."""
     sandbox = Sandbox()
     like = start(TICKS, tmp_path / "start")
-    grader = Grader(TICKS, None, None, sandbox, like, tmp_path / "one")
+    grader = Grader(None, None, sandbox, like)
     secret = "what anna has written"
     anna = f'{solution()}\nconst char anna[] = "{secret}";\n'
     taken = f'asm(".incbin \\"{image.BUILD.name}/{FILE}.o\\"");\n'
     kernels = []
     for text in anna, taken + solution():
-        built = grader.build({FILE: text.encode()})
+        built = grader.build({FILE: text.encode()}, tmp_path / "one")
         assert built.kernel is not None, built.complaint
         kernels.append(built.kernel)
     assert secret.encode() in kernels[0] and secret.encode() not in kernels[1]

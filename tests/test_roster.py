@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import datetime
 import hashlib
+import json
 import sys
 from pathlib import Path
 
@@ -13,8 +15,11 @@ import image
 
 sys.path.append(str(image.ROOT / "labs" / "lib"))
 
+import grade  # noqa: E402
 from lab import Course, LabError, read_course  # noqa: E402
 from roster import Roster, read_roster  # noqa: E402
+from test_labs import TICKS, hand_in, labs, solution  # noqa: E402
+from test_labs import pytestmark as needs_name_spaces  # noqa: E402
 
 DUE = datetime.datetime(2027, 2, 2, tzinfo=datetime.timezone.utc)
 CONF = """\
@@ -30,6 +35,7 @@ due = 2027-02-01
 due = 2027-02-01
 [cow]
 """
+ROSTER = "name,group\nanna,pair\nben,pair\ncarl,\n"
 
 
 @pytest.fixture
@@ -142,3 +148,77 @@ def test_extensions(tmp_path: Path, course: Course) -> None:
         1, 1, 0.8, 0.8
     ]
     assert roster.course("pair").kept("ticks", late) == 0.9
+
+
+# --- Grades ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["--roster", "x"], "--roster needs --submission DIR, or --all DIR"),
+        (["--submission", ".", "--student", "x"],
+         "--student is of one submission, with --roster FILE"),
+        (["--all", ".", "--roster", "x", "--student", "x"],
+         "--student is of one submission, with --roster FILE"),
+    ],
+)
+def test_options(words: list[str], said: str) -> None:
+    with pytest.raises(LabError, match=f"^{said}$"):
+        grade.check(grade.parse(["ticks", *words]), TICKS)
+
+
+@needs_name_spaces
+def test_a_course_with_a_roster(tmp_path: Path) -> None:
+    """Two are a group, one has handed in nothing, and a stranger something. One run,
+    and one of two parts, say the same."""
+    course = read_course(seed="a secret")
+    text = f"{ROSTER}eve,\n"
+    roster = read(tmp_path, course, text)
+    all = tmp_path / "all"
+    for who in "pair", "eve":
+        hand_in(all / who, solution(TICKS.of(roster.course(who))))
+    hand_in(all / "dora", solution())
+    words = ["ticks", "--all", all, "--roster", tmp_path / "roster.csv", "--seed",
+             "a secret", "--nonce", 1, "--test", "what comes back"]
+    kinds = ("json", "csv", "html", "junit")
+    whole, parts = tmp_path / "whole", [tmp_path / "part-1", tmp_path / "part-2"]
+    done = labs("grade", *words, *(f"--{kind}={whole}.{kind}" for kind in kinds))
+    assert done.stdout == "3 submissions, 1 missing, 0 with all points; nonce 1\n"
+    found = {f["submission"]: f for f in json.loads(Path(f"{whole}.json").read_text())}
+    assert {who: (f["ended"], f["why"], f["points"], f["members"], f["seed"])
+            for who, f in found.items()} == {
+        "carl": ("missing", "nothing was handed in", 0, ["carl"],
+                 roster.course("carl").seed),
+        "dora": ("refused", "dora isn't in the roster", 0, [],
+                 roster.course("dora").seed),
+        "eve": ("judged", "", 2, ["eve"], roster.course("eve").seed),
+        "pair": ("judged", "", 2, ["anna", "ben"], roster.course("pair").seed),
+    }
+    table = list(csv.DictReader(Path(f"{whole}.csv").open()))
+    assert [(row["name"], row["group"], row["points"]) for row in table] == [
+        ("carl", "", "0"), ("dora", "", "0"), ("eve", "", "2"), ("anna", "pair", "2"),
+        ("ben", "pair", "2"),
+    ]
+    page = Path(f"{whole}.html").read_text()
+    assert "3 submissions, 1 missing; roster " in page and "2 of 3" in page
+    assert "<td>anna, ben</td>" in page
+    for kind in kinds:
+        assert "a secret" not in Path(f"{whole}.{kind}").read_text()
+    # Calls that were ended before they came to all.
+    for part, who in zip(parts, ("eve", "pair")):
+        part.write_text(json.dumps([found[who]]))
+    for i, part in enumerate(parts, 1):
+        done = labs("grade", *words, "--shard", f"{i}/2", "--json", part, "--resume")
+        assert done.returncode == 0, done.stderr
+    first = json.loads(parts[0].read_text())
+    assert [facts["submission"] for facts in first] == ["carl", "eve"]
+    to = [f"--{kind}={tmp_path / 'merged'}.{kind}" for kind in kinds]
+    assert labs("merge", *parts, *to).returncode == 0
+    for kind in kinds:
+        assert (tmp_path / f"merged.{kind}").read_bytes() == (
+            Path(f"{whole}.{kind}").read_bytes()
+        )
+    (tmp_path / "roster.csv").write_text(f"{text}fred,\n")
+    done = labs("grade", *words, "--json", parts[0], "--resume")
+    assert done.stderr.startswith(f"grade: {parts[0]}: not one roster: ")

@@ -10,7 +10,7 @@ import re
 from html import escape
 from typing import Any
 
-from facts import Facts, again, number, strays
+from facts import Facts, again, counted, handed_in, number, strays
 
 STYLE = """\
 :root { color-scheme: light dark; --line: #bbb; --ok: #dfd; --no: #fdd; }
@@ -37,7 +37,8 @@ def page(all: list[Facts]) -> str:
     """Of one lab; at least one submission."""
     first = all[0]
     title = escape(f"{first['lab']}: {first['title']}")
-    facts = (f"{len(all)} submissions; course {escape(first['seed'])},"
+    of = f"roster {first['roster']}" if first["roster"] else f"course {first['seed']}"
+    facts = (f"{counted(all)}; {escape(of)},"
              f" commit {first['commit'][:12]}, nonce {first['nonce']}")
     return f"""<!doctype html>
 <html lang="en">
@@ -76,19 +77,29 @@ def submissions(all: list[Facts]) -> str:
         )
         rows.append(
             f'<tr><th scope="row">{escape(facts["submission"])}</th>'
+            f"{members(facts)}"
             f'<td class="right">{number(facts["points"])}</td>'
             f'<td class="right">{late}</td>{cells}'
             f"<td>{escape(facts['ended'])}</td></tr>\n"
         )
     names = [test["name"] for test in all[0]["tests"]]
-    return table(["who", "points", "late", *names, "ended"], rows)
+    who = ["who", "members"] if all[0]["roster"] else ["who"]
+    return table([*who, "points", "late", *names, "ended"], rows)
+
+
+def members(facts: Facts) -> str:
+    """A cell, with a roster."""
+    if not facts["roster"]:
+        return ""
+    return f"<td>{escape(', '.join(facts['members']))}</td>"
 
 
 def mistakes(all: list[Facts]) -> str:
     """By test: how many have passed it, and what the others' first reason was."""
     rows = []
+    there = handed_in(all)
     for i, test in enumerate(all[0]["tests"]):
-        found = [facts["tests"][i] for facts in all]
+        found = [facts["tests"][i] for facts in there]
         whys = collections.Counter(kind_of(t) for t in found if not t["ok"])
         lines = "".join(
             f"<li>{count} &times; {escape(why)}</li>"
@@ -96,7 +107,7 @@ def mistakes(all: list[Facts]) -> str:
         )
         rows.append(
             f'<tr><th scope="row">{escape(test["name"])}</th>'
-            f'<td class="right">{sum(t["ok"] for t in found)} of {len(all)}</td>'
+            f'<td class="right">{sum(t["ok"] for t in found)} of {len(there)}</td>'
             f"<td><ul>{lines}</ul></td></tr>\n"
         )
     return table(["test", "passed", "reasons"], rows)
@@ -114,6 +125,8 @@ def reasons(i: int, facts: Facts) -> str:
     if good and not facts["why"] and not facts["stores"]:
         return ""
     parts = [f'<section id="s{i}">\n<h3>{escape(facts["submission"])}</h3>\n']
+    if facts["roster"]:
+        parts.append(f"<p>seed {escape(facts['seed'])}</p>\n")
     if facts["why"]:
         parts.append(f"<p>{escape(facts['ended'])}</p>\n"
                      f"<pre>{escape(facts['why'])}</pre>\n")

@@ -12,15 +12,16 @@ from lab import Lab, LabError
 
 Facts = dict[str, Any]  # of one submission
 
-#: What must be the same for grades to be of one grading.
-COMMON = ("lab", "commit", "seed", "nonce")
+#: What must be the same for grades to be of one grading; and the seed, unless a roster
+#: gives each its own.
+COMMON = ("lab", "commit", "roster", "nonce")
 
 #: What reports are made of, and of which type it is.
 TYPES = {
-    "lab": str, "title": str, "submission": str, "commit": str, "seed": str,
-    "nonce": int, "ended": str, "why": str, "gate": str, "stores": list,
-    "instructions": int, "late": (int, float), "points": (int, float),
-    "of": (int, float), "tests": list,
+    "lab": str, "title": str, "submission": str, "members": list, "commit": str,
+    "roster": str, "seed": str, "nonce": int, "ended": str, "why": str, "gate": str,
+    "stores": list, "instructions": int, "late": (int, float),
+    "points": (int, float), "of": (int, float), "tests": list,
 }
 TEST_TYPES = {
     "name": str, "ok": bool, "points": (int, float), "of": (int, float), "why": str,
@@ -37,7 +38,7 @@ class Grade:
     nonce: int
     commit: str
     tests: list[Verdict]
-    ended: str = "judged"  # or: not built, refused, forged, trouble
+    ended: str = "judged"  # or: not built, refused, missing, forged, trouble
     why: str = ""  # for those
     instructions: int = 0
     kept: float = 1.0  # what lateness leaves
@@ -77,7 +78,9 @@ class Grade:
             "lab": self.lab.name,
             "title": self.lab.title,
             "submission": self.who,
+            "members": list(self.lab.course.members),
             "commit": self.commit,
+            "roster": self.lab.course.roster,
             "seed": self.lab.course.seed,
             "params": self.lab.params,
             "nonce": self.nonce,
@@ -108,6 +111,16 @@ def number(points: float) -> str:
     return f"{points:.2f}".rstrip("0").rstrip(".")
 
 
+def handed_in(all: list[Facts]) -> list[Facts]:
+    return [facts for facts in all if facts["ended"] != "missing"]
+
+
+def counted(all: list[Facts]) -> str:
+    there = len(handed_in(all))
+    missing = f", {len(all) - there} missing" if there < len(all) else ""
+    return f"{there} submissions{missing}"
+
+
 def read(file: Path) -> list[Facts]:
     """What --json has written."""
     try:
@@ -117,7 +130,9 @@ def read(file: Path) -> list[Facts]:
     listed = found if isinstance(found, list) else [found]
     for facts in listed:
         tests = facts["tests"] if _has(facts, TYPES) else [None]
-        if not all(_has(test, TEST_TYPES) for test in tests):
+        if not all(_has(test, TEST_TYPES) for test in tests) or not all(
+            isinstance(member, str) for member in facts["members"]
+        ):
             raise LabError(f"{file}: no report of --json")
     return listed
 
@@ -142,7 +157,7 @@ def strays(facts: Facts) -> list[str]:
 
 def check_common(all: list[Facts], place: str) -> None:
     """Are they of one grading?"""
-    for name in COMMON:
+    for name in COMMON if all[0]["roster"] else (*COMMON, "seed"):
         values = {facts[name] for facts in all}
         if len(values) > 1:
             some = ", ".join(sorted(map(str, values))[:2])

@@ -1,20 +1,21 @@
 """labs/grade: judge what a student has built. See docs/teaching.md.
 
-    grade NAME                        in a student's tree: the tree as it is
-    grade NAME --submission DIR       a folder with the lab's files
-    grade NAME --all DIR -j N         each folder in DIR is a submission
+    grade NAME                            in a student's tree: the tree as it is
+    grade NAME --submission DIR           a folder with the lab's files
+    grade NAME --all DIR -j N             each folder in DIR is a submission
+    grade NAME --all DIR --roster FILE    and has the name of a student or a group
 
 A submission's files are laid over the lab's tree and built where nothing else can
 be read (sandbox.py). All submissions of one call get the same nonce, and so the
-same script. Status 0: it has all points, or with --all, all were judged; 1: it
-hasn't; 126: it can't be judged here, through no fault of the student's.
+same script. With a roster (roster.py) each has a seed of its own, and who hasn't handed
+in anything is in the reports, too. Status 0: it has all points, or with --all, all were
+judged; 1: it hasn't; 126: it can't be judged here, through no fault of the student's.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-import datetime
 import hashlib
 import json
 import os
@@ -29,88 +30,100 @@ from typing import Optional
 if "--debug" in sys.argv:
     os.environ["DEBUG"] = "1"  # image.py asks for it, once
 
-from lab import CONF, LABS, ROOT, CompileError, Course, Lab, LabError, parse_time
-from lab import read_course
+from lab import CONF, LABS, ROOT, CompileError, Lab, LabError, read_course
 import image  # noqa: E402 - lab.py says where it is
 import report
 from cli import JOBS, STATUS_SETUP, Parser, number, script, utf8, wrong
 from debug import debug, find_gdb
-from facts import Facts, Grade, check_common
+from facts import Facts, Grade, check_common, counted
 from facts import number as as_number
 from facts import read as read_facts
 from judge import Judge, Reference, Verdict
 from machine import SetupError
 from options import SEED
+from roster import Roster, read_roster
 from sandbox import Sandbox, TroubleError
-from tree import Built, Kernel, SubmissionError, Tree, git, put_lab, read_kernel
-from tree import read_submission
+from submissions import Submission, lab_of, read, submitted_folders
+from tree import Built, Kernel, Tree, git, lab_tree, read_kernel
 
 NONCE = number(0, 2**64 - 1)
 HANDED_OUT = LABS / "handout.json"
 WORK = image.BUILD / "labs"
-SUBMITTED = "submitted"  # a file in a submission's folder that says when
 
 
-@dataclasses.dataclass(frozen=True)
-class Submission:
-    """What a folder has: the lab's files; or why nothing of it is taken."""
-
-    who: str
-    files: dict[str, bytes]
-    kept: float = 1.0  # what lateness leaves
-    refused: str = ""
-
-
-def read(lab: Lab, folder: Path, options: argparse.Namespace) -> Submission:
-    try:
-        files = read_submission(folder, lab)
-        kept = lab.course.kept(lab.name, submitted(folder, options))
-        return Submission(folder.name, files, kept)
-    except SubmissionError as error:
-        return Submission(folder.name, {}, refused=str(error))
-
-
-def start(lab: Lab, folder: Path) -> Tree:
-    """The tree that submissions are laid over, built: its objects are nobody's."""
-    tree = Tree(folder, lab, None)
-    if not HANDED_OUT.exists():  # that tree is the lab's already
-        put_lab(folder, lab, whole=False)
+def start(lab: Lab, folder: Path, like: Optional[Path] = None) -> Tree:
+    """The tree that submissions are laid over, built: its objects are nobody's. like:
+    the same tree for another seed."""
+    if HANDED_OUT.exists():
+        tree = Tree(folder, lab, None)  # is the lab's already
+    else:
+        tree = lab_tree(folder, lab, whole=False, like=like)
     built = tree.make()
     if built.kernel is None:
         raise CompileError(f"{lab.name}: the start isn't built: {built.complaint}")
     return tree
 
 
+@dataclasses.dataclass(frozen=True)
 class Grader:
-    """Grades submissions of one lab, with one nonce, each in a tree of its own."""
+    """Grades submissions that have one seed, each in a tree of its own."""
 
-    def __init__(
-        self, lab: Lab, judge: Judge, reference: Reference, sandbox: Optional[Sandbox],
-        like: Tree, folder: Path,
-    ) -> None:
-        self.lab = lab
-        self.judge = judge
-        self.reference = reference
-        self.sandbox = sandbox
-        self.like = like
-        self.folder = folder
+    judge: Judge
+    reference: Reference
+    sandbox: Optional[Sandbox]
+    like: Tree  # the start, built
 
-    def build(self, files: dict[str, bytes]) -> Built:
+    def build(self, files: dict[str, bytes], folder: Path) -> Built:
         """In a fresh copy: a compiler could read what another one has made."""
-        tree = Tree(self.folder, self.lab, self.sandbox, like=self.like.path)
+        tree = Tree(folder, self.like.lab, self.sandbox, like=self.like.path)
         tree.lay(files)
         return tree.make()
 
-    def grade(self, submission: Submission, options: argparse.Namespace) -> Grade:
-        who = submission.who
+    def grade(
+        self, submission: Submission, folder: Path, options: argparse.Namespace
+    ) -> Grade:
+        built = self.build(submission.files, folder)
+        if built.kernel is None:
+            return no_point(submission, self.judge.nonce, options, "not built",
+                            built.complaint)
+        return graded(self.judge, built.kernel, self.reference, options,
+                      submission.who, submission.kept)
+
+
+class Graders:
+    """Makes the grader for each seed. Without a roster there is one seed, and the first
+    grader serves all submissions."""
+
+    def __init__(
+        self, judge: Judge, sandbox: Optional[Sandbox], options: argparse.Namespace,
+        place: Path, first: Lab,
+    ) -> None:
+        """place: where trees are made. first: the lab with the first seed. Later seeds
+        take the objects of its trees, and compile what differs."""
+        self.judge = judge
+        self.sandbox = sandbox
+        self.options = options
+        self.place = place
+        self.first = self._make(first, place)
+
+    def _make(self, lab: Lab, place: Path, like: Optional[Path] = None) -> Grader:
+        """like: the place where another seed's trees are."""
+        judge = self.judge.of(lab)
+        begin = start(lab, place / "start", like and like / "start")
+        reference = reference_of(judge, self.options, place / "solution",
+                                 like and like / "solution")
+        return Grader(judge, reference, self.sandbox, begin)
+
+    def grade(self, submission: Submission, place: Path) -> Grade:
+        """place: for this submission's trees."""
         try:
-            built = self.build(submission.files)
-            if built.kernel is None:
-                return no_point(self.judge, who, options, "not built", built.complaint)
-            return graded(self.lab, self.judge, built.kernel, self.reference,
-                          options, who, submission.kept)
+            grader = self.first
+            if submission.lab.course.seed != grader.judge.lab.course.seed:
+                grader = self._make(submission.lab, place, self.place)
+            return grader.grade(submission, place / "tree", self.options)
         except TroubleError as error:
-            return no_point(self.judge, who, options, "trouble", str(error))
+            return no_point(submission, self.judge.nonce, self.options, "trouble",
+                            str(error))
 
 
 def failed(lab: Lab, options: argparse.Namespace) -> list[Verdict]:
@@ -120,21 +133,22 @@ def failed(lab: Lab, options: argparse.Namespace) -> list[Verdict]:
 
 
 def no_point(
-    judge: Judge, who: str, options: argparse.Namespace, ended: str, why: str
+    submission: Submission, nonce: int, options: argparse.Namespace, ended: str,
+    why: str,
 ) -> Grade:
-    tests = failed(judge.lab, options)
-    return Grade(judge.lab, who, judge.nonce, commit(), tests, ended, why)
+    tests = failed(submission.lab, options)
+    return Grade(submission.lab, submission.who, nonce, commit(), tests, ended, why)
 
 
 def graded(
-    lab: Lab, judge: Judge, kernel: Kernel, reference: Reference,
-    options: argparse.Namespace, who: str, kept: float = 1.0,
+    judge: Judge, kernel: Kernel, reference: Reference, options: argparse.Namespace,
+    who: str, kept: float = 1.0,
 ) -> Grade:
     only = chosen(options)
     grading = judge.judge(kernel, reference, only=only, races=options.races)
     ended = "forged" if grading.forged else "judged"
     return Grade(
-        lab, who, judge.nonce, commit(), grading.judged(only), ended,
+        judge.lab, who, judge.nonce, commit(), grading.judged(only), ended,
         grading.forged, grading.instructions, kept, grading.stray_stores(),
     )
 
@@ -142,21 +156,6 @@ def graded(
 def chosen(options: argparse.Namespace) -> Optional[list[str]]:
     """The tests that were asked for; None: all."""
     return None if options.test is None else [options.test]
-
-
-def submitted(
-    folder: Path, options: argparse.Namespace
-) -> Optional[datetime.datetime]:
-    """When it was handed in, if anybody says so."""
-    file = folder / SUBMITTED
-    if options.submitted:
-        return parse_time(options.submitted, "--submitted")
-    if not file.is_file() or file.is_symlink():
-        return None
-    try:
-        return parse_time(file.read_text(errors="replace").strip(), SUBMITTED)
-    except LabError as error:
-        raise SubmissionError(str(error)) from error
 
 
 def commit() -> str:
@@ -169,18 +168,17 @@ def commit() -> str:
 # --- The reference -----------------------------------------------------------
 
 
-def solution(lab: Lab, folder: Path) -> Kernel:
-    """The kernel that does what the lab asks."""
-    tree = Tree(folder, lab, None)
-    put_lab(folder, lab, whole=True)
-    built = tree.make()
+def solution(lab: Lab, folder: Path, like: Optional[Path] = None) -> Kernel:
+    """The kernel that does what the lab asks. like: the solution for another seed."""
+    built = lab_tree(folder, lab, whole=True, like=like).make()
     if built.kernel is None:
         raise CompileError(f"{lab.name}: the solution isn't built: {built.complaint}")
     return built.kernel
 
 
 def reference_of(
-    lab: Lab, judge: Judge, options: argparse.Namespace, folder: Path
+    judge: Judge, options: argparse.Namespace, folder: Path,
+    like: Optional[Path] = None,
 ) -> Reference:
     """Measured with the same script; in a hand-out, what was measured then."""
     if HANDED_OUT.exists():
@@ -188,7 +186,7 @@ def reference_of(
             return Reference()
         facts = json.loads(HANDED_OUT.read_text())["reference"]
         return Reference(facts["seconds"], facts["costs"])
-    kernel = solution(lab, folder)
+    kernel = solution(judge.lab, folder, like)
     return judge.measure(kernel, chosen(options), options.races)
 
 
@@ -207,8 +205,8 @@ def grade_here(lab: Lab, judge: Judge, options: argparse.Namespace) -> Grade:
         kernel = built.kernel
     else:
         kernel = read_kernel(image.BUILD / "kernel.elf", lab)
-    reference = reference_of(lab, judge, options, WORK / "solution" / lab.name)
-    return graded(lab, judge, kernel, reference, options, "this tree")
+    reference = reference_of(judge, options, WORK / "solution" / lab.name)
+    return graded(judge, kernel, reference, options, "this tree")
 
 
 def changed_elsewhere() -> list[str]:
@@ -226,12 +224,12 @@ def changed_elsewhere() -> list[str]:
 
 
 class Reports:
-    """What is known so far, in the folders' order; the files grow with it."""
+    """What is known so far, in the order of names; the files grow with it."""
 
     def __init__(
-        self, folders: list[Path], known: dict[str, Facts], options: argparse.Namespace
+        self, names: list[str], known: dict[str, Facts], options: argparse.Namespace
     ) -> None:
-        self.names = [folder.name for folder in folders]
+        self.names = names
         self.known = known
         self.options = options
         self._lock = threading.Lock()
@@ -254,33 +252,29 @@ def place(lab: Lab, options: argparse.Namespace) -> Path:
 
 
 def grade_all(
-    lab: Lab, judge: Judge, folders: list[Path], options: argparse.Namespace,
-    sandbox: Optional[Sandbox], known: dict[str, Facts],
-) -> list[Facts]:
-    """Side by side, but for those that are known."""
+    judge: Judge, submissions: list[Submission], reports: Reports,
+    options: argparse.Namespace, sandbox: Optional[Sandbox],
+) -> None:
+    """Side by side."""
     waiting: queue.SimpleQueue = queue.SimpleQueue()
-    submissions = [read(lab, f, options) for f in folders if f.name not in known]
-    reports = Reports(folders, known, options)
-    if not submissions:
-        report.write(reports.facts(), options)
     for submission in submissions:
-        if submission.refused:
-            reports.add(no_point(judge, submission.who, options, "refused",
-                                 submission.refused))
+        if submission.ended:
+            reports.add(no_point(submission, judge.nonce, options, submission.ended,
+                                 submission.why))
         else:
             waiting.put(submission)
     if waiting.empty():
-        return reports.facts()
-    folder = place(lab, options)
-    like = start(lab, folder / "start")
-    reference = reference_of(lab, judge, options, folder / "solution")
+        return
+    folder = place(judge.lab, options)
+    first = next(s.lab for s in submissions if not s.ended)
+    graders = Graders(judge, sandbox, options, folder, first)
     errors: list[BaseException] = []
 
     def work(number: int) -> None:
         try:
-            grader = Grader(lab, judge, reference, sandbox, like, folder / str(number))
             while not errors:
-                reports.add(grader.grade(waiting.get_nowait(), options))
+                submission = waiting.get_nowait()
+                reports.add(graders.grade(submission, folder / str(number)))
         except queue.Empty:
             pass
         except BaseException as error:
@@ -296,12 +290,11 @@ def grade_all(
         thread.join()
     if errors:
         raise errors[0]
-    return reports.facts()
 
 
 def earlier(options: argparse.Namespace) -> dict[str, Facts]:
     """--resume: what the report has; but what the machine has failed at is tried
-    again."""
+    again, and who was missing may have handed in since."""
     if not options.resume:
         return {}
     if options.json is None:
@@ -311,7 +304,7 @@ def earlier(options: argparse.Namespace) -> dict[str, Facts]:
     return {
         facts["submission"]: facts
         for facts in read_facts(Path(options.json))
-        if facts["ended"] != "trouble"
+        if facts["ended"] not in ("trouble", "missing")
     }
 
 
@@ -339,6 +332,9 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser.add_argument("name", metavar="NAME", help="of the lab")
     parser.add_argument("--submission", metavar="DIR", help="with the lab's files")
     parser.add_argument("--all", metavar="DIR", help="each folder is a submission")
+    parser.add_argument("--roster", metavar="FILE", help="whose the folders are")
+    parser.add_argument("--student", type=utf8, metavar="WHO",
+                        help="whose the one is, if its name doesn't say it")
     parser.add_argument("--test", metavar="T", help="judge this one alone")
     parser.add_argument("--show", action="store_true",
                         help="the script of what fails, with its answers")
@@ -363,28 +359,12 @@ def parse(words: list[str]) -> argparse.Namespace:
     return parser.parse(words)
 
 
-def folders_of(options: argparse.Namespace) -> list[Path]:
-    if options.all is None:
-        folders = [Path(options.submission)] if options.submission else []
-    else:
-        top = Path(options.all)
-        found = options.all and top.is_dir()
-        folders = sorted(f for f in top.iterdir() if f.is_dir()) if found else []
-    if not folders or not all(f.is_dir() for f in folders):
-        raise LabError(f"{options.all or options.submission}: no submission there")
-    part, parts = options.shard
-    if part > len(folders):
-        raise LabError(f"--shard: there are only {len(folders)} submissions")
-    return [f.resolve() for f in folders[part - 1 :: parts]]
-
-
 def complain(text: str) -> None:
     print(f"grade: {text}", file=sys.stderr, flush=True)
 
 
-def run(options: argparse.Namespace) -> int:
-    course: Course = read_course(Path(options.course), options.seed)
-    lab = Lab(options.name, course)
+def check(options: argparse.Namespace, lab: Lab) -> None:
+    """Which options don't go together."""
     names = {None, *(kind.name for kind in lab.tests)}
     if options.test not in names:
         raise LabError(f"{lab.name} has no test {options.test!r}")
@@ -404,35 +384,75 @@ def run(options: argparse.Namespace) -> int:
         raise LabError("--shard needs --nonce N, the same one for all parts")
     if options.submitted and not foreign:
         raise LabError("--submitted is of a submission")
+    if options.student is not None and (many or options.roster is None):
+        raise LabError("--student is of one submission, with --roster FILE")
+    if options.roster is not None and HANDED_OUT.exists():
+        raise LabError("--roster: this is a student's tree, which has one seed")
+    if options.roster is not None and not foreign:
+        raise LabError("--roster needs --submission DIR, or --all DIR")
     if not foreign and not HANDED_OUT.exists():
         raise LabError("this is no student's tree: --submission DIR, or --all DIR")
-    folders = folders_of(options) if foreign else []
-    sandbox = Sandbox() if foreign and not options.trust else None
+
+
+def grade_foreign(
+    lab: Lab, roster: Optional[Roster], options: argparse.Namespace
+) -> tuple[list[Facts], Judge]:
+    """What others have handed in, and who has judged it."""
+    folders = submitted_folders(options, roster)
+    sandbox = None if options.trust else Sandbox()
     known = earlier(options)
-    nonce = nonce_of(known, options)
-    judge = Judge(lab, nonce, sandbox, options.show)
+    judge = Judge(lab, nonce_of(known, options), sandbox, options.show)
     if known:
-        same = Grade(lab, "", nonce, commit(), failed(lab, options)).facts()
+        mine = lab_of(lab, "", roster)
+        same = Grade(mine, "", judge.nonce, commit(), failed(lab, options)).facts()
         check_common([*known.values(), same], str(options.json))
-        strangers = known.keys() - {folder.name for folder in folders}
+        strangers = known.keys() - folders
         if strangers:
             raise LabError(f"{options.json}: {min(strangers)} isn't in this part")
-    if foreign:
-        found = grade_all(lab, judge, folders, options, sandbox, known)
+    reports = Reports(list(folders), known, options)
+    submissions = [
+        read(lab, who, folder, roster, options)
+        for who, folder in folders.items() if who not in known
+    ]
+    if not submissions:
+        report.write(reports.facts(), options)
+    grade_all(judge, submissions, reports, options, sandbox)
+    return reports.facts(), judge
+
+
+def stop_in_gdb(judge: Judge, options: argparse.Namespace) -> None:
+    """Before the first step that failed."""
+    if not judge.stops:
+        complain("no step failed, before which the machine could stop")
+        return
+    tree = ROOT if options.submission is None else place(judge.lab, options) / "0/tree"
+    debug(judge.booter, judge.stops[0], tree)
+
+
+def run(options: argparse.Namespace) -> int:
+    course = read_course(Path(options.course), options.seed)
+    lab = Lab(options.name, course)
+    check(options, lab)
+    roster = None
+    if options.roster is not None:
+        roster = read_roster(Path(options.roster), course, options.student)
+    if options.all is not None or options.submission is not None:
+        found, judge = grade_foreign(lab, roster, options)
     else:
+        judge = Judge(lab, nonce_of({}, options), None, options.show)
         found = [grade_here(lab, judge, options).facts()]
         report.write(found, options)
-    if many:
+    if options.all is not None:
         good = sum(facts["points"] == facts["of"] for facts in found)
-        print(f"{len(found)} submissions, {good} with all points; nonce {nonce}")
+        print(f"{counted(found)}, {good} with all points;"
+              f" nonce {found[0]['nonce']}")
     else:
         print(report.text(found[0]), end="", flush=True)
-    if options.gdb and judge.stop:
-        debug(judge.booter, judge.stop, place(lab, options) / "0" if foreign else ROOT)
-    elif options.gdb:
-        complain("no step failed, before which the machine could stop")
+    if options.gdb:
+        stop_in_gdb(judge, options)
     if any(facts["ended"] == "trouble" for facts in found):
         return STATUS_SETUP
+    many = options.all is not None
     return 0 if many or all(test["ok"] for test in found[0]["tests"]) else 1
 
 

@@ -10,6 +10,7 @@ guest time as the solution does with the same script.
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 import random
 from pathlib import Path
@@ -58,9 +59,18 @@ class Judge:
         self.shows = shows
         self.lab = lab
         self.nonce = nonce
-        self.seed = f"{lab.course.seed}/{lab.name}/{nonce}"
         self.booter = Runner(sandbox) if lab.host else Booter()
-        self.stop: Optional[Stop] = None  # the first step that failed
+        self.stops: list[Stop] = []  # the first step that failed
+
+    def of(self, lab: Lab) -> Judge:
+        """The same one, for the lab of another course."""
+        other = copy.copy(self)
+        other.lab = lab
+        return other
+
+    @property
+    def seed(self) -> str:
+        return f"{self.lab.course.seed}/{self.lab.name}/{self.nonce}"
 
     def turns(self, kind: TestKind) -> list[int]:
         drawn = random.Random(f"{self.seed}/{kind.name}/races")
@@ -254,8 +264,8 @@ class Grading:
                 script = played(setup, heard.answers, None)
                 script += played(test, heard.answers, at)
                 self.verdicts[kind.name].script = script
-            if at and self.judge.stop is None:
-                self.judge.stop = Stop(self.bootable, plan, limit, at)
+            if at and not self.judge.stops:
+                self.judge.stops.append(Stop(self.bootable, plan, limit, at))
             silent = any(
                 step.token not in heard.answers and step.want is not NEVER
                 for step in test.steps

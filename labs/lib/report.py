@@ -45,18 +45,32 @@ def as_json(all: list[Facts]) -> str:
 
 
 def as_csv(all: list[Facts]) -> str:
-    """A row for each submission, a column for each test."""
+    """A row for each submission, with a roster for each student; a column for each
+    test."""
     file = io.StringIO()
     names = [test["name"] for test in all[0]["tests"]]
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(["submission", "points", "of", "late", "ended", *names])
+    who = ["name", "group"] if all[0]["roster"] else ["submission"]
+    writer.writerow([*who, "points", "of", "late", "ended", *names])
     for facts in all:
-        writer.writerow([
-            facts["submission"], number(facts["points"]), number(facts["of"]),
-            f"{facts['late']:g}", facts["ended"],
-            *(number(test["points"]) for test in facts["tests"]),
-        ])
+        for student in students(facts):
+            writer.writerow([
+                *student, number(facts["points"]), number(facts["of"]),
+                f"{facts['late']:g}", facts["ended"],
+                *(number(test["points"]) for test in facts["tests"]),
+            ])
     return file.getvalue()
+
+
+def students(facts: Facts) -> list[list[str]]:
+    """The first fields of each row: the submitter, or with a roster each member and the
+    group. A folder that isn't in the roster has a row, too."""
+    who, members = facts["submission"], facts["members"]
+    if not facts["roster"]:
+        return [[who]]
+    if members in ([], [who]):
+        return [[who, ""]]
+    return [[member, who] for member in members]
 
 
 def junit(all: list[Facts]) -> str:

@@ -135,6 +135,23 @@ class Tree:
             if built.is_dir():
                 shutil.copytree(built, self.build / name)
 
+    def take_objects(self, like: Path) -> None:
+        """Take those of a tree that was built for the same lab with another seed. make
+        compares times, so a file that is the same gets that tree's time, and one that
+        differs is made new."""
+        shutil.rmtree(self.build)
+        shutil.copytree(like / self.build.name, self.build)
+        for folder, folders, names in os.walk(self.path):
+            if Path(folder) == self.path:
+                folders.remove(self.build.name)
+            for name in names:
+                file = Path(folder, name)
+                twin = like / file.relative_to(self.path)
+                if twin.is_file() and twin.read_bytes() == file.read_bytes():
+                    shutil.copystat(twin, file)
+                else:
+                    file.touch()
+
     def lay(self, files: dict[str, bytes]) -> None:
         """Put a submission's files in, or what the lab has in their place."""
         for name, data in files.items():
@@ -194,6 +211,15 @@ def read_kernel(file: Path, lab: Lab) -> Kernel:
     objects = [f"{file.parent.name}/{name}.o" for name in lab.files]
     said = map_of(file).read_text(errors="replace")
     return Kernel(file.read_bytes(), stores.own(said, objects))
+
+
+def lab_tree(path: Path, lab: Lab, whole: bool, like: Optional[Path] = None) -> Tree:
+    """A lab's solution, or its start. like: the same tree for another seed, built."""
+    tree = Tree(path, lab, None)
+    put_lab(path, lab, whole)
+    if like:
+        tree.take_objects(like)
+    return tree
 
 
 def make_environment() -> dict[str, str]:
