@@ -123,6 +123,7 @@ ALL = {
     }),
     "handout": Script(LABS / "handout.py", "ticks .", {
         "--seed": [BYTE], "--course": [*NO_FILE, "list"],
+        "--roster": [*NO_FILE, "base", "list"], "--student": ["", "x", BYTE],
     }),
     "selftest": Script(LABS / "selftest.py", "none", {
         "--quick": [BYTE], "--short": [], "-j": ["0", *NUMBER],

@@ -6,6 +6,7 @@ import csv
 import datetime
 import hashlib
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -16,6 +17,8 @@ import image
 sys.path.append(str(image.ROOT / "labs" / "lib"))
 
 import grade  # noqa: E402
+import handout  # noqa: E402
+import tree  # noqa: E402
 from lab import Course, LabError, read_course  # noqa: E402
 from roster import Roster, read_roster  # noqa: E402
 from test_labs import TICKS, hand_in, labs, solution  # noqa: E402
@@ -148,6 +151,73 @@ def test_extensions(tmp_path: Path, course: Course) -> None:
         1, 1, 0.8, 0.8
     ]
     assert roster.course("pair").kept("ticks", late) == 0.9
+
+
+# --- Hand-outs ---------------------------------------------------------------
+
+
+@pytest.fixture
+def making(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hand-outs for which nothing is measured."""
+    monkeypatch.setattr(handout, "Judge", lambda *_: None)
+    monkeypatch.setattr(handout, "facts", lambda *_: {})
+
+
+@pytest.mark.usefixtures("making")
+def test_each_gets_a_hand_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With its own seed, and not the course's. A call that was ended goes on."""
+    roster = read(tmp_path, read_course(seed="a secret"), ROSTER)
+    words = ["--seed", "a secret", "--roster", str(tmp_path / "roster.csv"), "ticks"]
+    top = tmp_path / "all"
+    hand_in(top, "of a call that was ended", ".part/file")
+    handout.main([*words, str(top)])
+    said = "{}: read labs/ticks/README.md; labs/grade ticks grades it\n"
+    assert capsys.readouterr().out == "".join(
+        said.format(top / who) for who in ("carl", "pair")
+    )
+    assert {folder.name for folder in top.iterdir()} == {"carl", "pair"}
+    for who in roster:
+        conf = top / who / "labs/course.conf"
+        assert read_course(conf).seed == roster.course(who).seed
+        assert "secret" not in conf.read_text()
+        assert not (top / who / "file").exists()
+        text = (top / who / "labs/ticks/README.md").read_text()
+        assert text == TICKS.of(roster.course(who)).readme()
+    (top / "carl").rename(tmp_path / "before")
+    handout.main([*words, "--student", "carl", str(top / "carl")])
+    handout.main([*words, str(top)])
+    assert capsys.readouterr().out == said.format(top / "carl") + "".join(
+        f"{top / who}: is there already\n" for who in ("carl", "pair")
+    )
+    for file in "README.md", "labs/course.conf", "labs/ticks/README.md":
+        assert (top / "carl" / file).read_bytes() == (
+            tmp_path / "before" / file
+        ).read_bytes()
+    words[1] = "another"
+    with pytest.raises(LabError, match=f"^{top / 'carl'}: is there already, and "):
+        handout.main([*words, str(top)])
+    with pytest.raises(LabError, match="^--student: anna is of the group pair, "):
+        handout.main([*words, "--student", "anna", str(tmp_path / "anna")])
+
+
+def test_what_a_hand_out_leaves_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files that git doesn't know, and of those that it knows what is secret."""
+    for name in "Makefile", "roster.csv", "grades.json":
+        (tmp_path / name).write_text("")
+    for words in ["init", "-q"], ["add", "Makefile", "roster.csv"]:
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    monkeypatch.setattr(tree, "ROOT", tmp_path)
+    monkeypatch.setattr(handout, "ROOT", tmp_path)
+    assert handout.all_files() == ["Makefile", "roster.csv"]
+    monkeypatch.setattr(handout, "put_lab", lambda *_, **__: None)
+    monkeypatch.setattr(handout, "put_seed", lambda *_: None)
+    (tmp_path / "to/labs/ticks").mkdir(parents=True)
+    handout.hand_out(TICKS, tmp_path / "to", {tmp_path / "roster.csv"})
+    assert {f.name for f in (tmp_path / "to").iterdir()} == {"labs", "Makefile"}
 
 
 # --- Grades ------------------------------------------------------------------
