@@ -112,6 +112,7 @@ ALL = {
         "--submitted": [], "-j": ["0", *NUMBER], "--json": [], "--junit": [],
         "--gradescope": [], "--html": [], "--csv": [], "--resume": [],
         "--shard": ["0/2", "3/2", "1/0", "1", f"1/{LONG}", *NUMBER], "--show": [],
+        "--gdb": [],
         "--roster": NO_FILE, "--student": ["", "x", BYTE],
     }),
     "merge": Script(LABS / "merge.py", "none", {

@@ -70,6 +70,7 @@ def submissions(all: list[Facts]) -> str:
     rows = []
     for i, facts in enumerate(all):
         late = f"&minus;{100 * facts['late']:g} %" if facts["late"] else ""
+        stray = f', <a href="#s{i}">stores</a>' if facts["stores"] else ""
         cells = "".join(
             '<td class="ok">ok</td>' if test["ok"]
             else f'<td class="no"><a href="#s{i}">no</a></td>'
@@ -80,7 +81,7 @@ def submissions(all: list[Facts]) -> str:
             f"{members(facts)}"
             f'<td class="right">{number(facts["points"])}</td>'
             f'<td class="right">{late}</td>{cells}'
-            f"<td>{escape(facts['ended'])}</td></tr>\n"
+            f"<td>{escape(facts['ended'])}{stray}</td></tr>\n"
         )
     names = [test["name"] for test in all[0]["tests"]]
     who = ["who", "members"] if all[0]["roster"] else ["who"]
