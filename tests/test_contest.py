@@ -16,6 +16,7 @@ sys.path.append(str(image.ROOT / "labs" / "lib"))
 from contest import Kernels, Plant, planted, plants  # noqa: E402
 from lab import read_course  # noqa: E402
 from test_labs import pytestmark as needs_sandbox  # noqa: E402
+from tree import Kernel  # noqa: E402
 
 RANK = image.ROOT / "labs/rank"
 PLANTS = {plant.name: plant for plant in plants()}
@@ -32,7 +33,7 @@ def kernels() -> Kernels:
 
 @pytest.fixture(scope="module")
 def right(kernels: Kernels):
-    return kernels.run((image.BUILD / "kernel.elf").read_bytes())
+    return kernels.run(Kernel((image.BUILD / "kernel.elf").read_bytes()))
 
 
 @pytest.mark.parametrize("plant", PLANTS.values(), ids=list(PLANTS))

@@ -6,12 +6,12 @@
  * A line is TOKEN OPERATION ARGUMENT... Its answer is TOKEN RESULT, where the
  * token is a word that nobody can know before: a kernel that prints answers of
  * its own doesn't know whose they are, unless it does what was asked. The first
- * line is the token alone of the line before which a debugger stops, or of none.
+ * line is a token alone: a debugger stops before the line that begins with it.
  *
  * A result is a number, or -NAME of an errno; after what was read, its bytes
- * follow in hexadecimal. A long answer is cut into lines, of which all but the last have
- * a + behind the token. So no line is longer than what the console writes at
- * once, and those of several processes don't mix.
+ * follow in hexadecimal. A long answer is cut into lines, of which all but the
+ * last have a + behind the token. So no line is longer than what the console
+ * writes at once, and those of several processes don't mix.
  */
 #include <errno.h>
 #include <fcntl.h>
