@@ -200,7 +200,8 @@ $(kernel_lib): $(BUILD)/lib/atomic.c.o
 $(kernel): $(kernel_obj) $(kernel_lib) linker.ld
 	$(call say,LD,$@)$(CC) $(kernel_link) $(ld_flags) \
 		$(filter-out $(BUILD)/lib/atomic.c.o,$(kernel_obj)) $(kernel_lib) \
-		-lgcc -Wl,-Map=$@.$$$$.map -o $@.$$$$ && \
+		-lgcc -Wl,-Map=$@.$$$$.map -o $@.$$$$ || \
+		{ rm -f $@.$$$$.map; exit 1; } && \
 		mv $@.$$$$.map $(@:.elf=.map) && mv $@.$$$$ $@
 
 # Beside each object the compiler says, in a .ci file, how much stack each

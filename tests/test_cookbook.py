@@ -243,7 +243,7 @@ def test_what_a_kernels_change_did(tmp_path: Path, seed: int) -> None:
     """Something slow is planted in it; which it is the seed draws."""
     plant = plants()[seed % len(plants())]
     changed = tmp_path / "changed.elf"
-    changed.write_bytes(Kernels(7, None).kernel("planted", plant))
+    changed.write_bytes(Kernels(7, None).kernel("planted", plant).data)
     files = []
     for kernel in image.BUILD / "kernel.elf", changed:
         files.append(tmp_path / f"{kernel.stem}.pb.gz")

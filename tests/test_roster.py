@@ -227,6 +227,8 @@ def test_what_a_hand_out_leaves_out(
     "words, said",
     [
         (["--roster", "x"], "--roster needs --submission DIR, or --all DIR"),
+        (["--all", ".", "--roster", "x", "--trust"],
+         "--roster needs the sandbox: else a submission could read all seeds"),
         (["--submission", ".", "--student", "x"],
          "--student is of one submission, with --roster FILE"),
         (["--all", ".", "--roster", "x", "--student", "x"],

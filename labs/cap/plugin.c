@@ -7,7 +7,7 @@
  * the kernel, whose addresses are negative, it is no mark.
  *
  * And who of the student's code stores where it has no business: a line `store
- * PC ADDRESS' of each such instruction, the first time. `own START END' are
+ * PC ADDRESS' of each instruction and address, up to 64. `own START END' are
  * memory that the student's files take, their code among it; `data START END'
  * is all of the kernel's data, and `free START END' are parts of that to which
  * the lab lets them store.
@@ -122,7 +122,7 @@ accessed_by_student(unsigned int vcpu, uint32_t info, uint64_t address,
 	    holds(&own, address) || holds(&allowed, address))
 		return;
 	for (size_t i = 0; i < nstores; i++)
-		if (stores[i].pc == pc)
+		if (stores[i].pc == pc && stores[i].address == address)
 			return;
 	if (nstores < STORES_MAX) {
 		stores[nstores].pc = pc;

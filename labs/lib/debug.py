@@ -45,7 +45,8 @@ def debug(booter: Booter, stop: Stop, sources: Path) -> None:
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             subprocess.run(
-                [gdb, "-q", "-ex", f"set $port = {port}",
+                # The kernel is a stranger's, and could bring commands along.
+                [gdb, "-q", "-iex", "set auto-load off", "-ex", f"set $port = {port}",
                  "-x", str(ROOT / "scripts" / "tally.gdb"),
                  "-ex", f"program {booter.observe}",
                  "-ex", "ubreak stop_here", "-ex", "continue", str(kernel)],

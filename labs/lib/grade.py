@@ -15,7 +15,9 @@ judged; 1: it hasn't; 126: it can't be judged here, through no fault of the stud
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
+import fcntl
 import hashlib
 import json
 import os
@@ -25,7 +27,7 @@ import secrets
 import sys
 import threading
 from pathlib import Path
-from typing import Optional
+from typing import Iterator, Optional
 
 if "--debug" in sys.argv:
     os.environ["DEBUG"] = "1"  # image.py asks for it, once
@@ -121,7 +123,7 @@ class Graders:
             if submission.lab.course.seed != grader.judge.lab.course.seed:
                 grader = self._make(submission.lab, place, self.place)
             return grader.grade(submission, place / "tree", self.options)
-        except TroubleError as error:
+        except (TroubleError, LabError) as error:  # also of this seed's solution
             return no_point(submission, self.judge.nonce, self.options, "trouble",
                             str(error))
 
@@ -263,27 +265,39 @@ def grade_all(
                                  submission.why))
         else:
             waiting.put(submission)
-    if waiting.empty():
-        return
-    folder = place(judge.lab, options)
-    first = next(s.lab for s in submissions if not s.ended)
-    graders = Graders(judge, sandbox, options, folder, first)
+    if not waiting.empty():
+        with alone(place(judge.lab, options)) as folder:
+            first = next(s.lab for s in submissions if not s.ended)
+            graders = Graders(judge, sandbox, options, folder, first)
+            share_out(graders, waiting, reports, min(options.jobs, len(submissions)))
+
+
+@contextlib.contextmanager
+def alone(folder: Path) -> Iterator[Path]:
+    """Another call that would make its trees there waits."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield folder
+
+
+def share_out(
+    graders: Graders, waiting: queue.SimpleQueue, reports: Reports, jobs: int
+) -> None:
+    """So many at once."""
     errors: list[BaseException] = []
 
     def work(number: int) -> None:
         try:
             while not errors:
                 submission = waiting.get_nowait()
-                reports.add(graders.grade(submission, folder / str(number)))
+                reports.add(graders.grade(submission, graders.place / str(number)))
         except queue.Empty:
             pass
         except BaseException as error:
             errors.append(error)
 
-    threads = [
-        threading.Thread(target=work, args=(n,))
-        for n in range(min(options.jobs, len(submissions)))
-    ]
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(jobs)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -388,6 +402,9 @@ def check(options: argparse.Namespace, lab: Lab) -> None:
         raise LabError("--student is of one submission, with --roster FILE")
     if options.roster is not None and HANDED_OUT.exists():
         raise LabError("--roster: this is a student's tree, which has one seed")
+    if options.roster is not None and options.trust:
+        raise LabError("--roster needs the sandbox: else a submission could read all"
+                       " seeds")
     if options.roster is not None and not foreign:
         raise LabError("--roster needs --submission DIR, or --all DIR")
     if not foreign and not HANDED_OUT.exists():

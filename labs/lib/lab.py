@@ -88,10 +88,10 @@ def parse_time(text: str, where: str) -> datetime.datetime:
     """A day, which ends at midnight, or a time; without a zone it's UTC."""
     try:
         time = datetime.datetime.fromisoformat(text)
-    except ValueError:
+        if re.fullmatch(r"\d+-\d+-\d+", text):
+            time += datetime.timedelta(days=1)
+    except (ValueError, OverflowError):
         raise LabError(f"{where}: {text}: not a time like 2027-02-01T18:00") from None
-    if re.fullmatch(r"\d+-\d+-\d+", text):
-        time += datetime.timedelta(days=1)
     return time if time.tzinfo else time.replace(tzinfo=datetime.timezone.utc)
 
 

@@ -4,12 +4,13 @@ The linker's map says which memory their files take. Their stores to data of the
 that is neither theirs nor named in lab.conf are noted by labs/cap, and told: no lab
 needs them, and who sets the kernel's clock or counters can bend what is measured. It
 is the instructions of their own .c files that are looked at; who has memcpy store is
-not found.
+not found, nor who means to hide it.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from pathlib import Path
 from typing import Collection, Iterable
 
@@ -18,7 +19,7 @@ from convert.profile import ConvertError
 from hang import LINES_MOST
 
 KERNEL = 1 << 63  # its addresses, not those of debugging information
-INPUT = re.compile(r"^ \.\S+\s+0x([0-9a-f]+)\s+0x([0-9a-f]+) (\S+)$", re.M)
+INPUT = re.compile(r"^ \S[^\n]*?\s+0x([0-9a-f]+)\s+0x([0-9a-f]+) (\S+)$", re.M)
 
 # Of the kernel's symbols: where its data begins and ends, and stacks among that.
 DATA = ("rodata_end", "kernel_end")
@@ -29,14 +30,16 @@ Store = tuple[int, int]  # the instruction's address, and that of the data
 
 
 def own(linker_map: str, objects: Iterable[str]) -> tuple[range, ...]:
-    """The memory of some object files."""
+    """The memory of some object files: few pieces, however many sections a file has, as
+    the linker puts those of one side by side."""
     wanted = set(objects)
-    found = [
-        range(int(start, 16), int(start, 16) + int(size, 16))
+    found = sorted(
+        (int(start, 16), int(start, 16) + int(size, 16), file in wanted)
         for start, size, file in INPUT.findall(linker_map)
-        if file in wanted
-    ]
-    return tuple(r for r in found if len(r) and r.start >= KERNEL)
+        if int(start, 16) >= KERNEL and int(size, 16) > 0
+    )
+    runs = [(mine, list(run)) for mine, run in groupby(found, lambda part: part[2])]
+    return tuple(range(run[0][0], run[-1][1]) for mine, run in runs if mine)
 
 
 def watch(elf: Image, mine: Iterable[range], allowed: Collection[str]) -> str:
@@ -46,7 +49,10 @@ def watch(elf: Image, mine: Iterable[range], allowed: Collection[str]) -> str:
         return ""
     lines.append(("data", _between(elf, *DATA)))
     lines.append(("free", _between(elf, *BOOT_STACK)))
-    lines += [("free", r) for name in (STACKS, *allowed) for r in elf.extents(name)]
+    for name in STACKS, *allowed:
+        extents = elf.extents(name)
+        if len(extents) == 1:  # or a file of theirs has used the name
+            lines.append(("free", extents[0]))
     return "".join(f"{word} {r.start:x} {r.stop:x}\n" for word, r in lines)
 
 
