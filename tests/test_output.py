@@ -121,7 +121,8 @@ def test_each_script_writes_to_what_is_no_file(
 def test_a_grade_is_written_to_what_is_no_file(tmp_path: Path, fifo: Fifo) -> None:
     facts = {
         "lab": "ticks", "title": "", "submission": "anna", "commit": "", "seed": "s",
-        "nonce": 1, "ended": "judged", "why": "", "gate": "", "instructions": 1,
+        "nonce": 1, "ended": "judged", "why": "", "gate": "", "stores": [],
+        "members": [], "roster": "", "instructions": 1,
         "late": 0.0, "points": 1.0, "of": 1.0, "tests": [],
     }
     for kind, said in {
