@@ -340,7 +340,7 @@ def test_gmon(tmp_path: Path) -> None:
     file = tmp_path / "x.gmon"
     run = tally("-r", "2000", "-o", str(file), *EXTRA, "--", "known 2000")
     assert re.fullmatch(r"tally: gmon\.out of known, process \d+; .*\n", run.stderr)
-    built = image.overlay_path(Path(EXTRA[1])).with_suffix(".d") / "bin" / "known"
+    built = image.overlay_bin(Path(EXTRA[1])) / "known"
     said = subprocess.run(
         [str(image.ROOT / "scripts" / "tally-convert"), "--program", str(built),
          "--to", "folded", str(file)], capture_output=True, text=True, check=True,

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import subprocess
 
 import pytest
 
 import image
 from harness.patience import WHOLE
+from machine import free_port
 
 pytestmark = pytest.mark.usefixtures("images")  # what is debugged is built
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
 
 
 def make_gdb(*words: str, typed: str = "") -> subprocess.CompletedProcess:

@@ -46,7 +46,7 @@ def test_shares_are_those_of_the_work(guest: Guest) -> None:
         "getpc -m -o /tmp/pc.out shares 4; cat /tmp/pc.out", extra=PROGRAMS
     ).stdout
     getpc, _, stream = stream.partition(b"\n")
-    program = Code(image.overlay_path(PROGRAMS).with_suffix(".d") / "bin" / "shares")
+    program = Code(image.overlay_bin(PROGRAMS) / "shares")
     samples: Counter[str] = Counter()
     for record in pcstream.records(stream):
         kind, _, pid, pc = struct.unpack_from("<BBHI", record)

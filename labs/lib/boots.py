@@ -106,9 +106,10 @@ def hear(text: str, plan: Plan) -> tuple[dict[str, str], str]:
     """The answers to a plan's steps, by token; and why what follows them is forged: it
     isn't as the interpreter gives it, each once, and those of a process in the order of
     its steps. Or nothing."""
-    process = {step.token: step.process for step in plan.steps()}
+    steps = plan.steps()
+    process = {step.token: step.process for step in steps}
     waiting: dict[str, list[str]] = {}  # tokens by process, the next one last
-    for step in reversed(plan.steps()):
+    for step in reversed(steps):
         waiting.setdefault(step.process, []).append(step.token)
     answers: dict[str, str] = {}
     forged = ""
@@ -168,7 +169,7 @@ class Booter:
     def __init__(self) -> None:
         self.qemu = find_qemu()
         guest = LABS / "guest"
-        self.observe = image.overlay_path(guest).with_suffix(".d") / "bin" / "observe"
+        self.observe = image.overlay_bin(guest) / "observe"
         with image.build_lock():
             image.make()
             self.program = image.overlay(guest)

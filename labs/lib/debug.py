@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import threading
 from pathlib import Path
 
 from boots import Booter, Stop, scratch
 from lab import ROOT, LabError
+from machine import free_port
 
-NAMES = ("gdb-multiarch", "riscv64-linux-gnu-gdb", "gdb")
+NAMES = ("gdb-multiarch", "riscv64-unknown-elf-gdb", "gdb")
 
 
 def find_gdb() -> str:
@@ -22,12 +22,6 @@ def find_gdb() -> str:
         if shutil.which(name):
             return name
     raise LabError(f"no {wanted or NAMES[0]}: install gdb-multiarch, or set GDB=")
-
-
-def free_port() -> int:
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        return server.getsockname()[1]
 
 
 def debug(booter: Booter, stop: Stop, sources: Path) -> None:

@@ -453,13 +453,14 @@ def run(options: argparse.Namespace) -> int:
     roster = None
     if options.roster is not None:
         roster = read_roster(Path(options.roster), course, options.student)
-    if options.all is not None or options.submission is not None:
+    many = options.all is not None
+    if many or options.submission is not None:
         found, judge = grade_foreign(lab, roster, options)
     else:
         judge = Judge(lab, nonce_of({}, options), None, options.show)
         found = [grade_here(lab, judge, options).facts()]
         report.write(found, options)
-    if options.all is not None:
+    if many:
         good = sum(facts["points"] == facts["of"] for facts in found)
         print(f"{counted(found)}, {good} with all points;"
               f" nonce {found[0]['nonce']}")
@@ -469,7 +470,6 @@ def run(options: argparse.Namespace) -> int:
         stop_in_gdb(judge, options)
     if any(facts["ended"] == "trouble" for facts in found):
         return STATUS_SETUP
-    many = options.all is not None
     return 0 if many or all(test["ok"] for test in found[0]["tests"]) else 1
 
 

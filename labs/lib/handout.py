@@ -169,9 +169,7 @@ def check_same(to: Path, lab: Lab) -> None:
     """LabError: the folder isn't the hand-out that would be made there."""
     labs = to / "labs"
     whole = (labs / lab.name).is_dir() and (labs / "handout.json").is_file()
-    if not whole or (
-        read_course(labs / CONF.name).seed != lab.course.seed
-    ):
+    if not whole or read_course(labs / CONF.name).seed != lab.course.seed:
         raise LabError(f"{to}: is there already, and is another hand-out or none")
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Optional
 
 import image
-from boots import Bootable, TIMEOUT, Heard, Plan, hear, scratch
+from boots import TIMEOUT, Bootable, Heard, Plan, hear, scratch
 from sandbox import Sandbox, TroubleError
 
 NEVER = 99  # the status of what steps.c has ended

@@ -60,7 +60,7 @@ class Judge:
         self.lab = lab
         self.nonce = nonce
         self.booter = Runner(sandbox) if lab.host else Booter()
-        self.stops: list[Stop] = []  # the first step that failed
+        self.stops: list[Stop] = []  # at most the first; copies (of) share it
 
     def of(self, lab: Lab) -> Judge:
         """The same one, for the lab of another course."""

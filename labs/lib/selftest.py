@@ -35,7 +35,7 @@ from judge import Grading, Judge, Reference
 from machine import SetupError
 from report import as_json
 from sandbox import TroubleError
-from tree import Kernel, Tree, edit_file, put_lab
+from tree import Kernel, Tree, edit_file, lab_tree
 
 SEED = "selftest"  # of the courses, with a number behind it
 SEEDS = 5
@@ -66,8 +66,7 @@ class Bench:
     def start(self) -> Kernel:
         with self._start_lock:
             if self._start is None:
-                tree = Tree(self.place / "start", self.lab, None)
-                put_lab(tree.path, self.lab, whole=False)
+                tree = lab_tree(self.place / "start", self.lab, whole=False)
                 self._start = kernel(tree)
             return self._start
 
@@ -75,8 +74,7 @@ class Bench:
         """What a student starts from, with the files that the kernel has in place of
         the student's; not every lab cuts one, and they needn't fit. None: they don't.
         """
-        tree = Tree(self.place / "own", self.lab, None)
-        put_lab(tree.path, self.lab, whole=False)
+        tree = lab_tree(self.place / "own", self.lab, whole=False)
         for name in self.lab.files:
             if (ROOT / name).is_file():
                 (tree.path / name).write_bytes((ROOT / name).read_bytes())

@@ -115,9 +115,10 @@ class Tree:
 
     def __init__(
         self, path: Path, lab: Lab, sandbox: Optional[Sandbox],
-        like: Optional[Path] = None,
+        like: Optional[Path] = None, objects: bool = True,
     ) -> None:
-        """like: a tree of the same lab, built, to copy in place of the checkout."""
+        """like: a tree of the same lab, built, to copy in place of the checkout.
+        objects: copy the checkout's, too."""
         self.path = path
         self.lab = lab
         self.sandbox = sandbox
@@ -130,7 +131,7 @@ class Tree:
             copy = path / name
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, copy)
-        for name in OBJECTS:
+        for name in OBJECTS if objects else ():
             built = image.BUILD / name
             if built.is_dir():
                 shutil.copytree(built, self.build / name)
@@ -138,12 +139,8 @@ class Tree:
     def take_objects(self, like: Path) -> None:
         """Take those of a tree that was built for the same lab with another seed. make
         compares times, so a file that is the same gets that tree's time, and one that
-        differs is made new."""
-        shutil.rmtree(self.build)
-        shutil.copytree(like / self.build.name, self.build)
-        for folder, folders, names in os.walk(self.path):
-            if Path(folder) == self.path:
-                folders.remove(self.build.name)
+        differs is made new. This tree has none yet."""
+        for folder, _, names in os.walk(self.path):
             for name in names:
                 file = Path(folder, name)
                 twin = like / file.relative_to(self.path)
@@ -151,6 +148,7 @@ class Tree:
                     shutil.copystat(twin, file)
                 else:
                     file.touch()
+        shutil.copytree(like / self.build.name, self.build)
 
     def lay(self, files: dict[str, bytes]) -> None:
         """Put a submission's files in, or what the lab has in their place."""
@@ -215,7 +213,7 @@ def read_kernel(file: Path, lab: Lab) -> Kernel:
 
 def lab_tree(path: Path, lab: Lab, whole: bool, like: Optional[Path] = None) -> Tree:
     """A lab's solution, or its start. like: the same tree for another seed, built."""
-    tree = Tree(path, lab, None)
+    tree = Tree(path, lab, None, objects=like is None)
     put_lab(path, lab, whole)
     if like:
         tree.take_objects(like)

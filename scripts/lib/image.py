@@ -83,6 +83,11 @@ def overlay_path(extra: Path) -> Path:
     return PROGRAMS / f"overlay-{name:08x}.tar"
 
 
+def overlay_bin(extra: Path) -> Path:
+    """Where its programs are built, with their symbols."""
+    return overlay_path(extra).with_suffix(".d") / "bin"
+
+
 def check_ends(extra: Path) -> None:
     """Of a folder for overlay: no file without an end, which a copy would wait for."""
     for folder, _, files in os.walk(extra, followlinks=True):

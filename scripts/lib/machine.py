@@ -207,6 +207,12 @@ class Outcome(NamedTuple):
     text: str = ""
 
 
+def free_port() -> int:
+    """One that nobody has now."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
 def check_port(port: int) -> None:
     """Is it free for QEMU's server of a debugger?"""
     with socket.socket() as server:

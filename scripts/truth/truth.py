@@ -126,7 +126,7 @@ class Images:
             extra = image.overlay(GUEST)
             base = image.initrd(None, extra)
             self.kernel = (image.BUILD / "kernel.elf").read_bytes()
-            ours = image.overlay_path(GUEST).with_suffix(".d") / "bin"
+            ours = image.overlay_bin(GUEST)
             self.programs = {
                 "kernel": Code(image.BUILD / "kernel.elf"),
                 WORKLOAD: Code(ours / "workload"),
