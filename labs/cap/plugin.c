@@ -1,10 +1,12 @@
 /*
  * How many instructions a boot executes, and a stop when they are more than the
- * map's line `cap N' allows: what hangs with interrupts off hangs for good, as
- * far as the kernel's own time limit knows. The result is the number, and
- * before it, a line each, those at which observe.c executed its mark. That is
- * an instruction without an effect, which no compiler makes: slti x0, x0. In
- * the kernel, whose addresses are negative, it is no mark.
+ * map's line `cap N' allows, or when after one trap N others have gone by
+ * without another, by a line `silent N ADDRESS' with the address of the code
+ * that all traps go to: what hangs with interrupts off hangs for good, as far
+ * as the kernel's own time limit knows. The result is the number, and before
+ * it, a line each, those at which observe.c executed its mark. That is an
+ * instruction without an effect, which no compiler makes: slti x0, x0. In the
+ * kernel, whose addresses are negative, it is no mark.
  *
  * And who of the student's code stores where it has no business: a line `store
  * PC ADDRESS' of each instruction and address, up to 64. `own START END' are
@@ -31,6 +33,7 @@ enum { RANGES_MAX = 256, STORES_MAX = 64 };
 struct block {
 	uint64_t pc;
 	size_t n; /* instructions */
+	int trap; /* all traps begin here */
 };
 
 struct range {
@@ -42,6 +45,8 @@ struct ranges {
 };
 
 static uint64_t cap, executed_all;
+static uint64_t limit; /* cap, or less */
+static uint64_t silent, trap_vector;
 static pid_t parent; /* who has started QEMU */
 static uint64_t *marks;
 static size_t nmarks;
@@ -73,7 +78,8 @@ static void
 stand_still(unsigned int vcpu, uint64_t pc)
 {
 	tell();
-	fprintf(stderr, "cap: over on hart %u at 0x%" PRIx64 "\n", vcpu, pc);
+	fprintf(stderr, "cap: %s on hart %u at 0x%" PRIx64 "\n",
+		limit < cap ? "silent" : "over", vcpu, pc);
 	while (getppid() == parent)
 		sleep(1);
 	_exit(1);
@@ -86,7 +92,10 @@ block_executed(unsigned int vcpu, void *udata)
 	const struct block *b = udata;
 
 	executed_all += b->n;
-	if (executed_all > cap)
+	if (b->trap)
+		limit = executed_all + silent < cap ? executed_all + silent
+						    : cap;
+	if (executed_all > limit)
 		stand_still(vcpu, b->pc);
 }
 
@@ -139,7 +148,8 @@ block_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	(void)id;
 	if (b == NULL)
 		die("no memory");
-	*b = (struct block){qemu_plugin_tb_vaddr(tb), n};
+	*b = (struct block){qemu_plugin_tb_vaddr(tb), n, 0};
+	b->trap = silent != 0 && b->pc == trap_vector;
 	qemu_plugin_register_vcpu_tb_exec_cb(tb, block_executed, NO_REGISTERS,
 					     b);
 	for (size_t i = 0; i < n; i++) {
@@ -180,7 +190,9 @@ plugin_line(const char *line)
 	struct range r;
 	char word[8];
 
-	if (sscanf(line, "cap %" SCNu64, &cap) == 1)
+	if (sscanf(line, "cap %" SCNu64, &cap) == 1 ||
+	    sscanf(line, "silent %" SCNu64 " %" SCNx64, &silent,
+		   &trap_vector) == 2)
 		return;
 	if (sscanf(line, "%7s %" SCNx64 " %" SCNx64, word, &r.start, &r.end) ==
 	    3)
@@ -194,6 +206,7 @@ void
 plugin_start(qemu_plugin_id_t id)
 {
 	parent = getppid();
+	limit = cap;
 	qemu_plugin_register_vcpu_tb_trans_cb(id, block_translated);
 	qemu_plugin_register_atexit_cb(id, at_exit, NULL);
 }

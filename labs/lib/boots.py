@@ -27,8 +27,10 @@ from stores import Store
 
 SHIFT = 6  # of icount: an instruction takes 2^SHIFT ns
 RACE_SHIFT = 5
+TRAP_VECTOR = "trap_vector"
 NO_TOKEN = 15 * "-"
 SLACK = 1.0  # seconds of guest time that any boot may take beyond
+SILENCE = 1.0  # seconds of guest time with no trap, in which there are ticks by the 100
 TIMEOUT = 300.0  # seconds by the clock: the machine is in trouble
 
 
@@ -60,6 +62,11 @@ DIED = {
     "limit": "it waits for ever, or takes over twice the solution's time",
     "machine": "the machine restarted",
 }
+
+
+#: The same, if labs/cap ends it.
+HANGS = "it hangs with interrupts off"
+WRONG_CLOCK = "it takes over twice the solution's time, and its clock doesn't say so"
 
 
 class Plan:
@@ -199,10 +206,14 @@ class Booter:
         members = [image.member(n, text.encode()) for n, text in files.items()]
         extra = b"".join([self.program, *members])
         initrd = image.initrd("observe /extra/script", extra)
+        watch = kernel.watch
+        vector = re.search(rf"^(0x[0-9a-f]+) {TRAP_VECTOR}$", kernel.names, re.M)
+        if vector:
+            watch += f"silent {int(SILENCE * 1e9) >> shift} {vector[1]}\n"
         with scratch() as folder, image.held(kernel.data, "kernel") as k:
             with image.held(initrd, "initrd") as i:
                 cap = int((seconds + SLACK) * 1e9) >> shift
-                boot = self.capped(folder, cap, machine, k, i, kernel.watch)
+                boot = self.capped(folder, cap, machine, k, i, watch)
                 boot.names = kernel.names
                 yield boot
 
@@ -211,7 +222,7 @@ class Booter:
         watch: str = "",
     ) -> CappedBoot:
         """A boot that ends after so many instructions; its `count' has how many.
-        watch: lines for stores (stores.py)."""
+        watch: other lines for labs/cap."""
         map_file = folder / "map"
         map_file.write_text(f"result count\ncap {cap}\n{watch}")
         boot = CappedBoot(machine, self.qemu, kernel, initrd)
@@ -240,5 +251,5 @@ class Booter:
         words = text(frames.PANIC) or text(frames.LIMIT) or boot.found
         died = DIED.get(outcome.reason, "")
         if boot.found:
-            died = "it hangs with interrupts off, or its clock is wrong"
+            died = HANGS if boot.silent else WRONG_CLOCK
         return Heard(answers, forged or made, died, words, counted[-1], marks, stores)

@@ -17,17 +17,19 @@ CALLS = 20  # of a hart
 MOST = 1 << 16  # bytes of a function
 LINES_MOST = 2 << 20  # bytes of line numbers, five times those of the kernel
 
-OVER = re.compile(rb"cap: over on hart (\d+) at 0x([0-9a-f]+)\n")
+OVER = re.compile(rb"cap: (over|silent) on hart (\d+) at 0x([0-9a-f]+)\n")
+IDLE = re.compile(r" (?:idle_\w+|secondary\w*|boot_main)\+")
 WORD = re.compile(r"0x([0-9a-f]{16})")
 
 
 class CappedBoot(Boot):
-    """One that QEMU's plugin stops after so many instructions (labs/cap): `found` is
-    what its hart was doing then, in the form of the kernel's last words; empty, if it
-    can't be told."""
+    """One that QEMU's plugin stops after so many instructions, or so many without a
+    trap (labs/cap): `found` is what the harts were doing then, in the form of the
+    kernel's last words; empty, if it can't be told."""
 
     names = ""  # of functions: lines of an address and a name, the lowest first
     found = ""
+    silent = False  # no trap was taken
     count: Path  # what labs/cap writes
 
     def _complain(self, data: bytes) -> None:
@@ -35,20 +37,31 @@ class CappedBoot(Boot):
         over = OVER.search(self.complaints)
         if over and not self.found:
             with contextlib.suppress(EOFError, OSError, LookupError):
-                self.found = self._look(int(over[1]), int(over[2], 16))
+                self.found = self._look(int(over[2]), int(over[3], 16))
+            self.silent = over[1] == b"silent"
             self.process.kill()
 
-    def _look(self, hart: int, pc: int) -> str:
-        """Its stack is walked by what kernel/base/frames.c says of one. The first
-        function may have no frame; then only ra tells who has called it."""
+    def _look(self, stopped: int, pc: int) -> str:
+        """What each hart was doing. One that was idle has the cause nowhere in its
+        calls, and comes last."""
         self._functions = [
             (int(start, 16), name)
             for start, _, name in (x.partition(" ") for x in self.names.splitlines())
             if start
         ]
+        harts = [
+            f"hart {hart}: " + "\n  ".join(self._calls(hart, pc if hart == stopped else 0))
+            for hart in range(self.machine.harts)
+        ]
+        return "\n".join(sorted(harts, key=lambda text: bool(IDLE.search(text))))
+
+    def _calls(self, hart: int, pc: int) -> list[str]:
+        """pc: where it was, if QEMU itself hasn't noted it. The stack is walked by what
+        kernel/base/frames.c says of one. The first function may have no frame; then
+        only ra tells who has called it."""
         said = self._ask("info registers", hart)
-        found = dict(re.findall(r"(x1/ra|x8/s0) +([0-9a-f]{16})", said))
-        lines = [self._place(pc, 0)]
+        found = dict(re.findall(r"(pc|x1/ra|x8/s0) +([0-9a-f]{16})", said))
+        lines = [self._place(pc or int(found["pc"], 16), 0)]
         caller = self._place(int(found["x1/ra"], 16), 1)
         if function(caller) != function(lines[0]):
             lines.append(caller)
@@ -59,11 +72,11 @@ class CappedBoot(Boot):
                 break
             frame, back = (int(word, 16) for word in words)
             place = self._place(back, 1)
-            lines.append(place)
+            if place != lines[-1]:
+                lines.append(place)
             # What calls nobody has only its caller's frame, where others return to.
             before, fp = fp, frame if place else back
-        shown = list(filter(None, lines)) or ["outside the kernel"]
-        return f"hart {hart}: " + "\n  ".join(shown)
+        return list(filter(None, lines)) or ["outside the kernel"]
 
     def _ask(self, line: str, hart: int) -> str:
         return self.control.ask(
@@ -94,10 +107,13 @@ def shown(words: str, kernel: Path) -> list[str]:
 
 
 def has_nothing_to_do(block: str) -> bool:
-    """A hart without work, init, or a thread that only waits for a child."""
+    """A hart that idles, also where the sampler lets it doze on; init, or a thread that
+    only waits for a child."""
     head, *calls = block.splitlines()
     if head.startswith("hart "):
-        return not calls and bool(re.match(r"hart \d+: idle_\w+\+", head))
+        idle = [IDLE.search(line) for line in block.splitlines()]
+        dozes = " doze+" in head
+        return any(idle) if dozes else all(idle)
     return head.startswith("thread ") and (
         "(init) sleeps" in head or any(WAITS.match(call) for call in calls)
     )
