@@ -131,7 +131,7 @@ def test_several_harts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "words, said",
     [
-        (["--exact"], "tally: no command: it goes after a -- (tally --help"),
+        (["--exact"], "tally: no command (tally --help"),
         (["--exact", "--"], "tally: no command after --"),
         (["--exact", "-o", "x.doc", "--", "true"], "tally: -o x.doc: no name of"),
         (["--exakt", "--", "true"], "tally: --exakt: no such option; --exact?"),

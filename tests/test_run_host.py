@@ -234,7 +234,6 @@ def test_timeout(fake_qemu: FakeQemu, tmp_path: Path, noise: str) -> None:
         ["--limit", "-1"],
         ["--limit"],
         ["--frob"],
-        ["word"],
         ["--"],
     ],
 )
@@ -269,7 +268,6 @@ SECONDS = "{} is not a number of seconds above 0, and at most 1000000000"
     ("--hart 2", "--hart: no such option; --harts?"),
     ("--memory=1G", "--memory: no such option; --mem?"),
     ("--smp 2", "--smp: no such option"),
-    ("ls -l", "ls -l: a command goes after a --"),
     ("--harts", "--harts: expected one argument"),
 ])
 def test_what_is_wrong_with_an_option(words: str, text: str) -> None:
@@ -434,6 +432,28 @@ def test_report_cannot_be_written(
     assert (result.returncode, result.stderr) == (126, said)
 
 
+@pytest.mark.parametrize("words, known", [
+    (["echo", "a", "--report", "theirs"], False),
+    (["echo", "a", "--", "--report", "theirs"], False),
+    (["--harts", "1", "echo", "a", "--report", "theirs"], False),
+    (["-v", "--harts=1", "--report", "ours", "echo", "a", "--report", "theirs"], True),
+    (["--hart", "1", "--report", "ours", "--", "echo", "--report", "theirs"], True),
+    (["--hart", "1", "echo", "--report", "theirs"], False),
+])
+def test_a_command_without_dashes(
+    fake_qemu: FakeQemu, tmp_path: Path, words: list[str], known: bool
+) -> None:
+    """tally-run(1): it begins with the first word that isn't an option's; what follows
+    is its own, and no file of it is written to."""
+    fake_qemu(f"printf '{BANNER}'; exit 3")
+    done = run(*words, cwd=tmp_path)
+    written = sorted(file.name for file in tmp_path.iterdir())
+    wrong = "--hart" in words
+    assert done.returncode == (126 if wrong else 3)
+    assert (b"--hart: no such option" in done.stderr) == wrong
+    assert set(written) - {"fake-qemu"} == ({"ours"} if known else set())
+
+
 def test_tally_reports_too(
     fake_qemu: FakeQemu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -449,6 +469,26 @@ def test_tally_reports_too(
     monkeypatch.setenv("QEMU", "/nonexistent")
     subprocess.run([TALLY, "--report", file, "--", "x"], capture_output=True)
     assert json.loads(file.read_text()) == {"status": 126, "reason": "setup"}
+
+
+@pytest.mark.parametrize("words, written", [
+    (["x", "--report", "theirs"], None),
+    (["--exact", "x", "--report", "theirs"], None),
+    (["-r5", "-v", "x", "--report=theirs"], None),
+    (["-r", "5", "--harts", "2", "--", "--report", "theirs"], None),
+    (["-r", "5", "--report", "ours", "x"], "ours"),
+    (["--free", "--report=ours", "x"], "ours"),
+    (["--harts"], None),
+    (["--report"], None),
+])
+def test_what_is_missing_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], written: str
+) -> None:
+    """By a shell, as there may be no Python to read the words."""
+    monkeypatch.setenv("QEMU", "/nonexistent")
+    done = subprocess.run([TALLY, *words], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (126, 1)
+    assert [file.name for file in tmp_path.iterdir()] == ([written] if written else [])
 
 
 def test_a_timeout_may_be_long(fake_qemu: FakeQemu) -> None:

@@ -47,6 +47,16 @@ class Parser(argparse.ArgumentParser):
             raise UsageError(self.unknown(rest))
         return options
 
+    def knows(self, option: str) -> bool:
+        """As it is, with its value behind =, or -oVALUE."""
+        names = {option, option.partition("=")[0], option[:2]}
+        return not names.isdisjoint(self._option_string_actions)
+
+    def takes_word(self, option: str) -> bool:
+        """Is its value the next word?"""
+        action = self._option_string_actions.get(option)
+        return action is not None and action.nargs is None
+
     def unknown(self, words: Sequence[str]) -> str:
         """What to say of words that are no options."""
         name = words[0].partition("=")[0]

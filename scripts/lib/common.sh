@@ -46,10 +46,17 @@ have_or_report() {
 	missing=$("$root/scripts/setup" -c $1 2>&1) && return
 	shift
 	file=
-	while [ $# -gt 0 ] && [ "$1" != -- ]; do
+	# Up to the command; options.py reads words likewise.
+	while [ $# -gt 0 ]; do
 		case $1 in
+		--) break ;;
 		--report=*) file=${1#*=} ;;
-		--report) file=${2:-} ;;
+		--exact | --sampled | --waits | --free | --*=* | -v | -[or]?*) ;;
+		-?*)
+			[ "$1" != --report ] || file=${2:-}
+			[ $# -lt 2 ] || shift
+			;;
+		*) break ;;
 		esac
 		shift
 	done

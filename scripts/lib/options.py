@@ -9,18 +9,13 @@ import re
 from pathlib import Path
 from typing import Callable, Optional
 
-import cli
-from cli import UsageError, number, wrong
+from cli import Parser, UsageError, number, wrong
 from machine import HARTS_MAX, ICOUNT_MAX, memory_bytes
 
 SECONDS_MAX = 10**9  # thirty years; what the kernel can count
 # Of the processor, without which nothing would run, nor say so; as QEMU has it.
 NEEDED = {"i", "m", "a", "c", "s", "u", "mmu", "zicsr", "zifencei"}
 OFF = {"off", "no", "false", "n"}
-
-
-class Parser(cli.Parser):
-    STRAY = "a command goes after a --"
 
 
 def seconds(text: str) -> float:
@@ -62,7 +57,7 @@ RACES_ICOUNT = 5  # 780 instructions in the 25 us that a turn takes on two harts
 
 
 def parser() -> Parser:
-    p = Parser("run", usage="%(prog)s [OPTIONS] [-- COMMAND]")
+    p = Parser("run", usage="%(prog)s [OPTIONS] [[--] COMMAND]")
     p.add_argument("--harts", type=HARTS, default=4, metavar="N")
     p.add_argument("--mem", type=memory, default="256M", metavar="SIZE",
                    help="as QEMU's -m")
@@ -89,29 +84,43 @@ def parser() -> Parser:
     return p
 
 
+def split(
+    words: list[str], parser: Parser
+) -> tuple[list[str], Optional[list[str]]]:
+    """The options, and the command. This begins after --, or with the first word
+    that is neither an option nor an option's value."""
+    at = 0
+    while at < len(words) and words[at] != "--":
+        if not words[at].startswith("-"):
+            return words[:at], words[at:]
+        # Of a wrong option nobody knows whether it has a value.
+        if not parser.knows(words[at]) and "--" in words[at:]:
+            at = words.index("--", at)
+        elif parser.takes_word(words[at]) and words[at + 1 : at + 2] != ["--"]:
+            at += 2
+        else:
+            at += 1
+    return words[:at], words[at + 1 :] if at < len(words) else None
+
+
 def parse(
     words: list[str], parser: Callable[[], Parser] = parser
 ) -> tuple[argparse.Namespace, Optional[str]]:
-    """The options, and the command: all words after --, joined by spaces."""
-    command = None
-    if "--" in words:
-        at = words.index("--")
-        command = " ".join(words[at + 1 :])
-        words = words[:at]
-        if not command:
-            raise UsageError("no command after --")
-    options = parser().parse(words)
+    """The options, and the command: its words, joined by spaces."""
+    before, command = split(words, parser())
+    if command == []:
+        raise UsageError("no command after --")
+    options = parser().parse(before)
     if options.races is not None and options.icount is None:
         options.icount = RACES_ICOUNT
-    return options, command
+    return options, " ".join(command) if command else None
 
 
-def early_report(words: list[str]) -> Optional[Path]:
+def early_report(words: list[str], parser: Callable[[], Parser]) -> Optional[Path]:
     """The report's file, wanted even if the other options are wrong."""
     finder = Parser("", add_help=False)
     finder.add_argument("--report", type=Path)
-    before = words[: words.index("--")] if "--" in words else words
     try:
-        return finder.parse_known_args(before)[0].report
+        return finder.parse_known_args(split(words, parser())[0])[0].report
     except UsageError:
         return None

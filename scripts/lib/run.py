@@ -17,7 +17,7 @@ import frames
 import image
 from brought import Brought, bring
 from cli import STATUS_SETUP, STATUS_SIGNAL, UsageError, complain, explained
-from cli import forget_output, put, script
+from cli import Parser, forget_output, put, script
 from lastwords import with_lines
 from machine import (
     STOP_SIGNALS,
@@ -29,7 +29,7 @@ from machine import (
     interact,
     hold_kernel,
 )
-from options import early_report, parse
+from options import early_report, parse, parser
 
 ME = "run"
 FLUSH_GRACE = 5.0  # seconds that a reader has after the machine was stopped
@@ -227,7 +227,10 @@ def write_report(file: Path, outcome: Outcome) -> None:
 
 
 def reported(
-    words: list[str], action: Callable[[], Outcome], me: str
+    words: list[str],
+    action: Callable[[], Outcome],
+    me: str,
+    parser: Callable[[], Parser] = parser,
 ) -> int:
     """Do it, say what is wrong, and write --report: the status."""
     for number in STOP_SIGNALS:
@@ -235,7 +238,7 @@ def reported(
     outcome = attempt(action, me)
     if outcome.text:
         complain(outcome.text, me)
-    report = early_report(words)
+    report = early_report(words, parser)
     try:
         if report:
             write_report(report, outcome)

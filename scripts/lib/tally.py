@@ -18,7 +18,7 @@ import image
 import options as run_options
 import plugin
 from brought import Brought, bring
-from cli import UsageError, complain, number, put, script, wrong
+from cli import Parser, UsageError, complain, number, put, script, wrong
 from convert import (
     read_pcs,
     write_callgrind,
@@ -111,9 +111,9 @@ WRITERS: dict[str, Writer] = {
 }
 
 
-def parser() -> run_options.Parser:
+def parser() -> Parser:
     p = run_options.parser()
-    p.prog, p.usage = ME, "%(prog)s [OPTIONS] -- COMMAND"
+    p.prog, p.usage = ME, "%(prog)s [OPTIONS] [--] COMMAND"
     p.set_defaults(harts=None)
     p.add_argument("--exact", action="store_true",
                    help="count every instruction, by a plugin of QEMU's")
@@ -165,7 +165,7 @@ def writer(name: str) -> Writer:
 def parse(words: list[str]) -> tuple[argparse.Namespace, str]:
     options, command = run_options.parse(words, parser)
     if command is None:
-        raise UsageError("no command: it goes after a --")
+        raise UsageError("no command")
     if options.output is not None:
         writer(options.output)
     if options.output and options.exact and writer(options.output) == gmon:
