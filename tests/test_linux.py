@@ -7,6 +7,7 @@ and status. So they print nothing that depends on the machine.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -112,3 +113,46 @@ def test_go(images: Images, tmp_path: Path) -> None:
     there = Guest(images, MACHINES["4"])("/extra/goroutines", extra=tmp_path / "there")
     assert (there.out, there.err, there.status) == (
         here.stdout, here.stderr, here.returncode)
+
+
+ROOT = FOLDER.parent.parent
+LISTED = re.compile(r"^SYSCALL\(\d+, (\w+)\)", re.M)
+ROW = re.compile(r"^\| (`[a-z].*?) \| (.*?) \| (?:(.*) )?\|$", re.M)
+FLAG = re.compile(r"\b_*[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")
+#: Flags that docs/linux.md names only to say that they are refused, or not heeded.
+REFUSED = {"MADV_DONTFORK", "MREMAP_DONTUNMAP", "O_DIRECT", "O_TMPFILE", "P_PIDFD",
+           "RENAME_WHITEOUT", "SA_EXPOSE_TAGBITS", "SA_RESTORER", "SEEK_DATA",
+           "SEEK_HOLE", "SS_AUTODISARM"}
+#: Those with which the C library's pthread_create makes a thread, and without which
+#: no clone does.
+OF_THREADS = {"CLONE_FS", "CLONE_FILES", "CLONE_SIGHAND", "CLONE_THREAD"}
+
+
+def rows() -> list[tuple[list[str], str, str]]:
+    """docs/linux.md's: the calls, what is there of them, and what else is said."""
+    text = (ROOT / "docs" / "linux.md").read_text()
+    return [(re.findall(r"`(\w+)`", calls), state, said)
+            for calls, state, said in ROW.findall(text)]
+
+
+def test_each_call_has_its_row() -> None:
+    """docs/linux.md: each call that is there stands in a table, once."""
+    listed = LISTED.findall((ROOT / "include" / "sys" / "syscalls.h").read_text())
+    told = [call for calls, _, _ in rows() for call in calls]
+    assert sorted(told) == sorted(name.removeprefix("linux_") for name in listed)
+
+
+def test_what_is_part_says_which() -> None:
+    for calls, state, said in rows():
+        assert state in ("done", "part"), calls
+        assert state == "done" or said, calls
+
+
+def test_each_flag_is_tried() -> None:
+    """docs/linux.md: each flag that its tables name is in one of the programs."""
+    programs = "".join(f.read_text() for f in FOLDER.iterdir())
+    named = {flag for _, _, said in rows() for flag in FLAG.findall(said)}
+    named -= {"CMP_REQUEUE", "WAKE_OP"}  # futex's, without their FUTEX_
+    untried = {flag for flag in named if not re.search(rf"\b{flag}\b", programs)}
+    assert untried <= REFUSED | OF_THREADS
+    assert REFUSED <= named and "pthread_create" in programs
