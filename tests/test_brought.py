@@ -6,17 +6,21 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
 import image
-from harness.patience import WHOLE
+from harness.patience import HANG, WHOLE
 from harness.tools import tool
 
 SOURCE = Path(__file__).parent / "brought" / "counted.c"
+SHAPES = SOURCE.with_name("shapes.cc")
 CROSS = "riscv64-linux-gnu-gcc"
+CROSS_CXX = "riscv64-linux-gnu-g++"
+ORACLE = "qemu-riscv64"  # Linux's calls, on this machine
 ROUNDS = 12_345
 
 pytestmark = pytest.mark.usefixtures("images")  # built once, not in a test
@@ -127,3 +131,56 @@ def test_sampled(tmp_path: Path, how: str) -> None:
     assert (done.stderr, done.returncode) == ("", 0)
     share = re.search(r"^ +\d+ +([\d.]+) .*\bloop \[counted\]", done.stdout, re.M)
     assert share and float(share[1]) > 90
+
+
+@pytest.fixture(scope="module")
+def shapes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a program in C++, static."""
+    folder = tmp_path_factory.mktemp("shapes")
+    command = [tool(CROSS_CXX), "-g", "-O2", "-Wall", "-Wextra", "-static", "-o",
+               str(folder / "shapes"), str(SHAPES)]
+    subprocess.run(command, check=True)
+    return folder
+
+
+def test_cxx_does_what_linux_does(shapes: Path) -> None:
+    """Streams, exceptions and containers; and an exception that nobody catches."""
+    there = script("run", shapes, "--icount", "6", "--timeout", "300", "./shapes", "100")
+    here = subprocess.run([tool(ORACLE), shapes / "shapes", "100"], text=True,
+                          capture_output=True, timeout=HANG)
+    assert (there.stdout, there.stderr) == (here.stdout, here.stderr)
+    assert "a side below 0" in here.stderr and "area" in here.stdout
+    assert (here.returncode, there.returncode) == (-signal.SIGABRT, 128 + signal.SIGABRT)
+
+
+def test_names_of_cxx(shapes: Path) -> None:
+    """tally-host(1): as the source has them. Of the page's long ones <> is left."""
+    done = script("tally", shapes, "--exact", "-o", "x.folded", "--by", "functions",
+                  "./shapes", str(ROUNDS))
+    stacks = (shapes / "x.folded").read_text().splitlines()
+    found = [line.rpartition(" ") for line in stacks]
+    assert sum(
+        int(count) for stack, _, count in found
+        if stack.endswith(";main;geometry::box<int>::grow;loop")
+    ) == 2 * ROUNDS + 1
+    assert "std::basic_string<char, std::char_traits<char>, std::allocator<char> >" in (
+        "\n".join(stacks))
+    assert re.search(r" std::\S+<\.\.\.>::\S+ \[shapes\]", done.stdout)
+    assert "_ZN" not in done.stdout and ";_ZN" not in "\n".join(stacks)
+
+
+def test_readme_begins_with_a_program_of_linux(tmp_path: Path) -> None:
+    """README's first commands give what it shows, but for what the compiler decides."""
+    text = (image.ROOT / "README.md").read_text()
+    compiler, command, said = re.findall(r"^    (?:\$ )?(\S.*)$", text, re.M)[:3]
+    subprocess.run(f"cd {image.ROOT} && {compiler} -o {tmp_path}/a.out", shell=True,
+                   check=True)
+    name, *words = command.removeprefix("scripts/").split()
+    page = script(name, tmp_path, *words).stdout
+    assert page.splitlines()[:2] == [said, "./a.out"]
+    assert re.search(r"^[\d,]+ instructions, exact$", page, re.M)
+    first = r"source\n +([\d,]+) +[\d.]+ +[\d.]+  sieve \[a\.out\]  examples/primes/sieve\.c:8\n"
+    shown, found = re.search(first, text), re.search(first, page)
+    assert shown and found
+    count, theirs = (int(m[1].replace(",", "")) for m in (found, shown))
+    assert 0.5 < count / theirs < 2

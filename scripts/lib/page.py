@@ -27,6 +27,7 @@ ALL = 1 << 62  # of rows
 # The tables that --by names.
 TABLES = ("time", "harts", "paths", "functions", "lines", "callers", "processes")
 BAR = 20
+NAME_WIDTH = 60  # characters of a name that are shown as they are
 POINTS_MIN = 0.05  # fewer can't be seen in a share
 SURE, Z = 0.95, 1.96  # of a normal distribution, so much is within Z deviations
 # Samples, of fewer of which an interval says too little: such a row may be shown only
@@ -443,13 +444,26 @@ def _most(counts: Counter, n: int) -> list:
     return sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))[:n]
 
 
+def _short(name: str) -> str:
+    """Of a long one of C++'s without what stands in <>."""
+    if len(name) <= NAME_WIDTH:
+        return name
+    kept, depth = [], 0
+    for c in name:
+        depth -= c == ">"
+        if depth == 0:
+            kept.append(c)
+        depth += c == "<"
+    return "".join(kept).replace("<>", "<...>") if depth == 0 else name
+
+
 def _name(function: Function) -> str:
-    return f"{function.name} [{function.where}]"
+    return f"{_short(function.name)} [{function.where}]"
 
 
 def _path(path: tuple[Function, ...]) -> str:
     """Functions from the innermost on; where is said once for neighbours."""
     return " < ".join(
-        " < ".join(function.name for function in part) + f" [{where}]"
+        " < ".join(_short(function.name) for function in part) + f" [{where}]"
         for where, part in itertools.groupby(path, lambda function: function.where)
     )

@@ -16,6 +16,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
 from .calls import frame_is_set
+from .demangle import demangled
 from .lines import Line, Lines
 from .profile import ConvertError, clean
 
@@ -108,9 +109,9 @@ class Image:
                 self._variables.append((value, size, clean(name)))
             if kind == FUNCTION and self.holds(value):
                 found[value] = min(name, found.get(value, name))
-        self.functions = [
-            Function(a, clean(_PIECE.sub("", found[a]))) for a in sorted(found)
-        ]
+        names = {a: _PIECE.sub("", found[a]) for a in sorted(found)}
+        meant = demangled(names.values())
+        self.functions = [Function(a, clean(meant.get(n, n))) for a, n in names.items()]
 
     @property
     def text(self) -> tuple[int, int]:
