@@ -142,14 +142,14 @@ accessed_by_student(unsigned int vcpu, uint32_t info, uint64_t address,
 static void
 block_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
+	uint64_t pc = qemu_plugin_tb_vaddr(tb);
 	size_t n = qemu_plugin_tb_n_insns(tb);
 	struct block *b = malloc(sizeof(*b));
 
 	(void)id;
 	if (b == NULL)
 		die("no memory");
-	*b = (struct block){qemu_plugin_tb_vaddr(tb), n, 0};
-	b->trap = silent != 0 && b->pc == trap_vector;
+	*b = (struct block){pc, n, silent != 0 && pc == trap_vector};
 	qemu_plugin_register_vcpu_tb_exec_cb(tb, block_executed, NO_REGISTERS,
 					     b);
 	for (size_t i = 0; i < n; i++) {

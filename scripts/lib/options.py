@@ -107,10 +107,11 @@ def parse(
     words: list[str], parser: Callable[[], Parser] = parser
 ) -> tuple[argparse.Namespace, Optional[str]]:
     """The options, and the command: its words, joined by spaces."""
-    before, command = split(words, parser())
+    p = parser()
+    before, command = split(words, p)
     if command == []:
         raise UsageError("no command after --")
-    options = parser().parse(before)
+    options = p.parse(before)
     if options.races is not None and options.icount is None:
         options.icount = RACES_ICOUNT
     return options, " ".join(command) if command else None

@@ -3,14 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void loop(long n);
-asm(".globl loop\n"
-    ".type loop, @function\n"
-    "loop:\n"
-    "	addi	a0, a0, -1\n"
-    "	bnez	a0, loop\n"
-    "	ret\n"
-    ".size loop, . - loop\n");
+#include "loop.h"
 
 __attribute__((noinline)) static void
 counted(long n)

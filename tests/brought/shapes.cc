@@ -8,15 +8,7 @@
 #include <string>
 #include <vector>
 
-/* It executes 2 N + 1 instructions. */
-extern "C" void loop(long n);
-asm(".globl loop\n"
-    ".type loop, @function\n"
-    "loop:\n"
-    "	addi	a0, a0, -1\n"
-    "	bnez	a0, loop\n"
-    "	ret\n"
-    ".size loop, . - loop\n");
+#include "loop.h"
 
 namespace geometry
 {
@@ -33,11 +25,13 @@ template <class T> struct box : shape {
 		if (a < 0)
 			throw std::invalid_argument("a side below 0");
 	}
-	double area() const override
+	double
+	area() const override
 	{
 		return a * b;
 	}
-	__attribute__((noinline)) void grow(long rounds)
+	__attribute__((noinline)) void
+	grow(long rounds)
 	{
 		loop(rounds);
 		a++;

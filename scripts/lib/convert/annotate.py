@@ -1,7 +1,7 @@
 """The text of functions: their source lines and their instructions.
 
-Instructions come from objdump, for which PREFIXES of lines.py are tried. Without
-one that knows RISC-V they are shown as their bytes.
+Instructions come from objdump. Without one that knows RISC-V they are shown as their
+bytes.
 
 An executable may name any file as its source, and what is written may be given
 to others. So only files with a source's name that lie below Tally's folder or
@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Iterator, NamedTuple, Optional
 
 from .elf import Function, Image
-from .lines import PREFIXES, Line
+from .lines import Line, find_tool
 from .profile import NAME_MAX
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -62,9 +61,7 @@ def instructions(image: Image, function: Function) -> tuple[list[Instruction], b
 
 
 def _by_objdump(path: Path, start: int, end: int) -> Iterator[tuple[int, str]]:
-    prefixes = [os.environ.get("CROSS", PREFIXES[0]), *PREFIXES]
-    tools = (shutil.which(f"{prefix}objdump") for prefix in prefixes)
-    tool = next(filter(None, tools), None)
+    tool = find_tool("objdump")
     if not tool:
         return
     command = [tool, "-d", "--no-show-raw-insn", f"--start-address={start:#x}",

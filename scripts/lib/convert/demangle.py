@@ -4,12 +4,10 @@ as profilers show names: functions that differ in these alone share one."""
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 from typing import Iterable
 
-from .lines import LIMIT, PREFIXES
+from .lines import LIMIT, find_tool
 
 MANGLED = ("_Z", "_R")
 
@@ -17,9 +15,7 @@ MANGLED = ("_Z", "_R")
 def demangled(names: Iterable[str]) -> dict[str, str]:
     """Of those that are mangled, what they mean: of none where there is no c++filt."""
     mangled = sorted({n for n in names if n.startswith(MANGLED) and n.isprintable()})
-    prefixes = [os.environ.get("CROSS", PREFIXES[0]), *PREFIXES]
-    tools = (shutil.which(f"{prefix}c++filt") for prefix in prefixes)
-    tool = next(filter(None, tools), None)
+    tool = find_tool("c++filt")
     if not mangled or not tool:
         return {}
     try:

@@ -145,12 +145,17 @@ def _by_address(rows: Iterator[tuple[int, Optional[Line]]]) -> Rows:
     return found
 
 
+def find_tool(name: str) -> Optional[str]:
+    """One of binutils', for RISC-V or for all machines."""
+    prefixes = [os.environ.get("CROSS", PREFIXES[0]), *PREFIXES]
+    tools = (shutil.which(f"{prefix}{name}") for prefix in prefixes)
+    return next(filter(None, tools), None)
+
+
 def by_readelf(path: Path) -> Optional[Rows]:
     """None where there is no readelf, or it isn't sure of itself or tells no
     row."""
-    prefixes = [os.environ.get("CROSS", PREFIXES[0]), *PREFIXES]
-    tools = (shutil.which(f"{prefix}readelf") for prefix in prefixes)
-    tool = next(filter(None, tools), None)
+    tool = find_tool("readelf")
     if not tool:
         return None
     command = [tool, "--wide", "--debug-dump=rawline", "--", path]
