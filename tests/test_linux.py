@@ -6,14 +6,17 @@ and status. So they print nothing that depends on the machine.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Callable
 
 import pytest
 
+import image
 from harness.guest import MACHINES, Guest, Images, Result
 from harness.patience import HANG
 from harness.tools import tool
@@ -35,6 +38,12 @@ TABLE: dict[str, tuple[str, ...]] = {
     "spawn": EVERYWHERE,
     "vfork": EVERYWHERE,
 }
+PROMISED = re.compile(r'\bPROMISE\(\s*((?:"[^"]*"\s*)+)\)')
+PROMISES = [
+    (name, "".join(re.findall(r'"([^"]*)"', words)))
+    for name in PROGRAMS
+    for words in PROMISED.findall((FOLDER / f"{name}.c").read_text())
+]
 CASES = [(p, machine) for p in PROGRAMS for machine in TABLE.get(p, ("4",))]
 
 
@@ -72,26 +81,57 @@ def results(images: Images, theirs: Path) -> dict[tuple[str, str], Result]:
     return found
 
 
+@pytest.fixture(scope="module")
+def linux(
+    ours: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], subprocess.CompletedProcess]:
+    """What a program does here; it runs once."""
+
+    @functools.cache
+    def run(program: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [str(ours / program)],
+            cwd=tmp_path_factory.mktemp(program),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=HANG,
+        )
+
+    return run
+
+
 @pytest.mark.parametrize("program, name", CASES)
 def test_does_what_linux_does(
     results: dict[tuple[str, str], Result],
-    ours: Path,
-    tmp_path: Path,
+    linux: Callable[[str], subprocess.CompletedProcess],
     program: str,
     name: str,
 ) -> None:
-    here = subprocess.run(
-        [str(ours / program)],
-        cwd=tmp_path,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=HANG,
-    )
-    there = results[program, name]
+    here, there = linux(program), results[program, name]
     # A shell adds 128 to the signal that ended a program.
     status = here.returncode if here.returncode >= 0 else 128 - here.returncode
     assert (there.out, there.err, there.status) == (here.stdout, here.stderr, status)
+
+
+def kept(output: str, promise: str) -> str:
+    """What a program has printed of it."""
+    found = re.search(rf"^# {re.escape(promise)}\n((?:(?!# ).*\n?)*)", output, re.M)
+    assert found, f"it wasn't tried: {promise}"
+    return found[1]
+
+
+@pytest.mark.parametrize("program, promise", PROMISES)
+def test_keeps_the_promise(
+    results: dict[tuple[str, str], Result],
+    linux: Callable[[str], subprocess.CompletedProcess],
+    program: str,
+    promise: str,
+) -> None:
+    """One of Linux's manual, on each machine."""
+    here = kept(linux(program).stdout, promise)
+    for name in TABLE.get(program, ("4",)):
+        assert (name, kept(results[program, name].out, promise)) == (name, here)
 
 
 def test_the_table_names_programs() -> None:
@@ -115,7 +155,6 @@ def test_go(images: Images, tmp_path: Path) -> None:
         here.stdout, here.stderr, here.returncode)
 
 
-ROOT = FOLDER.parent.parent
 LISTED = re.compile(r"^SYSCALL\(\d+, (\w+)\)", re.M)
 ROW = re.compile(r"^\| (`[a-z].*?) \| (.*?) \| (?:(.*) )?\|$", re.M)
 FLAG = re.compile(r"\b_*[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")
@@ -130,14 +169,14 @@ OF_THREADS = {"CLONE_FS", "CLONE_FILES", "CLONE_SIGHAND", "CLONE_THREAD"}
 
 def rows() -> list[tuple[list[str], str, str]]:
     """docs/linux.md's: the calls, what is there of them, and what else is said."""
-    text = (ROOT / "docs" / "linux.md").read_text()
+    text = (image.ROOT / "docs" / "linux.md").read_text()
     return [(re.findall(r"`(\w+)`", calls), state, said)
             for calls, state, said in ROW.findall(text)]
 
 
 def test_each_call_has_its_row() -> None:
     """docs/linux.md: each call that is there stands in a table, once."""
-    listed = LISTED.findall((ROOT / "include" / "sys" / "syscalls.h").read_text())
+    listed = LISTED.findall((image.ROOT / "include" / "sys" / "syscalls.h").read_text())
     told = [call for calls, _, _ in rows() for call in calls]
     assert sorted(told) == sorted(name.removeprefix("linux_") for name in listed)
 

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "promise.h"
+
 static void
 say(const char *name, long r)
 {
@@ -45,8 +47,8 @@ test_scheduling(void)
 	CPU_ZERO(&set);
 	say("set none", sched_setaffinity(0, sizeof(set), &set));
 	say("nobody's", sched_getaffinity(1 << 30, sizeof(set), &set));
-	say("nice", getpriority(PRIO_PROCESS, 0));
-	say("nice to group", getpriority(PRIO_PGRP, getpgrp()));
+	say("nice", getpriority(PRIO_PROCESS, 0) >= 0);
+	say("nice to group", getpriority(PRIO_PGRP, getpgrp()) >= 0);
 	say("nobody's", getpriority(PRIO_PROCESS, 1 << 30));
 	say("no kind", getpriority(3, 0));
 	say("zero", setpriority(PRIO_PROCESS, 0, 0));
@@ -191,11 +193,17 @@ test_waitid(void)
 int
 main(void)
 {
+	PROMISE("sched_setscheduler(2): one policy, and nobody has another "
+		"priority");
 	test_scheduling();
+	PROMISE("getrlimit(2), getrusage(2), sysinfo(2)");
 	test_limits();
+	PROMISE("prctl(2): a thread has a name of 15 bytes");
 	test_names();
 	outer = getpgrp();
+	PROMISE("setsid(2): who leads no group gets a session, once");
 	child(lead_session);
+	PROMISE("waitid(2): how a child ended, and that it may be asked again");
 	test_waitid();
 	return 0;
 }

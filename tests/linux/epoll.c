@@ -10,6 +10,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "promise.h"
+
 #define MAX 8
 
 static void *volatile nowhere = (void *)8;
@@ -258,13 +260,21 @@ test_timer(void)
 int
 main(void)
 {
+	PROMISE("epoll(7): a level is told as long as it stands");
 	test_level();
+	PROMISE("epoll(7): an edge is told once");
 	test_edge();
+	PROMISE("epoll(7): each write to an eventfd is an edge");
 	test_eventfd();
+	PROMISE("epoll_ctl(2): EPOLLONESHOT tells once, until it is modified");
 	test_oneshot();
+	PROMISE("epoll(7): a duplicate keeps a closed descriptor's watch");
 	test_duplicate();
+	PROMISE("epoll_wait(2): more than there is room for come in turns");
 	test_turns();
+	PROMISE("epoll_ctl(2): each error");
 	test_errors();
+	PROMISE("epoll_wait(2): a timer is waited for, and a time-out ends");
 	test_timer();
 	return 0;
 }

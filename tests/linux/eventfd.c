@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "promise.h"
+
 static void *volatile nowhere = (void *)8;
 
 static void
@@ -101,8 +103,11 @@ test_errors(void)
 int
 main(void)
 {
+	PROMISE("eventfd(2): what is written is added, a read takes all");
 	test_count();
+	PROMISE("eventfd(2): EFD_SEMAPHORE takes one");
 	test_semaphore();
+	PROMISE("eventfd(2): each error");
 	test_errors();
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <sys/vfs.h>
 
 #include "files.h"
+#include "promise.h"
 
 static void
 attributes(void)
@@ -207,9 +208,13 @@ int
 main(void)
 {
 	work_in("calls");
+	PROMISE("stat(2): what a file is, whose, and when it was changed");
 	attributes();
+	PROMISE("truncate(2): a file is cut, and grows by zeroes");
 	sizes();
+	PROMISE("chdir(2): paths begin where the descriptor or the process is");
 	directories();
+	PROMISE("fcntl(2), dup(2): flags of files and of descriptors");
 	flags();
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* Symbolic and hard links: how paths go through them, and what each call makes
  * of one at the end of a path. */
 #include "files.h"
+#include "promise.h"
 
 static void
 show_link(const char *path)
@@ -300,12 +301,21 @@ int
 main(void)
 {
 	work_in("links");
+	PROMISE("symlink(2): a link is made and read");
 	make_and_read();
+	PROMISE("path_resolution(7): a link is followed on the way, and at the "
+		"end");
 	through();
+	PROMISE("path_resolution(7): links in a circle are ELOOP");
 	loops();
+	PROMISE("symlink(7): a link to nothing");
 	dangling();
+	PROMISE("symlink(7): what changes a link, and what its file");
 	change();
+	PROMISE(
+	    "link(2): a file with several names lives until the last one goes");
 	hard();
+	PROMISE("rename(2): a name takes another's place, or both change it");
 	renames();
 	return 0;
 }

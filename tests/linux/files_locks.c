@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "files.h"
+#include "promise.h"
 
 static int to_parent[2];
 
@@ -295,14 +296,24 @@ main(void)
 	work_in("locks");
 	if (pipe(to_parent) < 0)
 		return 96;
+	PROMISE("fcntl_locking(2): locks of a process split, join and go");
 	ranges();
+	PROMISE("fcntl_locking(2): who is in the way is told");
 	conflicts();
+	PROMISE("fcntl_locking(2): locks of an open file belong to that");
 	open_files();
+	PROMISE("flock(2): a whole file is locked, shared or alone");
 	whole_files();
+	PROMISE("fcntl_locking(2): F_SETLKW waits, and a signal ends it");
 	waits();
+	PROMISE(
+	    "fcntl_locking(2): two that would wait for each other are EDEADLK");
 	deadlock();
+	PROMISE("fcntl_locking(2): F_SETLKW keeps all others out");
 	count(F_SETLKW);
+	PROMISE("fcntl_locking(2): F_OFD_SETLKW keeps all others out");
 	count(F_OFD_SETLKW);
+	PROMISE("flock(2): keeps all others out");
 	count(-1);
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 
 #include "files.h"
+#include "promise.h"
 
 /* Volatile, so that no compiler warns. */
 static void *volatile bad_address = (void *)16;
@@ -190,9 +191,14 @@ int
 main(void)
 {
 	work_in("vectors");
+	PROMISE(
+	    "readv(2): pieces in order, at an offset or where the file stands");
 	files();
+	PROMISE("readv(2): each error");
 	errors();
+	PROMISE("readv(2): of a pipe what is there");
 	pipes();
+	PROMISE("copy_file_range(2), sendfile(2): copies within the kernel");
 	copies();
 	return 0;
 }

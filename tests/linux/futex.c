@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "promise.h"
+
 static uint32_t word[2] = {5, 6};
 
 static void
@@ -142,12 +144,19 @@ test_numbers(void)
 int
 main(void)
 {
+	PROMISE("futex(2): another value, and nobody to be woken");
 	test_waits();
+	PROMISE("futex(2): FUTEX_WAIT_BITSET waits until a moment");
 	test_moment(CLOCK_MONOTONIC, 0);
+	PROMISE("futex(2): FUTEX_CLOCK_REALTIME is a moment of the day");
 	test_moment(CLOCK_REALTIME, FUTEX_CLOCK_REALTIME);
+	PROMISE("futex(2): who waits for other bits sleeps on");
 	test_bits();
+	PROMISE("futex(2): FUTEX_REQUEUE and FUTEX_CMP_REQUEUE");
 	test_requeue();
+	PROMISE("futex(2): FUTEX_WAKE_OP changes and compares a word");
 	test_wake_op();
+	PROMISE("set_robust_list(2), set_tid_address(2)");
 	test_numbers();
 	return 0;
 }

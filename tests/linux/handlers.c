@@ -14,6 +14,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "promise.h"
+
 static const char *
 yes(int is)
 {
@@ -369,14 +371,24 @@ main(int argc, char **argv)
 		after_exec();
 		return 0;
 	}
+	PROMISE("sigaltstack(2): a handler has the stack that was set aside");
 	other_stack();
+	PROMISE("sigaltstack(2): a stack that has overflowed is told of");
 	overflow();
+	PROMISE(
+	    "sigaction(2): si_code and si_addr say what was wrong, and where");
 	faults();
+	PROMISE("signal(7): a handler leaves registers of floats as they were");
 	floating();
+	PROMISE("sigreturn(2): what a handler changes in its context holds");
 	change();
+	PROMISE("sigsetjmp(3): a handler is left by a jump, with the mask");
 	jump();
+	PROMISE("sigaction(2): a handler is interrupted by another signal");
 	nested();
+	PROMISE("signal(7): a frame that has no room is SIGSEGV");
 	nowhere();
+	PROMISE("execve(2): what is ignored stays so, handlers go");
 	before_exec();
 	execl(argv[0], argv[0], "again", NULL);
 	return 1;

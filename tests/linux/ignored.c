@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "files.h"
+#include "promise.h"
 
 #define PAGE 4096
 #define RW   (PROT_READ | PROT_WRITE)
@@ -99,13 +100,21 @@ int
 main(void)
 {
 	work_in("ignored");
+	PROMISE("open(2): O_ASYNC and O_PATH");
 	test_open();
+	PROMISE("mmap(2): MAP_GROWSDOWN");
 	test_mmap(MAP_GROWSDOWN);
+	PROMISE("mmap(2): MAP_LOCKED");
 	test_mmap(MAP_LOCKED);
+	PROMISE("mmap(2): MAP_POPULATE");
 	test_mmap(MAP_POPULATE);
+	PROMISE("madvise(2): MADV_FREE");
 	test_madvise();
+	PROMISE("timerfd_create(2): the clocks, and TFD_TIMER_CANCEL_ON_SET");
 	test_clocks();
+	PROMISE("close_range(2): CLOSE_RANGE_UNSHARE");
 	test_close_range();
+	PROMISE("sigaction(2): flags read as they were set");
 	test_sigaction();
 	return 0;
 }

@@ -7,6 +7,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "promise.h"
+
 static void *volatile nowhere = (void *)8;
 
 static void
@@ -74,16 +76,20 @@ main(void)
 	lseek(fd, 2, SEEK_SET);
 	write(end[1], "abc", 3);
 	read(end[0], &c, 1);
+	PROMISE("ioctl_tty(2): ENOTTY of what is no terminal");
 	test_no_terminal(fd);
 	test_no_terminal(end[0]);
 	test_no_terminal(open("/dev/null", O_RDWR));
+	PROMISE("ioctl(2): FIOCLEX, FIONCLEX and FIONBIO of any file");
 	test_any(fd);
 	test_any(end[0]);
+	PROMISE("ioctl(2): FIONREAD of files and pipes");
 	test_count(fd);
 	lseek(fd, 10, SEEK_SET);
 	test_count(fd);
 	test_count(end[0]);
 	test_count(end[1]);
+	PROMISE("ioctl(2): EBADF");
 	say("no descriptor", ioctl(99, FIOCLEX));
 	say("no descriptor", ioctl(99, TCGETS, &c));
 	unlink("file");

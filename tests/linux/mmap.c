@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "promise.h"
+
 #define PAGE 4096L
 #define RW   (PROT_READ | PROT_WRITE)
 #define ANON (MAP_PRIVATE | MAP_ANONYMOUS)
@@ -352,16 +354,27 @@ main(void)
 	sigaction(SIGBUS, &act, NULL);
 	for (int i = 0; i < PAGE + 100; i++)
 		write(fd, i < PAGE ? "0" : "1", 1);
+	PROMISE("mmap(2): anonymous memory, and where it is put");
 	test_anonymous();
+	PROMISE("mmap(2): each error");
 	test_errors(fd);
+	PROMISE("mprotect(2): what isn't allowed is SIGSEGV");
 	test_protect();
+	PROMISE("mprotect(2): what was written is executed");
 	test_execute();
+	PROMISE("madvise(2): MADV_DONTNEED reads zeroes");
 	test_discard();
+	PROMISE("mremap(2): memory grows, shrinks and moves");
 	test_move();
+	PROMISE("mmap(2): MAP_PRIVATE changes no file");
 	test_private_file(fd);
+	PROMISE("mmap(2): MAP_SHARED is the file");
 	test_shared_file(fd);
+	PROMISE("mmap(2): what a file's mode allows");
 	test_file_errors("file");
+	PROMISE("mmap(2): shared memory without a file");
 	test_shared_memory();
+	PROMISE("mmap(2): what isn't touched costs nothing");
 	test_reserved();
 	unlink("file");
 	return 0;

@@ -10,6 +10,8 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "promise.h"
+
 static char text[1 << 16];
 
 /* Read a whole file into text, in pieces of this size. Returns its length. */
@@ -226,12 +228,19 @@ main(int argc, char **argv)
 {
 	say("no arguments", argc == 1);
 	umask(022);
+	PROMISE("proc(5): /proc/self/maps");
 	test_maps();
+	PROMISE("proc(5): /proc/self/stat");
 	test_stat();
+	PROMISE("proc(5): /proc/self/status");
 	test_status();
+	PROMISE("proc(5): /proc/self/cmdline");
 	test_arguments(argv[0]);
+	PROMISE("proc(5): links to files");
 	test_links();
+	PROMISE("proc(5): each error");
 	test_errors();
+	PROMISE("proc(5): what it says of the machine");
 	test_machine();
 	return 0;
 }

@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "promise.h"
+
 #define MANY   8
 #define ROUNDS 1000
 
@@ -230,11 +232,15 @@ main(void)
 {
 	pthread_t t;
 
+	PROMISE("pthreads(7): mutexes, conditions, barriers and the rest");
 	test_all();
+	PROMISE("pthread_exit(3): how threads end, and are joined");
 	test_ends();
+	PROMISE("fork(2): the child has one thread");
 	pthread_atfork(NULL, NULL, say_child);
 	run("fork", 1, fork_here);
 	say_parent();
+	PROMISE("exit(3): one thread ends them all");
 	pthread_create(&t, NULL, exit_all, NULL);
 	pause();
 	return 0;

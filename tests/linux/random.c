@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "promise.h"
+
 static void *volatile nowhere = (void *)8;
 
 static void
@@ -68,10 +70,15 @@ test_shm(void)
 int
 main(void)
 {
+	PROMISE("getrandom(2): bytes, and each error");
 	test_getrandom();
+	PROMISE("random(4): /dev/urandom");
 	test_device("/dev/urandom");
+	PROMISE("zero(4): /dev/zero");
 	test_device("/dev/zero");
+	PROMISE("full(4): /dev/full");
 	test_device("/dev/full");
+	PROMISE("shm_overview(7): files of /dev/shm");
 	test_shm();
 	return 0;
 }

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "promise.h"
+
 #define RT (SIGRTMIN + 1)
 
 static const char *
@@ -420,15 +422,24 @@ int
 main(void)
 {
 	setvbuf(stdout, NULL, _IONBF, 0);
+	PROMISE("sigaction(2): who has sent a signal, and how");
 	who_sends();
+	PROMISE("kill(2), sigqueue(3): each error");
 	errors();
+	PROMISE("sigaction(2): SA_NODEFER, SA_RESETHAND, SA_RESTART");
 	flags();
+	PROMISE("signal(7): real-time signals are queued, the lowest first");
 	order();
+	PROMISE("sigprocmask(2): what is blocked waits");
 	masks();
+	PROMISE("sigtimedwait(2): a signal is waited for");
 	waiting();
+	PROMISE("wait(2): SIGCHLD, and children that nobody waits for");
 	children();
+	PROMISE("signal(7): a call that is interrupted");
 	pipe(feed);
 	interrupted();
+	PROMISE("signal(7): calls that are made again");
 	restarted();
 	return 0;
 }

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "promise.h"
+
 extern char **environ;
 
 static void
@@ -84,7 +86,9 @@ int
 main(int argc, char **argv)
 {
 	(void)argc;
+	PROMISE("posix_spawn(3): a child that can't exec is told of");
 	test_spawn();
+	PROMISE("getauxval(3): what the auxiliary vector says");
 	test_vector(argv);
 	return 0;
 }

@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "promise.h"
+
 enum event { NOTHING, STOP, CONT, KILL, TERM, EXIT, EXEC, EVENTS };
 
 static const char *const names[EVENTS] = {
@@ -159,6 +161,7 @@ main(int argc, char **argv)
 		write(1, "", 1);
 		obey();
 	}
+	PROMISE("wait(2): each status that waits, and what comes after it");
 	for (enum event e = STOP; e < EVENTS; e++) {
 		test(running, e);
 		test(continued, e);

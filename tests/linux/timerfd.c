@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "promise.h"
+
 #define MS 1000000
 
 static void *volatile nowhere = (void *)8;
@@ -135,9 +137,13 @@ test_errors(void)
 int
 main(void)
 {
+	PROMISE("timerfd_create(2): once");
 	test_once();
+	PROMISE("timerfd_create(2): again and again");
 	test_interval();
+	PROMISE("timerfd_create(2): at a moment");
 	test_absolute();
+	PROMISE("timerfd_create(2): each error");
 	test_errors();
 	return 0;
 }

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "promise.h"
+
 #define RT (SIGRTMIN + 2)
 
 static const char *
@@ -234,13 +236,21 @@ int
 main(void)
 {
 	setvbuf(stdout, NULL, _IONBF, 0);
+	PROMISE("timer_create(2): a timer that strikes once");
 	once();
+	PROMISE("timer_getoverrun(2): how often it was missed");
 	missed();
+	PROMISE("timer_create(2): a moment, a thread, and each error");
 	others();
+	PROMISE("getitimer(2): ITIMER_VIRTUAL");
 	processor(ITIMER_VIRTUAL, SIGVTALRM);
+	PROMISE("getitimer(2): ITIMER_PROF");
 	processor(ITIMER_PROF, SIGPROF);
+	PROMISE("getitimer(2): ITIMER_REAL");
 	processor(ITIMER_REAL, SIGALRM);
+	PROMISE("getitimer(2): the longest time");
 	longest();
+	PROMISE("clock_nanosleep(2): until a moment");
 	sleeping();
 	return 0;
 }

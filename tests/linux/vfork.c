@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "promise.h"
+
 static volatile int shared;
 static char stack[65536] __attribute__((aligned(16)));
 
@@ -139,9 +141,13 @@ test_refused(void)
 int
 main(void)
 {
+	PROMISE("vfork(2): the child has its parent's memory");
 	test_vfork();
+	PROMISE("vfork(2): a parent that is killed meanwhile");
 	test_killed_parent();
+	PROMISE("clone(2): what is stored where");
 	test_clone();
+	PROMISE("clone(2): what is refused");
 	test_refused();
 	return 0;
 }
