@@ -193,7 +193,7 @@ kernel := $(BUILD)/kernel.elf
 kernel_lib := $(BUILD)/lib/atomic.a
 
 .PHONY: all
-all: $(kernel) $(BUILD)/initrd.tar $(if $(EXTRA),overlay)
+all: $(kernel) $(BUILD)/initrd.tar $(BUILD)/main_loop.so $(if $(EXTRA),overlay)
 
 $(kernel_lib): $(BUILD)/lib/atomic.c.o
 # Beside it the linker says, in kernel.map, which file each byte is of.
@@ -221,6 +221,12 @@ $(BUILD)/debug/%.o: debug/% Makefile
 	$(compile)
 $(BUILD)/lib/%.o: lib/% Makefile
 	$(compile)
+
+# --- For QEMU ----------------------------------------------------------------
+
+# A library of this machine.
+$(BUILD)/main_loop.so: scripts/preload/main_loop.c Makefile
+	$(call say,CC,$@)mkdir -p $(@D) && cc -O2 -Wall -Wextra -shared -fPIC $< $(put)
 
 # --- User programs -----------------------------------------------------------
 

@@ -14,6 +14,8 @@
  * is all of the kernel's data, and `free START END' are parts of that to which
  * the lab lets them store.
  */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -73,11 +75,16 @@ tell(void)
 }
 
 /* The machine stands still, so that its registers and its memory can be looked
- * at by QEMU's monitor, until who does that ends QEMU, or has gone. */
+ * at by QEMU's monitor (if scripts/preload lets it), until who does that ends
+ * QEMU, or has gone. */
 static void
 stand_still(unsigned int vcpu, uint64_t pc)
 {
+	void (*main_loop_open)(void) = dlsym(RTLD_DEFAULT, "main_loop_open");
+
 	tell();
+	if (main_loop_open != NULL)
+		main_loop_open();
 	fprintf(stderr, "cap: %s on hart %u at 0x%" PRIx64 "\n",
 		limit < cap ? "silent" : "over", vcpu, pc);
 	while (getppid() == parent)
