@@ -1,6 +1,7 @@
 /*
- * How many instructions a boot executes, and a stop when they are more than the
- * map's line `cap N' allows, or when after one trap N others have gone by
+ * How many instructions a kernel executes from its first one on, the firmware's
+ * later ones included, and a stop when they are more than the map's line `cap
+ * N' allows, or when after one trap N others have gone by
  * without another, by a line `silent N ADDRESS' with the address of the code
  * that all traps go to: what hangs with interrupts off hangs for good, as far
  * as the kernel's own time limit knows. The result is the number, and before
@@ -46,6 +47,7 @@ struct ranges {
 	size_t n;
 };
 
+static int begun; /* the kernel has */
 static uint64_t cap, executed_all;
 static uint64_t limit; /* cap, or less */
 static uint64_t silent, trap_vector;
@@ -98,6 +100,10 @@ block_executed(unsigned int vcpu, void *udata)
 {
 	const struct block *b = udata;
 
+	/* The firmware begins at an address that isn't negative. */
+	begun |= (int64_t)b->pc < 0;
+	if (!begun)
+		return;
 	executed_all += b->n;
 	if (b->trap)
 		limit = executed_all + silent < cap ? executed_all + silent

@@ -9,8 +9,11 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+import io
 import itertools
 import re
+import struct
+import tarfile
 import tempfile
 from pathlib import Path
 from typing import Iterable, Iterator, Optional
@@ -18,9 +21,10 @@ from typing import Iterable, Iterator, Optional
 import frames
 import image
 import plugin
-from hang import CappedBoot
+from hang import CappedBoot, all_idle
 from lab import LABS, Lab
 from machine import Machine, find_qemu
+from programs import HEADER as ELF_HEADER
 from sandbox import TroubleError
 from script import MARK, Step, Symbol, Test, TestKind
 from stores import Store
@@ -57,16 +61,16 @@ class Heard:
 
 
 #: How a boot ends that isn't at the script's end.
-DIED = {
-    "panic": "the kernel panicked",
-    "limit": "it waits for ever, or takes over twice the solution's time",
-    "machine": "the machine restarted",
-}
-
-
-#: The same, if labs/cap ends it.
+DIED = {"panic": "the kernel panicked", "machine": "the machine restarted"}
+#: By its limit: all harts are idle, or not.
+WAITS = "it still waits, after twice the solution's time"
+WORKS = "it is still busy, after twice the solution's time"
+#: By labs/cap.
 HANGS = "it hangs with interrupts off"
-WRONG_CLOCK = "it takes over twice the solution's time, and its clock doesn't say so"
+WRONG_CLOCK = (
+    "it executes more than there is room for in twice the solution's time: the kernel's"
+    " clock is wrong"
+)
 
 
 class Plan:
@@ -154,6 +158,25 @@ def read_count(text: str) -> tuple[list[int], list[Store]]:
     return counted, stores
 
 
+def folders() -> bytes:
+    """The initrd's, as members of an archive."""
+    archive = (image.BUILD / "initrd.tar").read_bytes()
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        return b"".join(
+            archive[m.offset : m.offset_data] for m in tar.getmembers() if m.isdir()
+        )
+
+
+def loaded(file: Path) -> bytes:
+    """A program without what isn't loaded."""
+    data = bytearray(file.read_bytes())
+    header = list(ELF_HEADER.unpack_from(data))
+    segments = struct.iter_unpack("<8xQ16xQ16x", data[64 : 64 + 56 * header[9]])
+    header[6] = header[11] = header[12] = 0  # the table of sections
+    ELF_HEADER.pack_into(data, 0, *header)
+    return bytes(data[: max(sum(segment) for segment in segments)])
+
+
 @contextlib.contextmanager
 def scratch() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="tally-lab-") as name:
@@ -179,7 +202,14 @@ class Booter:
         self.observe = image.overlay_bin(guest) / "observe"
         with image.build_lock():
             image.make()
-            self.program = image.overlay(guest)
+            image.overlay(guest)
+            # No sources, manuals or symbols: what a lab adds to these differs from what
+            # a hand-out has, and a boot must be the same there.
+            programs = [image.BUILD / "bin" / name for name in ("init", "sh")]
+            self.programs = folders() + b"".join(
+                image.member(f"bin/{file.name}", loaded(file), 0o755)
+                for file in (*programs, self.observe)
+            )
             self.cap = plugin.build(
                 LABS / "cap", plugin.qemu_major(self.qemu), image.BUILD
             )
@@ -202,10 +232,10 @@ class Booter:
             timeout=TIMEOUT if gdb is None else None, gdb=gdb,
         )
         script = f"{stop}\n{plan.script()}"
-        files = {"extra/script": script, "boot/symbols": kernel.names}
+        files = {"extra/script": script, "boot/symbols": kernel.names,
+                 image.COMMAND: "observe /extra/script"}
         members = [image.member(n, text.encode()) for n, text in files.items()]
-        extra = b"".join([self.program, *members])
-        initrd = image.initrd("observe /extra/script", extra)
+        initrd = b"".join([self.programs, *members, image.END])
         watch = kernel.watch
         vector = re.search(rf"^(0x[0-9a-f]+) {TRAP_VECTOR}$", kernel.names, re.M)
         if vector:
@@ -250,6 +280,8 @@ class Booter:
         answers, forged = hear(text(frames.STDOUT), plan)
         words = text(frames.PANIC) or text(frames.LIMIT) or boot.found
         died = DIED.get(outcome.reason, "")
-        if boot.found:
+        if outcome.reason == "limit":
+            died = WAITS if all_idle(words) else WORKS
+        elif boot.found:
             died = HANGS if boot.silent else WRONG_CLOCK
         return Heard(answers, forged or made, died, words, counted[-1], marks, stores)

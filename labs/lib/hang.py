@@ -100,10 +100,20 @@ def shown(words: str, kernel: Path) -> list[str]:
     """The last words with lines of the source, but for what always waits."""
     lines = with_lines(words.strip().encode(), kernel, LINES_MOST)
     text = re.sub(r"0x[0-9a-f]{16} (?=[A-Za-z_])", "", lines.decode(errors="replace"))
-    blocks = re.findall(r"^\S.*\n?(?:[ \t].*\n?)*", text, re.M)
+    blocks = in_blocks(text)
     kept = [block for block in blocks if not has_nothing_to_do(block)] or blocks
     told = [x for block in kept for x in block.splitlines() if not ENTRY.match(x)]
     return told if len(told) <= SHOWN else [*told[: SHOWN - 1], "..."]
+
+
+def in_blocks(words: str) -> list[str]:
+    """Of a hart or a thread, and its calls."""
+    return re.findall(r"^\S.*\n?(?:[ \t].*\n?)*", words, re.M)
+
+
+def all_idle(words: str) -> bool:
+    harts = [block for block in in_blocks(words) if block.startswith("hart ")]
+    return all(map(has_nothing_to_do, harts))
 
 
 def has_nothing_to_do(block: str) -> bool:

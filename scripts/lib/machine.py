@@ -193,7 +193,8 @@ class Machine(NamedTuple):
         if self.races is not None:
             words.append(f"races={self.races}")
         if self.limit is not None:
-            words.append(f"limit={math.ceil(self.limit * 1000)}")  # milliseconds
+            # Milliseconds; to read one that is longer mustn't take longer.
+            words.append(f"limit={math.ceil(self.limit * 1000):07}")
         if self.terminal is not None:
             words.append(f"rows={self.terminal.lines}")
             words.append(f"columns={self.terminal.columns}")
