@@ -116,7 +116,7 @@ ALL = {
         "--roster": NO_FILE, "--student": ["", "x", BYTE],
     }),
     "merge": Script(LABS / "merge.py", "none", {
-        "--json": [], "--junit": [], "--html": [], "--csv": [],
+        "--json": [], "--junit": [], "--html": [], "--csv": [], "--partial": [],
     }),
     "rank": Script(LABS / "contest.py", "none --trust", {
         "--handout": ["."], "--json": [], "--nonce": [str(2**64), *NUMBER],

@@ -122,7 +122,7 @@ def test_a_grade_is_written_to_what_is_no_file(tmp_path: Path, fifo: Fifo) -> No
     facts = {
         "lab": "ticks", "title": "", "submission": "anna", "commit": "", "seed": "s",
         "nonce": 1, "ended": "judged", "why": "", "gate": "", "stores": [],
-        "members": [], "roster": "", "instructions": 1,
+        "members": [], "among": 1, "roster": "", "instructions": 1,
         "late": 0.0, "points": 1.0, "of": 1.0, "tests": [],
     }
     for kind, said in {

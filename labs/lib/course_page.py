@@ -18,6 +18,7 @@ STYLE = """\
 	:root { --line: #555; --ok: #143814; --no: #4a1515; }
 }
 body { font: 15px/1.4 sans-serif; margin: 2em; }
+div { overflow-x: auto; }
 table { border-collapse: collapse; }
 th, td { border: 1px solid var(--line); padding: .3em .6em; text-align: left; }
 th { font-weight: normal; }
@@ -37,7 +38,7 @@ def page(all: list[Facts]) -> str:
     """Of one lab; at least one submission."""
     first = all[0]
     title = escape(f"{first['lab']}: {first['title']}")
-    of = f"roster {first['roster']}" if first["roster"] else f"course {first['seed']}"
+    of = f"roster {first['roster']}" if first["roster"] else f"seed {first['seed']}"
     facts = (f"{counted(all)}; {escape(of)},"
              f" commit {first['commit'][:12]}, nonce {first['nonce']}")
     return f"""<!doctype html>
@@ -60,8 +61,8 @@ def page(all: list[Facts]) -> str:
 def table(heads: list[str], rows: list[str]) -> str:
     cells = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
     return (
-        f"<table>\n<thead><tr>{cells}</tr></thead>\n"
-        f"<tbody>\n{''.join(rows)}</tbody></table>"
+        f"<div><table>\n<thead><tr>{cells}</tr></thead>\n"
+        f"<tbody>\n{''.join(rows)}</tbody></table></div>"
     )
 
 
@@ -70,7 +71,10 @@ def submissions(all: list[Facts]) -> str:
     rows = []
     for i, facts in enumerate(all):
         late = f"&minus;{100 * facts['late']:g} %" if facts["late"] else ""
-        stray = f', <a href="#s{i}">stores</a>' if facts["stores"] else ""
+        more = "".join(
+            f', <a href="#s{i}">{what}</a>'
+            for what in ("gate", "stores") if facts[what]
+        )
         cells = "".join(
             '<td class="ok">ok</td>' if test["ok"]
             else f'<td class="no"><a href="#s{i}">no</a></td>'
@@ -81,7 +85,7 @@ def submissions(all: list[Facts]) -> str:
             f"{members(facts)}"
             f'<td class="right">{number(facts["points"])}</td>'
             f'<td class="right">{late}</td>{cells}'
-            f"<td>{escape(facts['ended'])}{stray}</td></tr>\n"
+            f"<td>{escape(facts['ended'])}{more}</td></tr>\n"
         )
     names = [test["name"] for test in all[0]["tests"]]
     who = ["who", "members"] if all[0]["roster"] else ["who"]

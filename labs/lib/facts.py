@@ -18,7 +18,8 @@ COMMON = ("lab", "commit", "roster", "nonce")
 
 #: What reports are made of, and of which type it is.
 TYPES = {
-    "lab": str, "title": str, "submission": str, "members": list, "commit": str,
+    "lab": str, "title": str, "submission": str, "among": int, "members": list,
+    "commit": str,
     "roster": str, "seed": str, "nonce": int, "ended": str, "why": str, "gate": str,
     "stores": list, "instructions": int, "late": (int, float),
     "points": (int, float), "of": (int, float), "tests": list,
@@ -27,6 +28,9 @@ TEST_TYPES = {
     "name": str, "ok": bool, "points": (int, float), "of": (int, float), "why": str,
     "replay": str,
 }
+
+#: Of what has `ended' so the tests were decided.
+JUDGED = ("judged", "forged")
 
 
 @dataclasses.dataclass
@@ -78,6 +82,7 @@ class Grade:
             "lab": self.lab.name,
             "title": self.lab.title,
             "submission": self.who,
+            "among": 1,
             "members": list(self.lab.course.members),
             "commit": self.commit,
             "roster": self.lab.course.roster,

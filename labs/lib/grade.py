@@ -229,10 +229,13 @@ class Reports:
     """What is known so far, in the order of names; the files grow with it."""
 
     def __init__(
-        self, names: list[str], known: dict[str, Facts], options: argparse.Namespace
+        self, names: list[str], among: int, known: dict[str, Facts],
+        options: argparse.Namespace,
     ) -> None:
+        """among: how many submissions there are, those of other parts, too."""
         self.names = names
-        self.known = known
+        self.among = among
+        self.known = {who: {**facts, "among": among} for who, facts in known.items()}
         self.options = options
         self._lock = threading.Lock()
 
@@ -240,7 +243,7 @@ class Reports:
         return [self.known[name] for name in self.names if name in self.known]
 
     def add(self, grade: Grade) -> None:
-        facts = grade.facts()
+        facts = {**grade.facts(), "among": self.among}
         with self._lock:
             self.known[grade.who] = facts
             report.write(self.facts(), self.options)
@@ -415,7 +418,7 @@ def grade_foreign(
     lab: Lab, roster: Optional[Roster], options: argparse.Namespace
 ) -> tuple[list[Facts], Judge]:
     """What others have handed in, and who has judged it."""
-    folders = submitted_folders(options, roster)
+    folders, among = submitted_folders(options, roster)
     sandbox = None if options.trust else Sandbox()
     known = earlier(options)
     judge = Judge(lab, nonce_of(known, options), sandbox, options.show)
@@ -426,7 +429,7 @@ def grade_foreign(
         strangers = known.keys() - folders
         if strangers:
             raise LabError(f"{options.json}: {min(strangers)} isn't in this part")
-    reports = Reports(list(folders), known, options)
+    reports = Reports(list(folders), among, known, options)
     submissions = [
         read(lab, who, folder, roster, options)
         for who, folder in folders.items() if who not in known

@@ -33,15 +33,30 @@ def merged(files: list[Path]) -> list[Facts]:
     return [found[who] for who in sorted(found)]
 
 
+def check_whole(found: list[Facts]) -> None:
+    """Is each submission there?"""
+    among = max(facts["among"] for facts in found)
+    if len(found) < among:
+        raise LabError(
+            f"{len(found)} of {among} submissions: a part is missing, or isn't done"
+            " (--partial: write these)"
+        )
+
+
 def run(options: argparse.Namespace) -> None:
     if all(getattr(options, kind) is None for kind in KINDS):
         raise LabError("say what to write: --" + ", --".join(KINDS))
-    report.write(merged([Path(file) for file in options.reports]), options)
+    found = merged([Path(file) for file in options.reports])
+    if not options.partial:
+        check_whole(found)
+    report.write(found, options)
 
 
 def main(words: list[str]) -> int:
     parser = Parser("merge", usage="%(prog)s [OPTIONS] REPORT...")
     parser.add_argument("reports", metavar="REPORT", nargs="+", help="of --json")
+    parser.add_argument("--partial", action="store_true",
+                        help="though submissions are missing")
     report.add_options(parser, KINDS)
     run(parser.parse(words))
     return 0

@@ -11,13 +11,13 @@ import xml.etree.ElementTree as xml
 
 import course_page
 from cli import put
-from facts import Facts, again, number, strays
+from facts import JUDGED, Facts, again, number, strays
 
 
 def text(facts: Facts) -> str:
     """For the student: what failed, why, and how to see it again."""
     lines = [f"{facts['lab']}: {facts['title']}"]
-    for test in facts["tests"]:
+    for test in facts["tests"] if facts["ended"] in JUDGED else ():
         mark = "ok  " if test["ok"] else "FAIL"
         share = f"{number(test['points'])}/{number(test['of'])}"
         lines.append(f"  {mark} {share:>9}  {test['name']}")
@@ -51,12 +51,13 @@ def as_csv(all: list[Facts]) -> str:
     names = [test["name"] for test in all[0]["tests"]]
     writer = csv.writer(file, lineterminator="\n")
     who = ["name", "group"] if all[0]["roster"] else ["submission"]
-    writer.writerow([*who, "points", "of", "late", "ended", *names])
+    writer.writerow([*who, "points", "of", "percent late", "ended", "why", *names])
     for facts in all:
         for student in students(facts):
             writer.writerow([
                 *student, number(facts["points"]), number(facts["of"]),
-                f"{facts['late']:g}", facts["ended"],
+                f"{100 * facts['late']:g}", facts["ended"],
+                "".join((facts["why"] or facts["gate"]).splitlines()[:1]),
                 *(number(test["points"]) for test in facts["tests"]),
             ])
     return file.getvalue()

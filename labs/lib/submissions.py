@@ -29,9 +29,10 @@ class Submission:
 
 def submitted_folders(
     options: argparse.Namespace, roster: Optional[Roster]
-) -> dict[str, Optional[Path]]:
+) -> tuple[dict[str, Optional[Path]], int]:
     """Folders by submitter, in the order of names; None: the roster has a submitter
-    who has no folder. With --shard, that part of them."""
+    who has no folder. With --shard, that part of them. And how many there are in all.
+    """
     found = named_folders(options)
     if not found:
         raise LabError(f"{options.all}: no submission there")
@@ -42,7 +43,8 @@ def submitted_folders(
     part, parts = options.shard
     if part > len(folders):
         raise LabError(f"--shard: there are only {len(folders)} submissions")
-    return {who: folders[who] for who in sorted(folders)[part - 1 :: parts]}
+    mine = {who: folders[who] for who in sorted(folders)[part - 1 :: parts]}
+    return mine, len(folders)
 
 
 def named_folders(options: argparse.Namespace) -> dict[str, Path]:
