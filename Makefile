@@ -192,8 +192,12 @@ kernel := $(BUILD)/kernel.elf
 # An archive, so that only who needs it has it: nothing here does.
 kernel_lib := $(BUILD)/lib/atomic.a
 
+# A library of this machine, if there are a compiler and headers for that.
+main_loop := $(if $(shell cc -E -include dlfcn.h -x c /dev/null 2>&- | tail -n 1),\
+	$(BUILD)/main_loop.so)
+
 .PHONY: all
-all: $(kernel) $(BUILD)/initrd.tar $(BUILD)/main_loop.so $(if $(EXTRA),overlay)
+all: $(kernel) $(BUILD)/initrd.tar $(main_loop) $(if $(EXTRA),overlay)
 
 $(kernel_lib): $(BUILD)/lib/atomic.c.o
 # Beside it the linker says, in kernel.map, which file each byte is of.
@@ -224,8 +228,7 @@ $(BUILD)/lib/%.o: lib/% Makefile
 
 # --- For QEMU ----------------------------------------------------------------
 
-# A library of this machine.
-$(BUILD)/main_loop.so: scripts/preload/main_loop.c Makefile
+$(main_loop): scripts/preload/main_loop.c Makefile
 	$(call say,CC,$@)mkdir -p $(@D) && cc -O2 -Wall -Wextra -shared -fPIC $< $(put)
 
 # --- User programs -----------------------------------------------------------

@@ -323,11 +323,13 @@ class Boot:
         self.fds = (kernel, initrd)
         self.command = machine.command(qemu, kernel, initrd, framed=True)
         # A host's folder and a debugger come from outside at any time.
-        self.repeats = (
-            machine.icount is not None and machine.share is None and machine.gdb is None
-        )
+        inside = machine.share is None and machine.gdb is None
+        self.repeats = machine.icount is not None and inside and MAIN_LOOP.exists()
         if self.repeats:
             self.command += ["-name", "tally,debug-threads=on"]  # main_loop.c asks
+        elif machine.races is not None and inside:
+            raise SetupError("no run with --races repeats without a C compiler for this"
+                             " machine (cc): scripts/setup exact installs it")
         self.sink: Callable[[str, bytes], None]
         self.control: Control
         self.frames = frames.Frames()
