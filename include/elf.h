@@ -67,6 +67,9 @@ typedef struct {
 /* Tally's, in the range for an operating system's own: where in the text there
  * is code without frame pointers (user/user.ld). */
 #define PT_FRAMELESS 0x67a11f00
+
+/* Where the kernel puts a program that may lie anywhere (ET_DYN). */
+#define PROGRAM_BASE (4 << 20)
 /* p_flags */
 #define PF_X 1
 #define PF_W 2

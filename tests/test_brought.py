@@ -133,6 +133,38 @@ def test_sampled(tmp_path: Path, how: str) -> None:
     assert share and float(share[1]) > 90
 
 
+@pytest.fixture
+def anywhere(tmp_path: Path) -> Path:
+    """A folder with a program that the kernel puts where it likes."""
+    command = [tool(CROSS), "-g", "-O2", "-static-pie", "-fPIE", "-nostdlib",
+               "-Wl,--no-dynamic-linker", f"-DROUNDS={100 * ROUNDS}",
+               "-o", str(tmp_path / "anywhere"), str(SOURCE.with_name("anywhere.c"))]
+    subprocess.run(command, check=True)
+    return tmp_path
+
+
+@pytest.mark.parametrize("how", ["--exact", "--sampled"])
+def test_one_that_lies_anywhere(anywhere: Path, how: str) -> None:
+    """docs/linux.md: "statically linked position-independent ones work, too": functions,
+    lines, counts."""
+    done = script("tally", anywhere, *(["--exact"] if how == "--exact" else []),
+                  "--harts", "1", "--icount", "3", "-o", "x.folded", "--", "./anywhere")
+    assert (done.stderr, done.returncode) == ("", 0)
+    folded = (anywhere / "x.folded").read_text()
+    inside = [int(n) for n in re.findall(r";anywhere;loop (\d+)$", folded, re.M)]
+    if how == "--exact":
+        assert sum(inside) == 200 * ROUNDS + 1
+    share = re.search(r"^ +[\d,]+ +([\d.]+) .*\bloop \[anywhere\]$",
+                      done.stdout, re.M)
+    assert share and float(share[1]) > 90
+
+
+def test_the_guest_knows_it(anywhere: Path) -> None:
+    """tally(1), in the guest."""
+    done = run(anywhere, "tally ./anywhere")
+    assert re.search(r"^ +\d+ +[\d.]+ .*\bloop \[anywhere\b.*", done.stdout, re.M)
+
+
 @pytest.fixture(scope="module")
 def shapes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a program in C++, static."""

@@ -28,8 +28,7 @@
 #define INTERPRETER_PATH 128 /* bytes, with the NUL; a longer one, too */
 #define HEAP_TOP         (TEXT_TOP - USER_STACK_MAX)
 
-/* Multiples of what segments are aligned to, at most. */
-#define PROGRAM_BASE     (4 << 20)
+/* As PROGRAM_BASE a multiple of what segments are aligned to, at most. */
 #define INTERPRETER_BASE (HEAP_TOP - (16 << 20))
 
 /* A file, and its headers, with addresses as they are in memory. */

@@ -17,6 +17,8 @@ SYMBOL = struct.Struct("<IBBHQQ")
 IDENT = b"\x7fELF\x02\x01"
 RISCV, PT_LOAD, EXECUTABLE, SYMTAB, FUNCTION = 243, 1, 1, 2, 2
 UNDEFINED = 0
+DYNAMIC = 3
+PROGRAM_BASE = 4 << 20  # where the kernel puts such a file: include/elf.h
 
 
 class Program(NamedTuple):
@@ -44,15 +46,22 @@ def program(name: str, data: bytes, file: Optional[Path] = None) -> Optional[Pro
         header = HEADER.unpack_from(data)
         text = _text(data, header)
         if header[2] == RISCV and text:
-            start, code = text
+            base = base_of(header[1])
+            start, code = base + text[0], text[1]
+            found = sorted(_functions(data, header), reverse=True)
             functions = {
-                at: name for at, name in sorted(_functions(data, header), reverse=True)
-                if start <= at < start + len(code)
+                base + at: name for at, name in found
+                if start <= base + at < start + len(code)
             }
             return Program(
                 name, data, start, code, dict(sorted(functions.items())), file
             )
     return None
+
+
+def base_of(type: int) -> int:
+    """What is added to all addresses of an ELF file of this type (e_type)."""
+    return PROGRAM_BASE if type == DYNAMIC else 0
 
 
 def _text(data: bytes, header: tuple) -> Optional[tuple[int, bytes]]:

@@ -15,7 +15,7 @@
 struct tables {
 	const Elf64_Shdr *sections;
 	size_t sections_count;
-	const Elf64_Sym *symbols;
+	Elf64_Sym *symbols;
 	size_t symbols_count;
 	char *names;
 	size_t names_size;
@@ -68,8 +68,8 @@ find_tables(const struct elfsyms *syms, const Elf64_Ehdr *h, struct tables *t)
 		return false;
 	names = &t->sections[s->sh_link];
 	t->symbols_count = s->sh_size / sizeof(Elf64_Sym);
-	t->symbols = piece(syms, s->sh_offset, t->symbols_count,
-			   sizeof(Elf64_Sym));
+	t->symbols = (Elf64_Sym *)piece(syms, s->sh_offset, t->symbols_count,
+					sizeof(Elf64_Sym));
 	t->names_size = names->sh_size;
 	if (!t->symbols || names->sh_offset > syms->size ||
 	    names->sh_size > syms->size - names->sh_offset)
@@ -169,6 +169,10 @@ elfsym_load(struct elfsyms *syms, const char *path)
 		return "not a 64-bit executable";
 	if (!find_tables(syms, h, &t))
 		return "no symbols";
+	/* As it lies in memory. */
+	if (h->e_type == ET_DYN)
+		for (size_t i = 0; i < t.symbols_count; i++)
+			t.symbols[i].st_value += PROGRAM_BASE;
 	collect(syms, &t);
 	syms->end = UINT64_MAX;
 	elfsym_value(syms, "etext", &syms->end);

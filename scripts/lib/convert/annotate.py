@@ -54,18 +54,19 @@ class Excerpt(NamedTuple):
 def instructions(image: Image, function: Function) -> tuple[list[Instruction], bool]:
     """The function's; and whether objdump has said what they do."""
     end = min(image.end(function), function.start + CODE_MAX)
-    rows = list(_by_objdump(image.path, function.start, end))
+    rows = list(_by_objdump(image, function.start, end))
     told = bool(rows)
     rows = rows or list(_by_bytes(image, function.start, end))
     return [Instruction(at, text, image.line(at)) for at, text in rows], told
 
 
-def _by_objdump(path: Path, start: int, end: int) -> Iterator[tuple[int, str]]:
+def _by_objdump(image: Image, start: int, end: int) -> Iterator[tuple[int, str]]:
     tool = find_tool("objdump")
     if not tool:
         return
-    command = [tool, "-d", "--no-show-raw-insn", f"--start-address={start:#x}",
-               f"--stop-address={end:#x}", "--", str(path)]
+    command = [tool, "-d", "--no-show-raw-insn", f"--adjust-vma={image.base:#x}",
+               f"--start-address={start:#x}", f"--stop-address={end:#x}", "--",
+               str(image.path)]
     try:
         run = subprocess.run(command, env={**os.environ, "LC_ALL": "C"},
                              capture_output=True, timeout=LIMIT)

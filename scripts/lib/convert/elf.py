@@ -15,6 +15,8 @@ from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
+from programs import base_of
+
 from .calls import frame_is_set
 from .demangle import demangled
 from .lines import Line, Lines
@@ -58,7 +60,8 @@ def symbols(table: SymbolTableSection) -> Iterator[Symbol]:
 
 
 class Image:
-    """An ELF file for RISC-V, with symbols."""
+    """An ELF file for RISC-V, with symbols; addresses are those in memory, by `base'
+    above the file's."""
 
     def __init__(self, path: Path, name: Optional[str] = None) -> None:
         self.path = path
@@ -83,13 +86,15 @@ class Image:
         self._elf = ELFFile(io.BytesIO(data))
         if self._elf.elfclass != 64 or self._elf["e_machine"] != "EM_RISCV":
             raise ConvertError(self.path, "not for a 64-bit RISC-V")
+        self.base = base_of(int.from_bytes(data[16:18], "little"))
         sections = [
             s for s in self._elf.iter_sections()
             if s["sh_type"] == "SHT_PROGBITS" and s["sh_size"]
             and s["sh_flags"] & SH_FLAGS.SHF_EXECINSTR
         ]
         self._code = [
-            range(s["sh_addr"], s["sh_addr"] + s["sh_size"]) for s in sections
+            range(start, start + s["sh_size"])
+            for s, start in ((s, self.base + s["sh_addr"]) for s in sections)
         ]
         self._bytes = [s.data() for s in sections]
         self._symbols: dict[str, int] = {}
@@ -103,6 +108,7 @@ class Image:
         """Functions; where several begin, the first name stands for all."""
         found: dict[int, str] = {}
         for name, kind, section, value, size in symbols(table):
+            value += self.base
             if section != UNDEFINED:
                 self._symbols[name] = value
             if kind == OBJECT and name:
@@ -180,7 +186,8 @@ class Image:
         return bool(self._line_table().starts)
 
     def line(self, address: int) -> Optional[Line]:
-        return self._line_table().find(address) if self.holds(address) else None
+        found = self._line_table().find(address - self.base)
+        return found if self.holds(address) else None
 
     def _line_table(self) -> Lines:
         if self._lines is None:

@@ -65,6 +65,8 @@ def write(stacks: Stacks, wanted: Optional[str]) -> tuple[bytes, list[str]]:
     of = choose(stacks, wanted)
     mine = [s for s in profile.samples if _belongs(s, of)]
     low, high = _range(stacks, of, [s.pc for s in mine])
+    image = None if of == "kernel" else stacks.image(of)
+    base = image.base if image else 0  # gprof knows the file's own addresses
     bins = [0] * ((high - low) // profile.width)
     inside = 0
     for s in mine:
@@ -72,18 +74,19 @@ def write(stacks: Stacks, wanted: Optional[str]) -> tuple[bytes, list[str]]:
             bins[(s.pc - low) // profile.width] += s.count
             inside += s.count
     out = struct.pack("<4sI12x", b"gmon", 1)
-    out += _histograms(profile, low, bins)
-    out += _arcs(stacks, low)
+    out += _histograms(profile, low - base, bins)
+    out += _arcs(stacks, low, base)
     return out, _remarks(profile, inside)
 
 
-def _arcs(stacks: Stacks, low: int) -> bytes:
+def _arcs(stacks: Stacks, low: int, base: int) -> bytes:
     """Calls. gprof drops those from nowhere, so if the caller isn't known the
     first function stands for it."""
     image = stacks.image(None)
     first = image.functions[0].start if image else low
     return b"".join(
-        struct.pack("<BQQI", 1, start or first, target, min(count, COUNT_LIMIT))
+        struct.pack("<BQQI", 1, (start or first) - base, target - base,
+                    min(count, COUNT_LIMIT))
         for start, target, count in stacks.profile.calls
     )
 
