@@ -28,7 +28,7 @@ sys.path.append(str(image.ROOT / "labs" / "lib"))
 import course_page  # noqa: E402
 import report  # noqa: E402
 import stores  # noqa: E402
-from boots import DIED, Heard, Plan, read_marks  # noqa: E402
+from boots import WAITS, Heard, Plan, read_marks  # noqa: E402
 from facts import Facts, Grade  # noqa: E402
 from grade import Grader, start  # noqa: E402
 from hang import shown  # noqa: E402
@@ -437,7 +437,7 @@ def test_who_sleeps_for_ever_is_shown(facts: dict) -> None:
     """What it did before, on what it sleeps, and where; not who has nothing to do."""
     why = {t["name"]: t["why"] for t in facts["tests"] if not t["ok"]}
     lines = why["there is no such hart"].splitlines()
-    assert lines[0].endswith(DIED["limit"])
+    assert lines[0].endswith(WAITS)
     assert lines[1].startswith("  | the first process came there, after `put 2 sample ")
     assert lines[2] == "  | time limit reached"
     asleep = r"  \| thread \d+ \(observe\) sleeps on dreams for \d+ ms"

@@ -205,7 +205,7 @@ class Booter:
             image.overlay(guest)
             # No sources, manuals or symbols: what a lab adds to these differs from what
             # a hand-out has, and a boot must be the same there.
-            programs = [image.BUILD / "bin" / name for name in ("init", "sh")]
+            programs = [image.BUILD / "bin" / name for name in ("init", "sh", "true")]
             self.programs = folders() + b"".join(
                 image.member(f"bin/{file.name}", loaded(file), 0o755)
                 for file in (*programs, self.observe)
