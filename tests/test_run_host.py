@@ -167,7 +167,7 @@ def test_arguments() -> None:
     assert line == (
         "-machine virt -m 64M -smp 2 -cpu rv64,sstc=off -icount shift=5,sleep=off"
         " -rtc base=2026-01-01T00:00:00,clock=vm -display none -no-reboot"
-        " -serial stdio -monitor none -kernel K -initrd I -append framed icount limit=1500"
+        " -serial stdio -monitor none -kernel K -initrd I -append framed icount limit=0001500"
     )
 
 
@@ -278,7 +278,7 @@ def test_what_is_wrong_with_an_option(words: str, text: str) -> None:
 
 def test_times_at_the_ends(fake_qemu: FakeQemu) -> None:
     """A limit is never none, and the longest time-out is one."""
-    assert Machine(limit=1e-7).bootargs(framed=True) == "framed limit=1"
+    assert Machine(limit=1e-7).bootargs(framed=True) == "framed limit=0000001"
     fake_qemu(f"printf '{BANNER}'")
     result = run("--timeout", "1000000000", "--", "true")
     assert (result.returncode, result.stderr) == (0, b"")
