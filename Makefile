@@ -192,9 +192,13 @@ kernel := $(BUILD)/kernel.elf
 # An archive, so that only who needs it has it: nothing here does.
 kernel_lib := $(BUILD)/lib/atomic.a
 
-# A library of this machine, if there are a compiler and headers for that.
-main_loop := $(if $(shell cc -E -include dlfcn.h -x c /dev/null 2>&- | tail -n 1),\
-	$(BUILD)/main_loop.so)
+# A library of this machine, if there are a compiler and headers for that; once it
+# is there nobody asks, as that takes as long as all else make does then.
+main_loop := $(BUILD)/main_loop.so
+ifeq ($(wildcard $(main_loop)),)
+  main_loop := $(if $(shell cc -E -include dlfcn.h -x c /dev/null 2>&- | \
+	tail -n 1),$(main_loop))
+endif
 
 .PHONY: all
 all: $(kernel) $(BUILD)/initrd.tar $(main_loop) $(if $(EXTRA),overlay)
