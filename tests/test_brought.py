@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 import image
+from harness import elves
+from harness.page import Page
 from harness.patience import HANG, WHOLE
 from harness.tools import tool
 
@@ -157,6 +159,22 @@ def test_one_that_lies_anywhere(anywhere: Path, how: str) -> None:
     share = re.search(r"^ +[\d,]+ +([\d.]+) .*\bloop \[anywhere\]$",
                       done.stdout, re.M)
     assert share and float(share[1]) > 90
+
+
+def test_others_know_it(anywhere: Path) -> None:
+    """tally-host(1): gprof, which knows the file's own addresses; and a page has the
+    instructions."""
+    for how in (["--of", "anywhere", "-o", "x.gmon"], ["-o", "x.html"]):
+        done = script("tally", anywhere, "--harts", "1", "--icount", "3", *how,
+                      "--", "./anywhere")
+        assert done.returncode == 0, done.stderr
+    gprof = [elves.tool("gprof"), "-b", "-p", "anywhere", "x.gmon"]
+    flat = subprocess.run(gprof, cwd=anywhere, capture_output=True, text=True, check=True)
+    assert re.search(r"^ *(100\.00|9\d\.\d+) .* loop$", flat.stdout, re.M)
+    page = Page((anywhere / "x.html").read_bytes())
+    (loop,) = (f for f in page.data["functions"] if f["name"] == "loop")
+    jump = next(row[1] for row in loop["code"] if row[1].startswith("bnez"))
+    assert loop["disassembled"] and jump.endswith(" <loop>")
 
 
 def test_the_guest_knows_it(anywhere: Path) -> None:

@@ -64,9 +64,10 @@ def _by_objdump(image: Image, start: int, end: int) -> Iterator[tuple[int, str]]
     tool = find_tool("objdump")
     if not tool:
         return
-    command = [tool, "-d", "--no-show-raw-insn", f"--adjust-vma={image.base:#x}",
-               f"--start-address={start:#x}", f"--stop-address={end:#x}", "--",
-               str(image.path)]
+    # In the file's own addresses, as objdump names by its symbols where a jump goes.
+    start, end = start - image.base, end - image.base
+    command = [tool, "-d", "--no-show-raw-insn", f"--start-address={start:#x}",
+               f"--stop-address={end:#x}", "--", str(image.path)]
     try:
         run = subprocess.run(command, env={**os.environ, "LC_ALL": "C"},
                              capture_output=True, timeout=LIMIT)
@@ -77,7 +78,8 @@ def _by_objdump(image: Image, start: int, end: int) -> Iterator[tuple[int, str]]
     for line in run.stdout.decode(errors="replace").splitlines():
         found = ROW.match(line)
         if found and start <= int(found[1], 16) < end:
-            yield int(found[1], 16), found[2].strip().replace("\t", " ")[:NAME_MAX]
+            at = image.base + int(found[1], 16)
+            yield at, found[2].strip().replace("\t", " ")[:NAME_MAX]
 
 
 def _by_bytes(image: Image, start: int, end: int) -> Iterator[tuple[int, str]]:
