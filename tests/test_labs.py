@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import configparser
+import csv
 import datetime
 import functools
 import html
+import io
 import itertools
 import json
 import random
@@ -28,7 +30,7 @@ sys.path.append(str(image.ROOT / "labs" / "lib"))
 import course_page  # noqa: E402
 import report  # noqa: E402
 import stores  # noqa: E402
-from boots import WAITS, Heard, Plan, read_marks  # noqa: E402
+from boots import WAITS, WORKS, Heard, Plan, read_marks  # noqa: E402
 from facts import Facts, Grade  # noqa: E402
 from grade import Grader, start  # noqa: E402
 from hang import shown  # noqa: E402
@@ -413,6 +415,20 @@ def test_a_hang_with_interrupts_off_ends(facts: dict) -> None:
     assert len(lines) == 2 + len(places)
 
 
+BUSY = replaced(NO_HART, NO_HART.replace("return -EINVAL", "for (;;) thread_yield()"))
+BUSY = f'#include "sched/thread.h"\n{BUSY}'
+
+
+@hands_in([BUSY], ids=["busy"])
+def test_who_is_busy_for_ever_is_shown(facts: dict) -> None:
+    """The kernel's own limit ends it, however long the firmware took, and says where."""
+    why = {t["name"]: t["why"] for t in facts["tests"] if not t["ok"]}
+    lines = why["there is no such hart"].splitlines()
+    assert lines[0].endswith(WORKS)
+    assert lines[2] == "  | time limit reached"
+    assert re.match(r"  \| hart \d: \w+\+0x", lines[3]), lines
+
+
 ASLEEP = replaced(NO_HART, NO_HART.replace("return -EINVAL", "return dream()"))
 ASLEEP = replaced("long\nsys_hart_ticks", """\
 static struct spinlock lock = SPINLOCK1("dreams");
@@ -699,10 +715,21 @@ def test_what_a_lab_is_about_is_a_gate() -> None:
     why = f'{0.1 * facts["of"]:g} at most, without "a reader\'s mark"'
     assert facts["gate"] == why
     assert f"  {why}\n" in report.text(facts)
-    assert html.escape(why) in course_page.page([facts])
+    page = course_page.page([facts])
+    assert html.escape(why) in page and ">gate</a>" in page
+    assert list(csv.DictReader(io.StringIO(report.as_csv([facts]))))[0]["why"] == why
     assert why in json.loads(report.gradescope([facts]))["output"]
     assert graded_pipe("a signal ends the wait")["gate"] == ""
     assert graded_pipe("a reader's mark", "how many there are")["gate"] == ""
+
+
+def test_what_was_not_judged_has_no_tests() -> None:
+    """Nor what wasn't built, nor handed in: a reason, and no list of failures."""
+    facts = graded_pipe("a reader's mark")
+    assert "FAIL" in report.text(facts)
+    facts |= {"ended": "not built", "why": "a.c:1: error"}
+    text = report.text(facts)
+    assert "FAIL" not in text and "  not built: a.c:1: error\n" in text
 
 
 @pytest.mark.parametrize("line", ["0.1 no such test", "1.1 how many there are",

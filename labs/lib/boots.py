@@ -204,7 +204,7 @@ class Booter:
             image.make()
             image.overlay(guest)
             # No sources, manuals or symbols: what a lab adds to these differs from what
-            # a hand-out has, and a boot must be the same there.
+            # a hand-out has, and a boot must be the same there. Cow executes true.
             programs = [image.BUILD / "bin" / name for name in ("init", "sh", "true")]
             self.programs = folders() + b"".join(
                 image.member(f"bin/{file.name}", loaded(file), 0o755)

@@ -112,6 +112,7 @@ def in_blocks(words: str) -> list[str]:
 
 
 def all_idle(words: str) -> bool:
+    """The harts, by what the kernel says of each at its time limit."""
     harts = [block for block in in_blocks(words) if block.startswith("hart ")]
     return all(map(has_nothing_to_do, harts))
 
