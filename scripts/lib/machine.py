@@ -393,11 +393,11 @@ class Boot:
                 process.stderr.close()
 
     @contextlib.contextmanager
-    def _preloaded(self) -> Iterator[tuple[list[int], dict[str, str]]]:
+    def _preloaded(self) -> Iterator[tuple[list[int], Optional[dict[str, str]]]]:
         """What QEMU inherits so that two runs are the same: a descriptor, as a path may
-        have blanks, and the environment that names it."""
+        have blanks, and the environment that names it (None: ours)."""
         if not self.repeats:
-            yield [], dict(os.environ)
+            yield [], None
             return
         fd = os.open(MAIN_LOOP, os.O_RDONLY)
         others = os.environ.get("LD_PRELOAD", "")

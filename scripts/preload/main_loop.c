@@ -55,9 +55,8 @@ static atomic_bool idle;              /* the harts' thread waits */
 static atomic_bool waiting;           /* the main thread does, for that */
 static atomic_bool outside;           /* something came from there */
 static atomic_bool open_for_ever;
-static int wake; /* ends the main thread's wait */
-static struct pollfd
-    files[FILES]; /* of the main loop's, those to the outside */
+static int wake;                   /* ends the main thread's wait */
+static struct pollfd files[FILES]; /* the main loop's, from outside */
 static nfds_t nfiles;
 
 __attribute__((constructor)) static void
