@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import csv
+import dataclasses
 import datetime
 import functools
 import html
@@ -39,6 +40,7 @@ from lab import MACROS, Edit, Lab, LabError, all_labs  # noqa: E402
 from lab import read_conf, read_course  # noqa: E402
 from play import played  # noqa: E402
 from sandbox import Sandbox  # noqa: E402
+from script import Step, data  # noqa: E402
 from script import Test as LabTest  # noqa: E402
 from tree import Tree, put_lab  # noqa: E402
 
@@ -532,8 +534,44 @@ def test_what_was_played() -> None:
         "read 0 5 -> 2 6100",
         "close 0 -> -EBADF",
     ]
-    del answers[test.steps[3].token]
-    assert played(test, answers, test.steps[3])[2:] == ["write 1 6162 -> 2", "read 0 5"]
+    assert played(test, answers, test.steps[2])[2:] == ["write 1 6162 -> 2"]
+
+
+def test_what_was_played_up_to_a_hang() -> None:
+    """--show: also of the process that should have woken the one that hangs, and up to
+    where each came; nothing of a child that hasn't begun."""
+    test = LabTest("pipes", {}, "seed", no_symbol)
+    with test.child(3):
+        test.do("read 0 1", b"x")
+        test.do("close 0", 0)
+    test.do("write 1 78", 1)
+    test.do("wait 3", 0)
+    with test.child(4):
+        test.do("close 0", 0)
+    tokens = [step.token for step in test.steps]
+    answers = {tokens[0]: "0", tokens[3]: "1"}
+    for hangs in test.steps[1], test.steps[4]:
+        assert played(test, answers, hangs) == [
+            "child 3 2 -> 0", "child 3: read 0 1 -> no answer", "write 1 78 -> 1",
+            "wait 3 -> no answer",
+        ]
+
+
+def test_operations_are_explained() -> None:
+    """labs/guest/README.md has each that a reason can name."""
+    text = (LABS / "guest/README.md").read_text()
+    told = re.findall(r"^\|(.*?)\|", text, re.M)[2:]
+    names = [name for line in told for name in re.findall(r"`([a-z-]+)", line)]
+    code = (LABS / "guest/observe.c").read_text()
+    assert sorted(names) == sorted(re.findall(r'^    {"([a-z-]+)", do_', code, re.M))
+
+
+def test_an_error_in_place_of_an_answer() -> None:
+    """Also where a function judges the answer, the reason says what was hoped for."""
+    step = Step("read 0 9", lambda got: None if data(got) else "empty", "t", "")
+    assert step.wrong("1 61") is None
+    assert step.wrong("-EINTR") == "`read 0 9`: expected no error, got -EINTR"
+    assert step.wrong("what") == "`read 0 9`: got what"
 
 
 def test_a_course(course: dict[str, dict], graded_course: Path) -> None:
@@ -612,8 +650,12 @@ def test_parts_are_merged(
     for name in "json", "page":
         assert (tmp_path / name).read_bytes() == (graded_course / name).read_bytes()
     head, *rows = (tmp_path / "csv").read_text().splitlines()
-    assert head.startswith("submission,points,of,percent late,ended,why,")
-    assert "ben,9,10,10,judged,," in "\n".join(rows) and len(rows) == len(course)
+    assert head.startswith(
+        "submission,points,of,submitted,due,percent late,ended,why,"
+    )
+    times = "2027-02-02 16:30+00:00,2027-02-01 18:00+01:00"
+    assert f"ben,9,10,{times},10,judged,," in "\n".join(rows)
+    assert len(rows) == len(course)
 
 
 def test_parts_by_gnu_parallel(tmp_path: Path) -> None:
@@ -639,10 +681,10 @@ def test_parts_by_gnu_parallel(tmp_path: Path) -> None:
 
 
 TEST = {"name": "t", "ok": True, "points": 1, "of": 1, "why": "", "replay": ""}
-FACTS = {"lab": "ticks", "title": "", "submission": "anna", "among": 2, "members": [],
-         "commit": "c", "roster": "", "seed": "s", "nonce": 1, "ended": "judged",
-         "why": "", "gate": "", "stores": [], "instructions": 1, "late": 0,
-         "points": 1, "of": 1, "tests": []}
+FACTS = {"lab": "ticks", "title": "", "course": "", "submission": "anna", "among": 2,
+         "members": [], "commit": "c", "roster": "", "seed": "s", "nonce": 1,
+         "ended": "judged", "why": "", "gate": "", "stores": [], "instructions": 1,
+         "submitted": "", "due": "", "late": 0, "points": 1, "of": 1, "tests": []}
 
 
 @pytest.mark.parametrize(
@@ -699,10 +741,47 @@ def test_a_report_grows(course: dict[str, dict], graded_course: Path) -> None:
 
 def graded_pipe(failed: str, *left_out: str) -> Facts:
     """Of a pipe that fails this test alone, a day late."""
-    lab = Lab("pipe", COURSE)
+    due = datetime.datetime(2027, 2, 1, 18, tzinfo=datetime.timezone.utc)
+    lab = Lab("pipe", dataclasses.replace(COURSE, due={"pipe": due}))
     tests = [Verdict(kind.name, kind.points, kind.name != failed)
              for kind in lab.tests if kind.name not in left_out]
-    return Grade(lab, "anna", 1, "c", tests, kept=0.9).facts()
+    return Grade(lab, "anna", 1, "c", tests, submitted=due + DAY).facts()
+
+
+def test_points_add_up() -> None:
+    """However the weights are: the tests' points, to cents, are what the lab is worth,
+    and those of the tests that pass are what it brings."""
+    for name, worth in itertools.product(all_labs(), (10, 19.99, 7.5)):
+        lab = Lab(name, dataclasses.replace(COURSE, points={name: worth}))
+        tests = [Verdict(k.name, k.points, i % 3 > 0) for i, k in enumerate(lab.tests)]
+        facts = Grade(lab, "anna", 1, "c", tests).facts()
+        assert round(sum(test["of"] for test in facts["tests"]), 2) == worth
+        if not facts["gate"]:
+            points = sum(test["points"] for test in facts["tests"])
+            assert facts["points"] == round(points, 2)
+
+
+def test_lateness_is_explained() -> None:
+    """A report says when it was handed in, and when that was due."""
+    facts = graded_pipe("a reader's mark")
+    why = ("10 % less for lateness: handed in 2027-02-02 18:00+00:00, due 2027-02-01"
+           " 18:00+00:00")
+    assert f"  {why}\n" in report.text(facts)
+    assert why in course_page.page([facts])
+    (row,) = csv.DictReader(io.StringIO(report.as_csv([facts])))
+    assert (row["submitted"], row["due"]) == ("2027-02-02 18:00+00:00",
+                                              "2027-02-01 18:00+00:00")
+
+
+def test_the_course_on_its_page() -> None:
+    """Its name, and what its points are in the mean."""
+    worst = graded_pipe("a reader's mark")
+    best = worst | {"points": worst["of"], "submission": "ben"}
+    missing = worst | {"points": 0.0, "submission": "carl", "ended": "missing"}
+    page = course_page.page([worst, best, best, missing])
+    assert "<h1>Operating systems, pipe: " in page
+    assert "<p>mean 13.93 of 20 points, median 20</p>" in page
+    assert "mean " not in course_page.page([missing])
 
 
 def test_what_a_lab_is_about_is_a_gate() -> None:

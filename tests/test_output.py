@@ -120,10 +120,10 @@ def test_each_script_writes_to_what_is_no_file(
 
 def test_a_grade_is_written_to_what_is_no_file(tmp_path: Path, fifo: Fifo) -> None:
     facts = {
-        "lab": "ticks", "title": "", "submission": "anna", "commit": "", "seed": "s",
+        "lab": "ticks", "title": "", "course": "", "submission": "anna", "commit": "", "seed": "s",
         "nonce": 1, "ended": "judged", "why": "", "gate": "", "stores": [],
         "members": [], "among": 1, "roster": "", "instructions": 1,
-        "late": 0.0, "points": 1.0, "of": 1.0, "tests": [],
+        "submitted": "", "due": "", "late": 0.0, "points": 1.0, "of": 1.0, "tests": [],
     }
     for kind, said in {
         "json": b"{", "csv": b"submission,", "junit": b"<testsuites", "html": b"<!doc",

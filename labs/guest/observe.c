@@ -1,7 +1,7 @@
 /*
  * observe FILE: do what a script says, and tell what came of it. It judges
  * nothing: the host has made the script, and knows from a model of its own what
- * each answer must be (labs/lib/script.py lists the operations).
+ * each answer must be. README.md lists the operations.
  *
  * A line is TOKEN OPERATION ARGUMENT... Its answer is TOKEN RESULT, where the
  * token is a word that nobody can know before: a kernel that prints answers of

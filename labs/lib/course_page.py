@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import collections
 import re
+import statistics
 from html import escape
 from typing import Any
 
-from facts import Facts, again, counted, handed_in, number, strays
+from facts import Facts, again, counted, handed_in, lateness, number, strays
 
 STYLE = """\
 :root { color-scheme: light dark; --line: #bbb; --ok: #dfd; --no: #fdd; }
@@ -37,7 +38,7 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: .3em 0; }
 def page(all: list[Facts]) -> str:
     """Of one lab; at least one submission."""
     first = all[0]
-    title = escape(f"{first['lab']}: {first['title']}")
+    title = escape(f"{first['course']}, {first['lab']}: {first['title']}")
     of = f"roster {first['roster']}" if first["roster"] else f"seed {first['seed']}"
     facts = (f"{counted(all)}; {escape(of)},"
              f" commit {first['commit'][:12]}, nonce {first['nonce']}")
@@ -50,12 +51,22 @@ def page(all: list[Facts]) -> str:
 {STYLE}</style>
 <h1>{title}</h1>
 <p>{facts}</p>
-{submissions(all)}
+{averages(all)}{submissions(all)}
 <h2>Mistakes</h2>
 {mistakes(all)}
 <h2>Reasons</h2>
 {"".join(reasons(i, facts) for i, facts in enumerate(all))}</html>
 """
+
+
+def averages(all: list[Facts]) -> str:
+    """Of what was handed in, if anything was."""
+    points = [facts["points"] for facts in handed_in(all)]
+    if not points:
+        return ""
+    mean, median = statistics.mean(points), statistics.median(points)
+    return (f"<p>mean {number(mean)} of {number(all[0]['of'])} points,"
+            f" median {number(median)}</p>\n")
 
 
 def table(heads: list[str], rows: list[str]) -> str:
@@ -70,7 +81,8 @@ def submissions(all: list[Facts]) -> str:
     """A row for each; what it failed leads to the reason."""
     rows = []
     for i, facts in enumerate(all):
-        late = f"&minus;{100 * facts['late']:g} %" if facts["late"] else ""
+        late = (f'<a href="#s{i}">&minus;{100 * facts["late"]:g} %</a>'
+                if facts["late"] else "")
         more = "".join(
             f', <a href="#s{i}">{what}</a>'
             for what in ("gate", "stores") if facts[what]
@@ -127,7 +139,7 @@ def kind_of(test: dict[str, Any]) -> str:
 
 def reasons(i: int, facts: Facts) -> str:
     good = all(test["ok"] for test in facts["tests"])
-    if good and not facts["why"] and not facts["stores"]:
+    if good and not facts["why"] and not facts["stores"] and not facts["late"]:
         return ""
     parts = [f'<section id="s{i}">\n<h3>{escape(facts["submission"])}</h3>\n']
     if facts["roster"]:
@@ -137,6 +149,8 @@ def reasons(i: int, facts: Facts) -> str:
                      f"<pre>{escape(facts['why'])}</pre>\n")
     if facts["gate"]:
         parts.append(f"<p>{escape(facts['gate'])}</p>\n")
+    if facts["late"]:
+        parts.append(f"<p>{escape(lateness(facts))}</p>\n")
     parts += [f"<p>{escape(line)}</p>\n" for line in strays(facts)]
     for test in facts["tests"]:
         if not test["ok"] and test["why"]:

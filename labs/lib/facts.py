@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 from judge import Verdict
 from lab import Lab, LabError
@@ -18,10 +19,10 @@ COMMON = ("lab", "commit", "roster", "nonce")
 
 #: What reports are made of, and of which type it is.
 TYPES = {
-    "lab": str, "title": str, "submission": str, "among": int, "members": list,
-    "commit": str,
-    "roster": str, "seed": str, "nonce": int, "ended": str, "why": str, "gate": str,
-    "stores": list, "instructions": int, "late": (int, float),
+    "lab": str, "title": str, "course": str, "submission": str, "among": int,
+    "members": list, "commit": str, "roster": str, "seed": str, "nonce": int,
+    "ended": str, "why": str, "gate": str, "stores": list, "instructions": int,
+    "submitted": str, "due": str, "late": (int, float),
     "points": (int, float), "of": (int, float), "tests": list,
 }
 TEST_TYPES = {
@@ -45,7 +46,7 @@ class Grade:
     ended: str = "judged"  # or: not built, refused, missing, forged, trouble
     why: str = ""  # for those
     instructions: int = 0
-    kept: float = 1.0  # what lateness leaves
+    submitted: Optional[datetime.datetime] = None  # if anybody says so
     stores: list[str] = dataclasses.field(default_factory=list)  # that are no lab's
 
     @property
@@ -58,9 +59,17 @@ class Grade:
         """The lab's points in the course."""
         return self.lab.course.points.get(self.lab.name, float(self.most))
 
-    def points(self, verdict: Verdict) -> float:
-        """What a test brings, in the course's points, before lateness."""
-        return self.worth * verdict.points / self.most if verdict.ok else 0.0
+    @property
+    def shares(self) -> dict[str, float]:
+        """What each test of the lab is worth, in the course's points, before lateness.
+        They are rounded to cents so that all together are what the lab is worth."""
+        shares, weight, before = {}, 0, 0.0
+        for kind in self.lab.tests:
+            weight += kind.points
+            upto = round(self.worth * weight / self.most, 2)
+            shares[kind.name] = round(upto - before, 2)
+            before = upto
+        return shares
 
     def gate(self) -> tuple[float, str]:
         """The most that its tests leave it, and of which one that is. It takes all
@@ -73,14 +82,17 @@ class Grade:
         return self.worth * share, test
 
     def facts(self) -> Facts:
-        total = sum(self.points(v) for v in self.tests)
+        shares = self.shares
+        total = round(sum(shares[v.name] for v in self.tests if v.ok), 2)
         most, gate = self.gate()
         if total <= most:
             gate = ""
-        total = self.kept * min(total, most)
+        kept = self.lab.course.kept(self.lab.name, self.submitted)
+        due = self.lab.course.due.get(self.lab.name)
         return {
             "lab": self.lab.name,
             "title": self.lab.title,
+            "course": self.lab.course.name,
             "submission": self.who,
             "among": 1,
             "members": list(self.lab.course.members),
@@ -94,15 +106,17 @@ class Grade:
             "gate": gate and f'{number(most)} at most, without "{gate}"',
             "stores": self.stores,
             "instructions": self.instructions,
-            "late": round(1 - self.kept, 4),
-            "points": round(total, 2),
+            "submitted": moment(self.submitted),
+            "due": moment(due),
+            "late": round(1 - kept, 4),
+            "points": round(kept * min(total, most), 2),
             "of": self.worth,
             "tests": [
                 {
                     "name": v.name,
                     "ok": v.ok,
-                    "points": round(self.points(v), 2),
-                    "of": round(self.worth * v.points / self.most, 2),
+                    "points": shares[v.name] if v.ok else 0.0,
+                    "of": shares[v.name],
                     "why": v.why,
                     "replay": v.replay,
                     **({"script": v.script} if v.script else {}),
@@ -110,6 +124,19 @@ class Grade:
                 for v in self.tests
             ],
         }
+
+
+def moment(time: Optional[datetime.datetime]) -> str:
+    """Empty: nobody has said when."""
+    return time.isoformat(" ", "minutes") if time else ""
+
+
+def lateness(facts: Facts) -> str:
+    """In words, with the times; empty: it isn't late."""
+    if not facts["late"]:
+        return ""
+    return (f"{100 * facts['late']:g} % less for lateness: handed in"
+            f" {facts['submitted']}, due {facts['due']}")
 
 
 def number(points: float) -> str:

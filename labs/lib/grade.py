@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import datetime
 import fcntl
 import hashlib
 import json
@@ -89,7 +90,7 @@ class Grader:
             return no_point(submission, self.judge.nonce, options, "not built",
                             built.complaint)
         return graded(self.judge, built.kernel, self.reference, options,
-                      submission.who, submission.kept)
+                      submission.who, submission.submitted)
 
 
 class Graders:
@@ -144,14 +145,14 @@ def no_point(
 
 def graded(
     judge: Judge, kernel: Kernel, reference: Reference, options: argparse.Namespace,
-    who: str, kept: float = 1.0,
+    who: str, submitted: Optional[datetime.datetime] = None,
 ) -> Grade:
     only = chosen(options)
     grading = judge.judge(kernel, reference, only=only, races=options.races)
     ended = "forged" if grading.forged else "judged"
     return Grade(
         judge.lab, who, judge.nonce, commit(), grading.judged(only), ended,
-        grading.forged, grading.instructions, kept, grading.stray_stores(),
+        grading.forged, grading.instructions, submitted, grading.stray_stores(),
     )
 
 

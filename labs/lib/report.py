@@ -11,7 +11,7 @@ import xml.etree.ElementTree as xml
 
 import course_page
 from cli import put
-from facts import JUDGED, Facts, again, number, strays
+from facts import JUDGED, Facts, again, lateness, number, strays
 
 
 def text(facts: Facts) -> str:
@@ -31,10 +31,11 @@ def text(facts: Facts) -> str:
     if facts["gate"]:
         lines.append(f"  {facts['gate']}")
     lines += [f"  {line}" for line in strays(facts)]
-    late = f", {100 * facts['late']:g} % less for lateness" if facts["late"] else ""
+    if facts["late"]:
+        lines.append(f"  {lateness(facts)}")
     took = facts["instructions"] / 1e6  # nobody counts on the host
     lines.append(
-        f"{number(facts['points'])} of {number(facts['of'])} points{late}"
+        f"{number(facts['points'])} of {number(facts['of'])} points"
         f" (nonce {facts['nonce']}{f', {took:.0f} million instructions' * (took > 0)})"
     )
     return "\n".join(lines) + "\n"
@@ -51,12 +52,14 @@ def as_csv(all: list[Facts]) -> str:
     names = [test["name"] for test in all[0]["tests"]]
     writer = csv.writer(file, lineterminator="\n")
     who = ["name", "group"] if all[0]["roster"] else ["submission"]
-    writer.writerow([*who, "points", "of", "percent late", "ended", "why", *names])
+    writer.writerow([*who, "points", "of", "submitted", "due", "percent late",
+                     "ended", "why", *names])
     for facts in all:
         for student in students(facts):
             writer.writerow([
                 *student, number(facts["points"]), number(facts["of"]),
-                f"{100 * facts['late']:g}", facts["ended"],
+                facts["submitted"], facts["due"], f"{100 * facts['late']:g}",
+                facts["ended"],
                 "".join((facts["why"] or facts["gate"]).splitlines()[:1]),
                 *(number(test["points"]) for test in facts["tests"]),
             ])

@@ -63,7 +63,8 @@ class Step:
             try:
                 why = self.want(got)
             except (ValueError, LookupError, ArithmeticError, struct.error):
-                why = f"got {cut(got)}"
+                hoped = "expected no error, " if got.startswith("-E") else ""
+                why = f"{hoped}got {cut(got)}"
             return f"`{cut(self.text)}`: {why}" if why else None
         want = expected(self.want)
         if got == want:

@@ -22,7 +22,7 @@ class Submission:
     who: str
     lab: Lab  # with the submitter's seed
     files: dict[str, bytes] = dataclasses.field(default_factory=dict)
-    kept: float = 1.0  # what lateness leaves
+    submitted: Optional[datetime.datetime] = None
     ended: str = ""  # refused, or missing
     why: str = ""
 
@@ -69,8 +69,7 @@ def read(
         if roster and roster.refusal(who):
             raise SubmissionError(roster.refusal(who))
         files = read_submission(folder, lab)
-        kept = lab.course.kept(lab.name, submitted(folder, options))
-        return Submission(who, lab, files, kept)
+        return Submission(who, lab, files, submitted(folder, options))
     except SubmissionError as error:
         return Submission(who, lab, ended="refused", why=str(error))
 
