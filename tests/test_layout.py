@@ -99,9 +99,11 @@ def test_make_size() -> None:
     result = subprocess.run(
         ["make", "-s", "-C", str(image.ROOT), "size"], capture_output=True, text=True
     )
-    parts = re.findall(r"^[Ta].*?\s(\d+) +(\d+) +(?:\d+|-)$", result.stdout, re.M)
+    parts = re.findall(r"^[Tai].*?\s(\d+) +(\d+) +(?:\d+|-)$", result.stdout, re.M)
+    assert result.returncode == 0 and len(parts) == 4
+    linux = (image.ROOT / "kernel/linux").iterdir()
+    assert int(parts.pop()[1]) == sum(len(f.read_text().splitlines()) for f in linux)
     code, lines = ([int(part[i]) for part in parts] for i in (0, 1))
-    assert result.returncode == 0 and len(parts) == 3
     assert code == sorted(code) and lines == sorted(lines)
     files = [f for s in "chS" for f in (image.ROOT / "kernel").rglob(f"*.{s}")]
     boot = [f for f in (image.ROOT / "boot").iterdir()]

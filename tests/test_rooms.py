@@ -122,6 +122,39 @@ def test_what_the_linker_finds_upward_is_listed(
     assert upward == listed
 
 
+# --- Calls for others --------------------------------------------------------
+
+CALL = re.compile(r"^(?:TALLY_|SYS)CALL\((\d+), (\w+)\)", re.M)
+
+
+def call_of(number: int) -> re.Pattern[bytes]:
+    """a7 becomes a call's number, and a few instructions later is an ecall."""
+    loads = [(0x893 | number << 20).to_bytes(4, "little")]  # addi a7, zero, number
+    if number < 32:
+        loads.append((0x4881 | number << 2).to_bytes(2, "little"))  # c.li a7, number
+    either = b"|".join(map(re.escape, loads))
+    return re.compile(rb"(?:%s)(?:..){0,12}?\x73\0\0\0" % either, re.S)
+
+
+def test_calls_for_programs_of_linux() -> None:
+    """docs/tour.md: kernel/linux has calls that no command of Tally's own makes."""
+    with image.build_lock():
+        image.make()
+    numbers = CALL.findall((image.ROOT / "include/sys/syscalls.h").read_text())
+    commands = [f.read_bytes() for f in (image.BUILD / "bin").iterdir() if f.is_file()]
+    made = {
+        name for number, name in numbers
+        if any(map(call_of(int(number)).search, commands))
+    }
+    theirs = {
+        name
+        for file in (KERNEL / "linux").glob("*.c")
+        for name in re.findall(r"^sys_(\w+)\(", file.read_text(), re.M)
+    }
+    assert {"read", "openat", "brk", "execve", "wait4"} <= made
+    assert "mmap" in theirs and not theirs & made
+
+
 # --- Names -------------------------------------------------------------------
 
 

@@ -1,7 +1,7 @@
 /*
  * What a running program changes in its address space: it maps, unmaps, moves
  * regions, and allows and forbids accesses. The system calls that ask for this
- * are in syscall/mmap.c.
+ * are in linux/mmap.c.
  *
  * Every range here is of whole pages, isn't empty, and ends at or below
  * USER_TOP: the callers have checked that. Each change is one step to other

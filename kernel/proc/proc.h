@@ -10,9 +10,9 @@
  * proc_tree_lock, a process's lock, sched_lock.
  *
  * The files of this folder: proc.c, the table of processes; fork.c, exec.c with
- * elf.c and auxv.c, exit.c and wait.c, the life of one; group.c and user.c, to
- * whom it belongs; threads.c, several threads in one; futex.c, where they wait
- * for one another; of signals: pending.c, those that wait; signal_send.c;
+ * elf.c and auxv.c, exit.c and wait.c, the life of one; group.c, to whom it
+ * belongs; threads.c, several threads in one; futex.c, where they wait for one
+ * another; of signals: pending.c, those that wait; signal_send.c;
  * signal.c, what is done about them; signal_frame.c and signal_page.c, how
  * handlers run and return; signal_call.c, the system calls; sleep.c, cputimer.c
  * and ptimer.c; and memory.c, who is killed if there is no memory.

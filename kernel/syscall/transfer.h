@@ -1,5 +1,6 @@
 /* Reading and writing open files: what the calls on one piece of memory
- * (file.c), on vectors (vector.c) and between files (copy.c) share. */
+ * (file.c), on vectors (linux/vector.c) and between files (linux/copy.c)
+ * share. */
 #ifndef KERNEL_TRANSFER_H
 #define KERNEL_TRANSFER_H
 

@@ -18,8 +18,7 @@
 #include "proc/proc.h"
 #include "sched/lock.h"
 #include "sched/thread.h"
-
-#include "transfer.h"
+#include "syscall/transfer.h"
 
 /* One of the two files of a copy, and where it is read or written. */
 struct copy_end {

@@ -8,8 +8,7 @@
 #include "fs/vnode.h"
 #include "proc/proc.h"
 #include "sched/thread.h"
-
-#include "transfer.h"
+#include "syscall/transfer.h"
 
 /* A vnode without this operation has nothing to write back: that is success. */
 long

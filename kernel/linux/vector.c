@@ -14,8 +14,7 @@
 #include "mm/uaccess.h"
 #include "proc/proc.h"
 #include "sched/thread.h"
-
-#include "transfer.h"
+#include "syscall/transfer.h"
 
 #define PIECES_AT_HAND 8           /* on the kernel stack */
 #define TRANSFER_MAX   0x7ffff000u /* bytes: of what is more, these, as Linux */

@@ -15,8 +15,7 @@
 #include "sched/lock.h"
 #include "sched/poll.h"
 #include "sched/thread.h"
-
-#include "select.h"
+#include "syscall/select.h"
 
 #define REPORTS   64 /* that one call returns at most */
 #define MS_PER_S  1000
