@@ -28,6 +28,8 @@ from image import BUILD, PROGRAMS, hold
 QEMU_OLDEST = (7, 2)
 ANSWER = PROGRAMS / "qemu-version"  # which QEMU was asked, and what it said
 MAIN_LOOP = BUILD / "main_loop.so"
+#: glibc asks the host for large pages: QEMU then starts with half the page faults.
+LARGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 HARTS_MAX = 16  # the kernel's own limit
 ICOUNT_MAX = 10  # QEMU's
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -393,16 +395,18 @@ class Boot:
                 process.stderr.close()
 
     @contextlib.contextmanager
-    def _preloaded(self) -> Iterator[tuple[list[int], Optional[dict[str, str]]]]:
+    def _preloaded(self) -> Iterator[tuple[list[int], dict[str, str]]]:
         """What QEMU inherits so that two runs are the same: a descriptor, as a path may
-        have blanks, and the environment that names it (None: ours)."""
+        have blanks, and the environment that names it."""
+        environment = {**LARGE_PAGES, **os.environ}
         if not self.repeats:
-            yield [], None
+            yield [], environment
             return
         fd = os.open(MAIN_LOOP, os.O_RDONLY)
         others = os.environ.get("LD_PRELOAD", "")
         try:
-            yield [fd], {**os.environ, "LD_PRELOAD": f"/proc/self/fd/{fd} {others}"}
+            preload = f"/proc/self/fd/{fd} {others}"
+            yield [fd], {**environment, "LD_PRELOAD": preload}
         finally:
             os.close(fd)
 
