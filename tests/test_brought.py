@@ -135,6 +135,32 @@ def test_sampled(tmp_path: Path, how: str) -> None:
     assert share and float(share[1]) > 90
 
 
+@pytest.mark.parametrize("how", ["--exact", "--sampled"])
+def test_without_symbols(tmp_path: Path, how: str) -> None:
+    """tally-host(1): its functions begin where it calls, and have addresses for names;
+    the page says so, and counts the same."""
+    rounds = ROUNDS if how == "--exact" else 1000 * ROUNDS
+    counted(tmp_path, "-static")
+    nm = subprocess.run([elves.tool("nm"), "counted"], cwd=tmp_path, check=True,
+                        capture_output=True, text=True)
+    loop = int(re.search(r"^(\w+) T loop$", nm.stdout, re.M)[1], 16)
+    counted(tmp_path, "-static", "-s")
+    done = script("tally", tmp_path, *(["--exact"] if how == "--exact" else []),
+                  "--harts", "1", "--icount", "3", "-o", "x.folded",
+                  "--", f"./counted {rounds}")
+    assert (done.stderr, done.returncode) == ("", 0)
+    folded = (tmp_path / "x.folded").read_text()
+    inside = [int(n) for n in re.findall(rf";{loop:#x} (\d+)$", folded, re.M)]
+    if how == "--exact":
+        assert sum(inside) == 2 * rounds + 1
+    else:
+        row = rf"^ +\d+ +([\d.]+) .*{loop:#x} \[counted\]"
+        share = re.search(row, done.stdout, re.M)
+        assert share and float(share[1]) > 90
+    said = r"^[\d,]+ \w+ without names: counted: no symbols$"
+    assert re.search(said, done.stdout, re.M)
+
+
 @pytest.fixture
 def anywhere(tmp_path: Path) -> Path:
     """A folder with a program that the kernel puts where it likes."""

@@ -172,6 +172,11 @@ class Exact(Stacks):
         """Nothing is to be guessed."""
         self.ambiguous = {}
         self.unknown = Counter()
+        for s in profile.samples:
+            image = self.program(s) if s.mode == USER else None
+            if image and not image.named:
+                name = os.path.basename(image.name)
+                self.unknown[f"{name}: no symbols"] += s.count
 
     def command(self, sample: Sample) -> Optional[str]:
         assert sample.process is not None

@@ -28,6 +28,7 @@ class Program(NamedTuple):
     text: bytes
     functions: dict[int, str]  # by address, in order
     file: Optional[Path]  # on the host, if it is this very file
+    named: bool = True  # its functions have the names of its symbols
 
 
 # The kernel's own page in each program, to which handlers of signals return
@@ -53,10 +54,43 @@ def program(name: str, data: bytes, file: Optional[Path] = None) -> Optional[Pro
                 base + at: name for at, name in found
                 if start <= base + at < start + len(code)
             }
+            named = bool(functions)
+            if not named:
+                functions = {at: f"{at:#x}" for at in called(start, code)}
             return Program(
-                name, data, start, code, dict(sorted(functions.items())), file
+                name, data, start, code, dict(sorted(functions.items())), file, named
             )
     return None
+
+
+def called(start: int, code: bytes) -> set[int]:
+    """Where functions begin, of a program without symbols: at its start, and where its
+    code calls, by jal or by auipc and jalr. Who is called by a pointer alone belongs to
+    the one before it."""
+    found = {start}
+    at = 0
+    while at + 8 <= len(code):
+        one, two = struct.unpack_from("<II", code, at)
+        if one & 3 != 3:  # a short instruction
+            at += 2
+            continue
+        if one & 0xFFF == 0x0EF:  # jal ra
+            found.add(start + at + jump_offset(one))
+        elif one & 0xFFF == 0x097 and two & 0xFFFFF == 0x080E7:  # auipc ra; jalr ra
+            found.add(start + at + signed(one & ~0xFFF, 32) + signed(two >> 20, 12))
+        at += 4
+    return {a for a in found if start <= a < start + len(code)}
+
+
+def jump_offset(jal: int) -> int:
+    """As the instruction has its bits: 20, 10 to 1, 11, 19 to 12."""
+    top, low = jal >> 31, jal >> 21 & 0x3FF
+    middle, high = jal >> 20 & 1, jal >> 12 & 0xFF
+    return signed(top << 20 | high << 12 | middle << 11 | low << 1, 21)
+
+
+def signed(value: int, bits: int) -> int:
+    return value - (1 << bits) if value >> (bits - 1) else value
 
 
 def base_of(type: int) -> int:

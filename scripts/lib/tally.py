@@ -223,7 +223,7 @@ class Known:
         self.folder = folder
         file = options.kernel or image.BUILD / "kernel.elf"
         kernel = program("kernel", file.read_bytes(), file)
-        if not kernel or not kernel.functions:
+        if not kernel or not kernel.named:
             raise SetupError(f"{file}: no kernel with symbols")
         self.kernel = kernel
         self.folders = [image.BUILD / "bin"]
@@ -244,7 +244,7 @@ class Known:
         if not file:
             file = self.folder / f"program-{self.programs.index(each)}"
             file.write_bytes(each.data)
-        return Image(file, name) if each.functions else None
+        return Image(file, name, unnamed=True) if each.functions else None
 
 
 def check(options: argparse.Namespace, version: int) -> None:

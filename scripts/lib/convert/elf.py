@@ -15,7 +15,7 @@ from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from programs import base_of
+from programs import base_of, program
 
 from .calls import frame_is_set
 from .demangle import demangled
@@ -60,10 +60,13 @@ def symbols(table: SymbolTableSection) -> Iterator[Symbol]:
 
 
 class Image:
-    """An ELF file for RISC-V, with symbols; addresses are those in memory, by `base'
-    above the file's."""
+    """An ELF file for RISC-V; addresses are those in memory, by `base' above the
+    file's."""
 
-    def __init__(self, path: Path, name: Optional[str] = None) -> None:
+    def __init__(
+        self, path: Path, name: Optional[str] = None, unnamed: bool = False
+    ) -> None:
+        """unnamed: it needs no symbols; then functions have addresses for names."""
         self.path = path
         self.name = clean(name or path.name)
         try:
@@ -74,6 +77,9 @@ class Image:
             self._read(data)
         except DAMAGE as error:
             raise ConvertError(path, "not a whole ELF file") from error
+        self.named = bool(self.functions)
+        if unnamed and not self.named:
+            self._find_functions(data)
         if not self.functions:
             raise ConvertError(path, "no symbols")
         self._starts = [f.start for f in self.functions]
@@ -118,6 +124,11 @@ class Image:
         names = {a: _PIECE.sub("", found[a]) for a in sorted(found)}
         meant = demangled(names.values())
         self.functions = [Function(a, clean(meant.get(n, n))) for a, n in names.items()]
+
+    def _find_functions(self, data: bytes) -> None:
+        found = program(self.name, data)
+        names = found.functions if found else {}
+        self.functions = [Function(at, n) for at, n in names.items() if self.holds(at)]
 
     @property
     def text(self) -> tuple[int, int]:

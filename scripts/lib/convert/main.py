@@ -153,7 +153,7 @@ def load_program(word: str, programs: Programs) -> None:
     who, equals, name = word.partition("=")
     if not equals or os.path.exists(word):
         who, name = "", word
-    image = Image(Path(name), None if is_pid(who) else who or None)
+    image = Image(Path(name), None if is_pid(who) else who or None, unnamed=True)
     if image.text[1] > KERNEL_BASE:
         raise ConvertError(name, "not a program: its text is the kernel's")
     if is_pid(who):

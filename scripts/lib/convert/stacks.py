@@ -72,7 +72,7 @@ class Programs:
             return None
         path = self.files.find(process.program, process.digest)
         if path and path not in self._images:
-            self._images[path] = Image(path)
+            self._images[path] = Image(path, unnamed=True)
         return self._images[path] if path else None
 
 
@@ -105,9 +105,13 @@ class Stacks:
             self._count_unknown()
 
     def _count_unknown(self) -> None:
-        """Samples in user mode of programs that can't be read, and why."""
+        """Samples in user mode of programs that have no names, and why."""
         for s in self.profile.samples:
-            if not s.user_addresses() or self._images[s.pid, s.process]:
+            image = self._images[s.pid, s.process]
+            if not s.user_addresses() or image and image.named:
+                continue
+            if image:
+                self.unknown[f"{image.name}: no symbols"] += s.count
                 continue
             if s.process is None:
                 why = f"process {s.pid} is not known" if s.pid else "of no process"
