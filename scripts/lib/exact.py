@@ -40,8 +40,8 @@ def write_map(
         text.write_bytes(each.text)
         end = each.start + len(each.text)
         lines.append(f"program {each.start:x} {end:x} {text.name}")
-        # What lies before the first function is that one's.
-        for at, name in (each.functions or {each.start: "?"}).items():
+        # What lies before the first function, as the jumps to libraries do, is one.
+        for at, name in {each.start: "", **each.functions}.items():
             kind = JUMPS.get(name, "-")
             if i == KERNEL_PROGRAM:
                 kind = "interrupts" if name in INTERRUPTS else "-"

@@ -141,6 +141,17 @@ below(struct node *parent, const struct function *f, uint64_t site)
 	return node_of(parent, f, site);
 }
 
+/* Does an interpreter jump to the program that it has loaded? */
+static bool
+starts_program(const struct node *from, const struct function *f)
+{
+	if (from->function != &elsewhere_function || f == &elsewhere_function)
+		return false;
+	while (from->parent != NULL)
+		from = from->parent;
+	return from->site == (uint64_t)ELSEWHERE;
+}
+
 /* Bring a cursor to the instruction that is executed. */
 static void
 arrive(struct cursor *c, const struct process *p, const struct function *f,
@@ -150,6 +161,8 @@ arrive(struct cursor *c, const struct process *p, const struct function *f,
 
 	if (c->enters)
 		c->node = below(from ? from : root_of(p), f, c->site);
+	else if (starts_program(from, f))
+		c->node = below(root_of(p), f, from->site);
 	else if (from->function != f)
 		c->node = below(from->parent, f, from->site);
 	else
