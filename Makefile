@@ -168,12 +168,15 @@ user_link = $(libc_link) -march=rv64imafdc -mabi=lp64d -static \
 
 ld_flags := -Wl,-z,max-page-size=4096 -Wl,--build-id=none
 
-# What others may be reading is replaced, never rewritten.
+# What others may be reading is replaced, never rewritten. For a file that is compiled
+# the shell starts as little else as can be: what an object depends on comes on
+# standard output, and the shell writes it in one piece.
 put = -o $@.$$$$ && mv $@.$$$$ $@
-compile = $(call say,CC,$<)mkdir -p $(@D) && $(CC) $(flags) -MMD -MP \
-	-MF $@.$$$$.d -MT $@ -c $< -o $@.$$$$ && \
-	mv $@.$$$$.d $(@:.o=.d) && mv $@.$$$$ $@
-link_user = $(call say,LD,$@)mkdir -p $(@D) && $(CC) $(user_link) \
+folder = { [ -d $(@D) ] || mkdir -p $(@D); }
+compile = $(call say,CC,$<)$(folder) && \
+	on=$$($(CC) $(flags) -MMD -MP -MF - -MT $@ -c $< -o $@.$$$$) && \
+	printf '%s\n' "$$on" >$(@:.o=.d) && mv $@.$$$$ $@
+link_user = $(call say,LD,$@)$(folder) && $(CC) $(user_link) \
 	$(ld_flags) $(filter %.o,$^) $(filter %.a,$^) -Wl,--start-group -lm -lc -lgcc \
 	-Wl,--end-group $(flags) $(put)
 
@@ -233,7 +236,7 @@ $(BUILD)/lib/%.o: lib/% Makefile
 # --- For QEMU ----------------------------------------------------------------
 
 $(main_loop): scripts/preload/main_loop.c Makefile
-	$(call say,CC,$@)mkdir -p $(@D) && cc -O2 -Wall -Wextra -shared -fPIC $< $(put)
+	$(call say,CC,$@)$(folder) && cc -O2 -Wall -Wextra -shared -fPIC $< $(put)
 
 # --- User programs -----------------------------------------------------------
 
@@ -287,7 +290,7 @@ copies :=
 ifneq ($(user_out),$(BUILD))
 copies := $(programs:$(user_out)/%=$(BUILD)/%)
 $(copies): $(BUILD)/%: $(user_out)/%
-	$(call say,CP,$@)mkdir -p $(@D) && cp $< $@.$$$$ && mv $@.$$$$ $@
+	$(call say,CP,$@)$(folder) && cp $< $@.$$$$ && mv $@.$$$$ $@
 endif
 
 # --- The initrd --------------------------------------------------------------
