@@ -184,14 +184,14 @@ SYSCALL(139, rt_sigreturn)      /* */
 SYSCALL(240, rt_tgsigqueueinfo) /* pid, tid, sig, const siginfo_t * */
 
 /* Tally's own. Profiling */
-TALLY_CALL(1000, profil)     /* buffer, bytes, offset, scale: <unistd.h> */
-TALLY_CALL(1001, aix_profil) /* the same, or ranges, -1, 0, 0: <mon.h> */
-TALLY_CALL(1002, pcsample)   /* uintptr_t *samples, nsamples: <pcsample.h> */
+TALLY_CALL(1024, profil)     /* buffer, bytes, offset, scale: <unistd.h> */
+TALLY_CALL(1025, aix_profil) /* the same, or ranges, -1, 0, 0: <mon.h> */
+TALLY_CALL(1026, pcsample)   /* uintptr_t *samples, nsamples: <pcsample.h> */
 
 /* The machine: <sys/sysinfo.h> */
-TALLY_CALL(1003, sysinfo)  /* struct sysinfo *, size */
-TALLY_CALL(1004, psinfo)   /* struct psinfo *, count */
-TALLY_CALL(1005, poweroff) /* int status */
+TALLY_CALL(1027, sysinfo)  /* struct sysinfo *, size */
+TALLY_CALL(1028, psinfo)   /* struct psinfo *, count */
+TALLY_CALL(1029, poweroff) /* int status */
 
 #ifdef TALLY_CALL_IS_OURS
 #undef TALLY_CALL

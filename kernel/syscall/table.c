@@ -24,7 +24,7 @@ static const system_call linux_table[] = {
 #undef SYSCALL
 #undef TALLY_CALL
 
-#define FIRST_OWN 1000
+#define FIRST_OWN 1024
 
 #define SYSCALL(number, name)
 #define TALLY_CALL(number, name) [number - FIRST_OWN] = sys_##name,
