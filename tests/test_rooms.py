@@ -82,26 +82,27 @@ class Symbols(NamedTuple):
     own: set[str]  # its static functions
 
 
-def symbols(file: Path) -> Symbols:
-    """Of the object that is made of a source."""
-    made = image.BUILD / file.relative_to(image.ROOT)
-    nm = subprocess.run(
-        [elves.tool("nm"), made.with_name(made.name + ".o")],
-        capture_output=True, text=True, check=True,
-    )
-    of: dict[str, set[str]] = {"U": set(), "global": set(), "t": set()}
+def symbols(files: list[Path]) -> dict[Path, Symbols]:
+    """Of the objects that are made of these sources."""
+    made = {str(image.BUILD / f.relative_to(image.ROOT)) + ".o": f for f in files}
+    nm = subprocess.run([elves.tool("nm"), "-A", *made], capture_output=True, text=True,
+                        check=True)
+    found = {file: Symbols(set(), set(), set()) for file in files}
     for line in nm.stdout.splitlines():
-        kind, name = line.split()[-2:]
-        kind = "global" if kind.isupper() and kind != "U" else kind
-        of.setdefault(kind, set()).add(name.partition(".")[0])
-    return Symbols(of["global"], of["U"], of["t"])
+        place, _, rest = line.partition(":")
+        kind, name = rest.split()[-2:]
+        of = found[made[place]]
+        kinds = {"U": of.wanted, "t": of.own}
+        if kind in kinds or kind.isupper():
+            kinds.get(kind, of.defined).add(name.partition(".")[0])
+    return found
 
 
 @pytest.fixture(scope="module")
 def objects() -> dict[Path, Symbols]:
     with image.build_lock():
         image.make()
-    return {f: symbols(f) for f in sources() if f.suffix != ".h"}
+    return symbols([f for f in sources() if f.suffix != ".h"])
 
 
 def test_what_the_linker_finds_upward_is_listed(
