@@ -145,6 +145,20 @@ copy_in_deadline(uintptr_t user, unsigned long *deadline)
 	return r;
 }
 
+/* What is left of the time limit takes its place, as Linux has it. Where it can't
+ * be written that is no error: the call has done what was asked for. */
+static void
+copy_out_rest(uintptr_t user, unsigned long deadline)
+{
+	uint64_t now = rdtime();
+	struct timespec rest;
+
+	if (user == 0 || deadline == 0)
+		return;
+	rest = time_of_ns(time_of_counts(deadline > now ? deadline - now : 0));
+	(void)copy_out(user, &rest, sizeof(rest));
+}
+
 int
 select_mask_begin(uintptr_t user, size_t size)
 {
@@ -202,6 +216,7 @@ sys_ppoll(const unsigned long *arg)
 		return r;
 	r = poll_user(&q, arg, deadline);
 	question_end(&q);
+	copy_out_rest(arg[2], deadline);
 	return r;
 }
 
@@ -333,5 +348,6 @@ sys_pselect6(const unsigned long *arg)
 		return r;
 	r = select_user(&q, &arg[1], &s, deadline, mask);
 	question_end(&q);
+	copy_out_rest(arg[4], deadline);
 	return r;
 }

@@ -17,6 +17,12 @@
 static char buf[CAPACITY];
 static int fds[2];
 
+/* The system calls. The library copies a time first, as the kernel changes it. */
+int __ppoll(struct pollfd *fds, nfds_t n, struct timespec *limit,
+	    const sigset_t *mask, size_t size);
+int __pselect6(int n, fd_set *r, fd_set *w, fd_set *x, struct timespec *limit,
+	       const void *mask);
+
 static void
 pipe_open(int end[2])
 {
@@ -195,11 +201,11 @@ test_select_arguments(void)
 			    "select: a %s set is EFAULT", b->name);
 		CHECK_ERRNO(select(1, NULL, NULL, bad, &t), EFAULT,
 			    "select: a %s third set is EFAULT", b->name);
-		CHECK_ERRNO(pselect(1, NULL, NULL, NULL, bad, NULL), EFAULT,
+		CHECK_ERRNO(__pselect6(1, NULL, NULL, NULL, bad, NULL), EFAULT,
 			    "pselect: a %s time is EFAULT", b->name);
 		CHECK_ERRNO(pselect(1, NULL, NULL, NULL, &none, bad), EFAULT,
 			    "pselect: a %s mask is EFAULT", b->name);
-		CHECK_ERRNO(ppoll(NULL, 0, bad, NULL), EFAULT,
+		CHECK_ERRNO(__ppoll(NULL, 0, bad, NULL, 0), EFAULT,
 			    "ppoll: a %s time is EFAULT", b->name);
 	}
 }

@@ -150,12 +150,18 @@ pipe(int fd[2])
 	return pipe2(fd, 0);
 }
 
+/* The kernel stores what is left of a time limit. Of these two calls no one
+ * wants to know that. */
 int
 ppoll(struct pollfd *fds, nfds_t n, const struct timespec *limit,
       const sigset_t *mask)
 {
-	return system_call(SYS_ppoll, (long)fds, n, (long)limit, (long)mask,
-			   sizeof(*mask), 0);
+	struct timespec left;
+
+	if (limit != NULL)
+		left = *limit;
+	return system_call(SYS_ppoll, (long)fds, n, limit ? (long)&left : 0,
+			   (long)mask, sizeof(*mask), 0);
 }
 
 int
@@ -166,9 +172,12 @@ pselect(int n, fd_set *r, fd_set *w, fd_set *x, const struct timespec *limit,
 		const sigset_t *mask;
 		size_t size;
 	} blocked = {mask, sizeof(*mask)};
+	struct timespec left;
 
+	if (limit != NULL)
+		left = *limit;
 	return system_call(SYS_pselect6, n, (long)r, (long)w, (long)x,
-			   (long)limit, (long)&blocked);
+			   limit ? (long)&left : 0, (long)&blocked);
 }
 
 int
@@ -187,6 +196,7 @@ int
 select(int n, fd_set *r, fd_set *w, fd_set *x, struct timeval *tv)
 {
 	struct timespec limit;
+	int ready;
 
 	if (tv == NULL)
 		return system_call(SYS_pselect6, n, (long)r, (long)w, (long)x,
@@ -196,6 +206,8 @@ select(int n, fd_set *r, fd_set *w, fd_set *x, struct timeval *tv)
 		return -1;
 	}
 	limit = (struct timespec){tv->tv_sec, tv->tv_usec * NS_PER_US};
-	return system_call(SYS_pselect6, n, (long)r, (long)w, (long)x,
-			   (long)&limit, 0);
+	ready = system_call(SYS_pselect6, n, (long)r, (long)w, (long)x,
+			    (long)&limit, 0);
+	*tv = (struct timeval){limit.tv_sec, limit.tv_nsec / NS_PER_US};
+	return ready;
 }
