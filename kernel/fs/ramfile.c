@@ -310,6 +310,8 @@ write_locked(struct ramnode *n, struct uio *u)
 		u->offset = n->size;
 	if (u->left > 0 && u->offset >= FILE_SIZE_MAX)
 		return -EFBIG;
+	if (u->offset > n->size && is_shared(n))
+		cut(n, n->size); /* what was stored past the end */
 	while (u->left > 0 && u->offset < FILE_SIZE_MAX) {
 		r = write_page(n, u);
 		if (r < 0)
@@ -341,8 +343,10 @@ static int
 shared_truncate(struct ramnode *n, off_t size)
 {
 	must_hold(&n->lock);
-	if (size > n->size)
+	if (size > n->size) {
+		cut(n, n->size); /* what was stored past the end */
 		return array_grow(n, (size - 1) / PAGE_SIZE);
+	}
 	spin_lock(&n->page_lock);
 	n->size = size;
 	spin_unlock(&n->page_lock);

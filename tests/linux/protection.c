@@ -91,6 +91,13 @@ test_end_of_file(const char *name)
 	touch("a page on, write", p, 3 * PAGE - 1, 1);
 	ftruncate(fd, 3 * PAGE);
 	touch("once the file has grown", p, 3 * PAGE - 1, 2);
+	ftruncate(fd, PAGE + 10);
+	touch("stored past the end", p, PAGE + 20, 7);
+	ftruncate(fd, PAGE + 30);
+	touch("grown so far", p, PAGE + 20, 0);
+	touch("stored past the end", p, PAGE + 40, 7);
+	pwrite(fd, "x", 1, PAGE + 50);
+	touch("written so far", p, PAGE + 40, 0);
 	munmap(p, 4 * PAGE);
 	close(fd);
 	unlink(name);
