@@ -106,7 +106,7 @@ sys_setpgid(const unsigned long *arg)
 	struct proc *p;
 	int r;
 
-	if (pgrp < 0)
+	if (pgrp < 0 || (pgrp == 0 && pid < 0))
 		return -EINVAL;
 	spin_lock(&proc_tree_lock);
 	p = pid == 0 ? current->proc : proc_find(pid);

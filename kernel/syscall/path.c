@@ -49,9 +49,12 @@ sys_openat(const unsigned long *arg)
 {
 	struct where w;
 	long r = where_get(&w, arg[0], arg[1]);
+	int flags = arg[2];
 
+	if (flags & O_PATH) /* Linux then looks at no flags but these */
+		flags &= O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	if (r == 0)
-		r = open_where(&w, arg[2], arg[3]);
+		r = open_where(&w, flags, arg[3]);
 	where_put(&w);
 	return r;
 }
@@ -163,8 +166,8 @@ sys_getcwd(const unsigned long *arg)
 		return r;
 	n = vfs_path(dir, path);
 	vnode_put(dir);
-	if (n < 0)
-		return n;
+	if (n < 0) /* a larger buffer wouldn't help */
+		return n == -ERANGE ? -ENAMETOOLONG : n;
 	n++;
 	if ((size_t)n > arg[1])
 		return -ERANGE;

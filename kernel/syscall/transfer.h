@@ -43,8 +43,8 @@ transfer_file(struct file *f, struct uio *u, bool write, bool positioned)
 	struct vnode *v = f->vnode;
 	transfer_op op = write ? v->ops->write : v->ops->read;
 
-	if (!positioned)
-		u->append = write && f->flags & O_APPEND;
+	/* Also a write at an offset, where POSIX would have it there: as Linux. */
+	u->append = write && f->flags & O_APPEND;
 	if (!(write ? transfer_writable(f) : transfer_readable(f)))
 		return -EBADF;
 	if (positioned && v->stream)

@@ -204,6 +204,26 @@ flags(void)
 	SAY(close(fd));
 }
 
+/* Against POSIX, in the first case. */
+static void
+as_linux(void)
+{
+	int fd;
+
+	write_file("log", "abcd");
+	fd = open("log", O_RDWR | O_APPEND);
+	SAY(pwrite(fd, "Z", 1, 0));
+	SAY(lseek(fd, 0, SEEK_CUR));
+	SAY(close(fd));
+	show("log");
+	SAY(open("new", O_PATH | O_CREAT, 0600));
+	SAY(access("new", F_OK));
+	close(open("log", O_PATH | O_TRUNC | O_WRONLY));
+	show("log");
+	SAY(setpgid(-1, 0));
+	SAY(setpgid(-1, 1));
+}
+
 int
 main(void)
 {
@@ -216,5 +236,8 @@ main(void)
 	directories();
 	PROMISE("fcntl(2), dup(2): flags of files and of descriptors");
 	flags();
+	PROMISE("pwrite(2), open(2), setpgid(2): what Linux does that others "
+		"don't");
+	as_linux();
 	return 0;
 }
