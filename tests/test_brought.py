@@ -97,6 +97,20 @@ def test_of_linux(tmp_path: Path, how: str) -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("counted\n", "", 0)
 
 
+def test_a_library_that_nobody_needs(tmp_path: Path) -> None:
+    """docs/linux.md: glibc opens libgcc_s.so.1 itself, to end a thread."""
+    (tmp_path / "ends.c").write_text(
+        "#include <pthread.h>\n#include <stdio.h>\n"
+        "static void *end(void *p) { pthread_exit(p); }\n"
+        "int main(void) { pthread_t t; pthread_create(&t, NULL, end, NULL);\n"
+        "pthread_join(t, NULL); puts(\"joined\"); return 0; }\n"
+    )
+    subprocess.run([tool(CROSS), "-O2", "-no-pie", "-pthread", "-o", "ends", "ends.c"],
+                   cwd=tmp_path, check=True)
+    done = run(tmp_path, "./ends")
+    assert (done.stdout, done.stderr, done.returncode) == ("joined\n", "", 0)
+
+
 def test_damaged_ones(echo: Path) -> None:
     """Whose segments lie further on than any file goes, or have no end."""
     file = echo / "say"

@@ -26,6 +26,10 @@ LIBRARIES = ("/usr/riscv64-linux-gnu/lib", "/lib/riscv64-linux-gnu",
              "/usr/lib/riscv64-linux-musl")
 
 
+# What no file names: glibc opens it when a thread ends before its function does.
+OPENED = {"/lib/libc.so.6": "/lib/libgcc_s.so.1"}
+
+
 class Brought(NamedTuple):
     name: str  # in the guest, from the root
     file: Path
@@ -115,18 +119,21 @@ def with_libraries(program: Brought) -> Iterator[Brought]:
             raise SetupError(f"{file}: not a whole ELF file") from None
         names = [f"/lib/{name}" for name in dynamic.needed if "/" not in name]
         names += [dynamic.interpreter] * (dynamic.interpreter is not None)
+        names += [OPENED[name] for name in names if name in OPENED]
         for name in names:
             if name in found:
                 continue
             paths = (place / os.path.basename(name) for place in places)
-            found[name] = next(filter(is_program, paths), None)
-            if found[name] is None:
+            library = next(filter(is_program, paths), None)
+            if library is not None:
+                found[name] = library
+                waiting.append(library)
+            elif name not in OPENED.values():
                 raise SetupError(
                     f"{program.file} needs {os.path.basename(name)}, which is neither"
                     " beside it nor where a cross compiler has its libraries"
                     " (Debian: libc6-riscv64-cross)"
                 )
-            waiting.append(found[name])
     for name, path in found.items():
         yield Brought(name, path)
 
