@@ -28,6 +28,7 @@ SOON = 110 * US
 #: What is drawn keeps so far from where another outcome would be right, too; at
 #: high rates, a quarter of a period.
 CLEAR_OF = 80 * US
+DELAYS, PHASES = 80, 7  # of a sweep, for each of two locks
 ROOM = 96  # bytes of a function that works
 FUNCTIONS = {LEVEL0: "blind_level0", LEVEL1: "blind_level1", LEVEL5: "blind_level5",
              RING: "blind_ring"}
@@ -467,7 +468,7 @@ def forgotten(t: Test, _model: None) -> None:
             return None
         return f"{answer} ticks' work wasn't done right after the lock's release"
 
-    lab(t, SWEEP, 160, want=judge)
+    lab(t, SWEEP, 2 * DELAYS * PHASES, want=judge)
 
 
 @test("who mostly holds a lock gives way", points=2)

@@ -68,6 +68,7 @@ struct entry {
 
 #define ENTRIES 4000
 #define MARGIN  5   /* us before a tick's moment, where a sweep begins */
+#define DELAYS  80  /* instructions, in which the lock is surely released */
 #define SOON    300 /* us in which its work is surely done */
 
 static struct entry entries[ENTRIES];
@@ -211,14 +212,17 @@ look(void)
 }
 
 /* Release a lock about a tick's moment, a delay of so many instructions later;
- * is the timer that is due then served? */
+ * is the timer that is due then served? The loop that waits for a time comes to
+ * its end some instructions after it: which, is up to where it begins. */
 static bool
-served(struct spinlock *lk, unsigned int delay)
+served(struct spinlock *lk, unsigned int delay, unsigned int phase)
 {
 	uint64_t due = this_hart()->next_tick;
 	unsigned int before = rings;
 
 	timer_set(&timer, due - 1, 0);
+	for (; phase > 0; phase--)
+		asm volatile("");
 	wait(due - counts_of(MARGIN));
 	spin_lock(lk);
 	if (delay % 2)
@@ -237,7 +241,8 @@ sweep(unsigned int times)
 	int lost = 0;
 
 	for (unsigned int i = 0; i < times; i++)
-		lost += !served(i % 2 ? &lock1 : &lock5, i / 2);
+		lost += !served(i % 2 ? &lock1 : &lock5, i / 2 % DELAYS,
+				i / 2 / DELAYS);
 	return lost;
 }
 
