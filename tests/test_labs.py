@@ -653,7 +653,7 @@ def test_parts_are_merged(
     assert head.startswith(
         "submission,points,of,submitted,due,percent late,ended,why,"
     )
-    times = "2027-02-02 16:30+00:00,2027-02-01 18:00+01:00"
+    times = "2027-02-02 17:30+01:00,2027-02-01 18:00+01:00"
     assert f"ben,9,10,{times},10,judged,," in "\n".join(rows)
     assert len(rows) == len(course)
 
@@ -761,6 +761,25 @@ def test_points_add_up() -> None:
             assert facts["points"] == round(points, 2)
 
 
+def test_each_gate_that_was_failed_is_named() -> None:
+    """Who mends one of two has no more points than before."""
+    lab = Lab("pipe", COURSE)
+    bad = list(lab.gates)[:2]
+    tests = [Verdict(k.name, k.points, k.name not in bad) for k in lab.tests]
+    facts = Grade(lab, "anna", 1, "c", tests).facts()
+    assert facts["gate"] == f'2 points at most, without "{bad[0]}", "{bad[1]}"'
+
+
+def test_one_test_alone_is_no_grade() -> None:
+    """--test: its points are of what it is worth, not of the lab's."""
+    lab = Lab("pipe", COURSE)
+    tests = [Verdict(k.name, k.points, True) for k in lab.tests]
+    alone = Grade(lab, "anna", 1, "c", tests[:1]).facts()
+    worth = alone["tests"][0]["of"]
+    assert f"\n{worth:g} of {worth:g} points (nonce 1)\n" in report.text(alone)
+    assert "\n20 of 20 points" in report.text(Grade(lab, "a", 1, "c", tests).facts())
+
+
 def test_lateness_is_explained() -> None:
     """A report says when it was handed in, and when that was due."""
     facts = graded_pipe("a reader's mark")
@@ -791,7 +810,7 @@ def test_what_a_lab_is_about_is_a_gate() -> None:
         assert all(f'"{test}"' in " ".join(lab.readme().split()) for test in lab.gates)
     facts = graded_pipe("a reader's mark")
     assert facts["points"] == round(0.9 * 0.1 * facts["of"], 2)
-    why = f'{0.1 * facts["of"]:g} at most, without "a reader\'s mark"'
+    why = f'{0.1 * facts["of"]:g} points at most, without "a reader\'s mark"'
     assert facts["gate"] == why
     assert f"  {why}\n" in report.text(facts)
     page = course_page.page([facts])

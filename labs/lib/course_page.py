@@ -31,7 +31,12 @@ ul { list-style: none; margin: 0; padding: 0; }
 section { break-inside: avoid; border-top: 1px solid var(--line); }
 section:target { outline: 2px solid; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: .3em 0; }
-@media print { body { margin: 0; font-size: 11px; } a { color: inherit; } }
+@page { size: landscape; margin: 1cm; }
+@media print {
+	body { margin: 0; font-size: 11px; } a { color: inherit; }
+	div { overflow: visible; } table { font-size: 8px; }
+	th, td { padding: .1em .2em; } thead th { max-width: 5em; }
+}
 """
 
 

@@ -71,24 +71,27 @@ class Grade:
             before = upto
         return shares
 
-    def gate(self) -> tuple[float, str]:
-        """The most that its tests leave it, and of which one that is. It takes all
-        tests: of one alone nobody wants to know what the whole would bring."""
+    def gate(self) -> tuple[float, list[str]]:
+        """The most that its tests leave it, and which ones do. It takes all tests: of
+        one alone nobody wants to know what the whole would bring."""
         failed = {v.name for v in self.tests if not v.ok}
-        shares = [(share, t) for t, share in self.lab.gates.items() if t in failed]
+        shares = {t: share for t, share in self.lab.gates.items() if t in failed}
         if not shares or len(self.tests) < len(self.lab.tests):
-            return self.worth, ""
-        share, test = min(shares, key=lambda found: found[0])
-        return self.worth * share, test
+            return self.worth, []
+        least = min(shares.values())
+        return self.worth * least, [t for t, share in shares.items() if share == least]
 
     def facts(self) -> Facts:
         shares = self.shares
         total = round(sum(shares[v.name] for v in self.tests if v.ok), 2)
-        most, gate = self.gate()
+        most, gates = self.gate()
         if total <= most:
-            gate = ""
+            gates = []
+        without = ", ".join(f'"{test}"' for test in gates)
         kept = self.lab.course.kept(self.lab.name, self.submitted)
         due = self.lab.course.due.get(self.lab.name)
+        zone = due.tzinfo if due else None
+        came = self.submitted and self.submitted.astimezone(zone)
         return {
             "lab": self.lab.name,
             "title": self.lab.title,
@@ -103,10 +106,10 @@ class Grade:
             "nonce": self.nonce,
             "ended": self.ended,
             "why": self.why,
-            "gate": gate and f'{number(most)} at most, without "{gate}"',
+            "gate": without and f"{number(most)} points at most, without {without}",
             "stores": self.stores,
             "instructions": self.instructions,
-            "submitted": moment(self.submitted),
+            "submitted": moment(came),
             "due": moment(due),
             "late": round(1 - kept, 4),
             "points": round(kept * min(total, most), 2),
