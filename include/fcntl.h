@@ -22,7 +22,7 @@
 #define O_DIRECTORY 0x10000
 #define O_NOFOLLOW  0x20000
 #define O_CLOEXEC   0x80000
-#define O_PATH      0x200000 /* only to name a file; it can be read all the same */
+#define O_PATH      0x200000 /* to name a file; it can be read, too */
 #define O_SYNC      0x101000
 #define O_RSYNC     O_SYNC
 

@@ -145,8 +145,8 @@ copy_in_deadline(uintptr_t user, unsigned long *deadline)
 	return r;
 }
 
-/* What is left of the time limit takes its place, as Linux has it. Where it can't
- * be written that is no error: the call has done what was asked for. */
+/* What is left of the time limit takes its place, as Linux has it. Where it
+ * can't be written that is no error: the call has done what was asked for. */
 static void
 copy_out_rest(uintptr_t user, unsigned long deadline)
 {

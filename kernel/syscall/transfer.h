@@ -43,7 +43,7 @@ transfer_file(struct file *f, struct uio *u, bool write, bool positioned)
 	struct vnode *v = f->vnode;
 	transfer_op op = write ? v->ops->write : v->ops->read;
 
-	/* Also a write at an offset, where POSIX would have it there: as Linux. */
+	/* Also at an offset, where POSIX would have it written there. */
 	u->append = write && f->flags & O_APPEND;
 	if (!(write ? transfer_writable(f) : transfer_readable(f)))
 		return -EBADF;

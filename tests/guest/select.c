@@ -17,7 +17,7 @@
 static char buf[CAPACITY];
 static int fds[2];
 
-/* The system calls. The library copies a time first, as the kernel changes it. */
+/* The system calls: the library copies a time first, as they change it. */
 int __ppoll(struct pollfd *fds, nfds_t n, struct timespec *limit,
 	    const sigset_t *mask, size_t size);
 int __pselect6(int n, fd_set *r, fd_set *w, fd_set *x, struct timespec *limit,
