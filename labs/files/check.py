@@ -114,10 +114,12 @@ class File:
         t.do(f"write-many {self.slot} {PAGE} {pages}", f"{pages * PAGE} -")
         self.wrote(self.offset, bytes([FILLED]) * (pages * PAGE), pages * PAGE)
 
-    def pwrite(self, t: Test, offset: int, sent: bytes) -> None:
+    def pwrite(self, t: Test, place: int, sent: bytes) -> None:
+        """Of a file that is appended to, at its end, as Linux has it."""
+        offset = self.size if self.append else place
         n = self.taken(offset, len(sent), len(sent))
         want = n if n >= 0 else "-EFBIG"
-        t.do(f"pwrite {self.slot} {offset} {sent.hex()}", want)
+        t.do(f"pwrite {self.slot} {place} {sent.hex()}", want)
         self.put(offset, sent[: max(n, 0)])
 
     def write_edge(self, t: Test, room: int, size: int) -> None:

@@ -314,7 +314,7 @@ test_setpgid_errors(void)
 	CHECK_ERRNO(setpgid(pid, -1), EINVAL, "setpgid: a negative group");
 	CHECK_ERRNO(setpgid(NO_PID, 0), ESRCH, "setpgid: no such process");
 	CHECK_ERRNO(setpgid(1, 0), ESRCH, "setpgid: not a child");
-	CHECK_ERRNO(setpgid(-5, 0), ESRCH, "setpgid: a negative pid");
+	CHECK_ERRNO(setpgid(-5, 0), EINVAL, "setpgid: a negative pid");
 	CHECK_ERRNO(setpgid(pid, NO_PID), EPERM, "setpgid: no such group");
 	CHECK(getpgid(pid) == getpgid(0), "setpgid: errors change nothing");
 	child_end(pid);
