@@ -120,8 +120,8 @@ def test_each_script_writes_to_what_is_no_file(
 
 def test_a_grade_is_written_to_what_is_no_file(tmp_path: Path, fifo: Fifo) -> None:
     facts = {
-        "lab": "ticks", "title": "", "course": "", "submission": "anna", "commit": "", "seed": "s",
-        "nonce": 1, "ended": "judged", "why": "", "gate": "", "stores": [],
+        "lab": "ticks", "title": "", "course": "", "submission": "anna", "commit": "",
+        "seed": "s", "nonce": 1, "ended": "judged", "why": "", "gate": "", "stores": [],
         "members": [], "among": 1, "roster": "", "instructions": 1,
         "submitted": "", "due": "", "late": 0.0, "points": 1.0, "of": 1.0, "tests": [],
     }

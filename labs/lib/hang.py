@@ -139,15 +139,9 @@ def came_to(test: Test, at: Step, answers: dict[str, str]) -> list[str]:
     """Of each process that has not done its steps, at which it is, and what it did
     before: that should have gone on, or have woken somebody. at: what failed."""
     lines = []
-    for process in dict.fromkeys(step.process for step in test.steps):
-        mine = [step for step in test.steps if step.process == process]
-        done = [step for step in mine if step.token in answers]
-        if len(done) == len(mine):
+    for process, done, now in test.progress(answers):
+        if now is None:
             continue
-        begin = test.steps[test.steps.index(mine[0]) - 1]
-        if process and begin.token not in answers:
-            continue  # it hasn't begun
-        now = mine[len(done)]
         name = test.children.get(process, "the first process")
         line = f"{name} came " + ("there" if now is at else f"to `{cut(now.text)}`")
         if done:

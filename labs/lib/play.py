@@ -11,25 +11,15 @@ def played(test: Test, answers: dict[str, str], at: Optional[Step]) -> list[str]
     """Up to the step that failed; None: none did. If that one has no answer, another
     process may be why: then what the others did comes, too, and where each waits."""
     if at is not None and at.token in answers:
-        return [line(test, answers, step) for step in upto(test.steps, at)]
-    lines: list[str] = []
-    silent: set[str] = set()  # processes of which a step has no answer
-    before = ""  # who did the step before: the parent, where a child begins
-    known = {""}
-    for step in test.steps:
-        if step.process not in known and before in silent:
-            silent.add(step.process)  # it hasn't begun
-        known.add(step.process)
-        before = step.process
-        if step.process not in silent:
-            lines.append(line(test, answers, step))
-        if step.token not in answers:
-            silent.add(step.process)
-    return lines
-
-
-def upto(steps: list[Step], last: Step) -> list[Step]:
-    return steps[: next(i for i, step in enumerate(steps) if step is last) + 1]
+        steps = test.steps[: test.steps.index(at) + 1]
+    else:
+        reached = {
+            step.token
+            for _, done, now in test.progress(answers)
+            for step in (*done, now) if step
+        }
+        steps = [step for step in test.steps if step.token in reached]
+    return [line(test, answers, step) for step in steps]
 
 
 def line(test: Test, answers: dict[str, str], step: Step) -> str:

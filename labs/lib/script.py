@@ -157,6 +157,19 @@ class Test:
         begin.text += f" {sp:#x}" if sp else ""
         self.lines[place] = f"{begin.token} {begin.text}"
 
+    def progress(
+        self, answers: dict[str, str]
+    ) -> Iterator[tuple[str, list[Step], Optional[Step]]]:
+        """Of each process that has begun: the steps that it has answered, and at which
+        it is (None: it has done all)."""
+        for process in dict.fromkeys(step.process for step in self.steps):
+            mine = [step for step in self.steps if step.process == process]
+            begin = self.steps[self.steps.index(mine[0]) - 1]  # a child's: its fork
+            if process and begin.token not in answers:
+                continue
+            done = [step for step in mine if step.token in answers]
+            yield process, done, mine[len(done)] if len(done) < len(mine) else None
+
     def many(self, slot: int, texts: list[str]) -> None:
         """Each text is written on its own; none may fail."""
         self.do(f"many {slot} {len(texts)}", 0)

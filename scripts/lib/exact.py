@@ -175,8 +175,7 @@ class Exact(Stacks):
         for s in profile.samples:
             image = self.program(s) if s.mode == USER else None
             if image and not image.named:
-                name = os.path.basename(image.name)
-                self.unknown[f"{name}: no symbols"] += s.count
+                self._count_unnamed(image, s)
 
     def command(self, sample: Sample) -> Optional[str]:
         assert sample.process is not None

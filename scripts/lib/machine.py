@@ -371,7 +371,7 @@ class Boot:
         # QEMU would take it for a clean end.
         process = None
         try:
-            with signals_deferred(), self._preloaded() as (fds, environment):
+            with signals_deferred(), self._inherited() as (fds, environment):
                 process = subprocess.Popen(
                     [*self.command, *control.options()],
                     pass_fds=(*self.fds, control.fd, *fds),
@@ -395,9 +395,9 @@ class Boot:
                 process.stderr.close()
 
     @contextlib.contextmanager
-    def _preloaded(self) -> Iterator[tuple[list[int], dict[str, str]]]:
-        """What QEMU inherits so that two runs are the same: a descriptor, as a path may
-        have blanks, and the environment that names it."""
+    def _inherited(self) -> Iterator[tuple[list[int], dict[str, str]]]:
+        """QEMU's descriptors and environment. A library in it makes two runs the same;
+        a descriptor names that, as a path may have blanks."""
         environment = {**LARGE_PAGES, **os.environ}
         if not self.repeats:
             yield [], environment

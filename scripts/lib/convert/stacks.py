@@ -111,7 +111,7 @@ class Stacks:
             if not s.user_addresses() or image and image.named:
                 continue
             if image:
-                self.unknown[f"{image.name}: no symbols"] += s.count
+                self._count_unnamed(image, s)
                 continue
             if s.process is None:
                 why = f"process {s.pid} is not known" if s.pid else "of no process"
@@ -122,6 +122,9 @@ class Stacks:
                     else "it was gone, or another file, at the end"
                 )
             self.unknown[why] += s.count
+
+    def _count_unnamed(self, image: Image, s: Sample) -> None:
+        self.unknown[f"{os.path.basename(image.name)}: no symbols"] += s.count
 
     def _choose_for(
         self, pid: Optional[int], process: Optional[int], pcs: set[int]

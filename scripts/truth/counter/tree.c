@@ -141,15 +141,15 @@ below(struct node *parent, const struct function *f, uint64_t site)
 	return node_of(parent, f, site);
 }
 
-/* Does an interpreter jump to the program that it has loaded? */
+/* Is it in an interpreter? From there a jump leads to the program. */
 static bool
-starts_program(const struct node *from, const struct function *f)
+loads_program(const struct node *n)
 {
-	if (from->function != &elsewhere_function || f == &elsewhere_function)
+	if (n->function != &elsewhere_function)
 		return false;
-	while (from->parent != NULL)
-		from = from->parent;
-	return from->site == (uint64_t)ELSEWHERE;
+	while (n->parent != NULL)
+		n = n->parent;
+	return n->site == (uint64_t)ELSEWHERE;
 }
 
 /* Bring a cursor to the instruction that is executed. */
@@ -161,10 +161,9 @@ arrive(struct cursor *c, const struct process *p, const struct function *f,
 
 	if (c->enters)
 		c->node = below(from ? from : root_of(p), f, c->site);
-	else if (starts_program(from, f))
-		c->node = below(root_of(p), f, from->site);
 	else if (from->function != f)
-		c->node = below(from->parent, f, from->site);
+		c->node = below(loads_program(from) ? root_of(p) : from->parent,
+				f, from->site);
 	else
 		return;
 	if (c->enters || at == f->start)
