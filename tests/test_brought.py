@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import image
+import programs
 from harness import elves
 from harness.page import Page
 from harness.patience import HANG, WHOLE
@@ -174,6 +175,36 @@ def test_without_symbols(tmp_path: Path, how: str) -> None:
         assert share and float(share[1]) > 90
     said = r"^[\d,]+ \w+ without names: counted: no symbols$"
     assert re.search(said, done.stdout, re.M)
+
+
+CALLS = """
+.text; .globl _start
+back: ret
+_start: nop
+jal ra, back
+call far      # auipc and jalr, as nothing is relaxed
+jal zero, no_call
+jal ra, near
+near: ret
+no_call: c.nop
+far: call back
+"""
+
+
+def test_where_functions_begin(tmp_path: Path) -> None:
+    """tally-host(1): "its functions begin where its code calls", before and behind."""
+    (tmp_path / "calls.s").write_text(CALLS)
+    flags = ["-march=rv64imac", "-mabi=lp64", "-nostdlib", "-Wl,--no-relax",
+             "-Wl,-Ttext=0x10000", "-o", "calls"]
+    subprocess.run([elves.tool("gcc"), *flags, "calls.s"], cwd=tmp_path, check=True)
+    nm = subprocess.run([elves.tool("nm"), "calls"], cwd=tmp_path, check=True,
+                        capture_output=True, text=True)
+    rows = re.findall(r"^(\w+) . (\w+)$", nm.stdout, re.M)
+    address = {name: int(at, 16) for at, name in rows}
+    found = programs.program("calls", (tmp_path / "calls").read_bytes())
+    assert found and not found.named  # these labels are no functions
+    called = sorted(address[name] for name in ("back", "near", "far"))
+    assert list(found.functions) == [found.start, *called]
 
 
 @pytest.fixture
