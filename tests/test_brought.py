@@ -99,7 +99,7 @@ def test_of_linux(tmp_path: Path, how: str) -> None:
 
 
 def test_a_library_that_nobody_needs(tmp_path: Path) -> None:
-    """docs/linux.md: glibc opens libgcc_s.so.1 itself, to end a thread."""
+    """tally-run(1): glibc opens libgcc_s.so.1 itself, to end a thread."""
     (tmp_path / "ends.c").write_text(
         "#include <pthread.h>\n#include <stdio.h>\n"
         "static void *end(void *p) { pthread_exit(p); }\n"
