@@ -651,7 +651,7 @@ def test_parts_are_merged(
         assert (tmp_path / name).read_bytes() == (graded_course / name).read_bytes()
     head, *rows = (tmp_path / "csv").read_text().splitlines()
     assert head.startswith(
-        "submission,points,of,submitted,due,percent late,ended,why,"
+        "submission,points,of,submitted,due,percent late,ended,why,failed,"
     )
     times = "2027-02-02 17:30+01:00,2027-02-01 18:00+01:00"
     assert f"ben,9,10,{times},10,judged,," in "\n".join(rows)
@@ -825,9 +825,39 @@ def test_what_was_not_judged_has_no_tests() -> None:
     """Nor what wasn't built, nor handed in: a reason, and no list of failures."""
     facts = graded_pipe("a reader's mark")
     assert "FAIL" in report.text(facts)
+    cell = '<td class="no" colspan='
+    assert cell not in course_page.page([facts])
     facts |= {"ended": "not built", "why": "a.c:1: error"}
     text = report.text(facts)
     assert "FAIL" not in text and "  not built: a.c:1: error\n" in text
+    assert f'{cell}"{len(facts["tests"])}">' in course_page.page([facts])
+    (row,) = csv.DictReader(io.StringIO(report.as_csv([facts])))
+    assert (row["why"], row["failed"]) == ("a.c:1: error", "")
+
+
+def test_reasons_in_a_spreadsheet() -> None:
+    """In one field, on one line: the first of each test's reason."""
+    facts = graded_pipe("a reader's mark")
+    bad = next(test for test in facts["tests"] if not test["ok"])
+    bad["why"] = "`put 0 a`: got 1\nand more"
+    facts["tests"].append(bad | {"name": "another"})
+    (row,) = csv.DictReader(io.StringIO(report.as_csv([facts])))
+    why = "`put 0 a`: got 1"
+    assert row["failed"] == f"a reader's mark: {why}; another: {why}"
+
+
+def test_a_hand_out_says_what_the_lab_is_worth(tmp_path: Path) -> None:
+    """And until when, with a student's own extension, if the course has a due time."""
+    assert Lab("pipe", COURSE).readme().endswith(
+        "\n## Points\n\nThe lab is worth 20 points.\n"
+    )
+    conf = (LABS / "course.conf").read_text()
+    file = tmp_path / "course.conf"
+    file.write_text(conf.replace("[pipe]", "[pipe]\ndue = 2027-02-01T18:00+01:00"))
+    assert Lab("pipe", read_course(file)).readme().endswith(
+        "The lab is worth 20 points. It is due 2027-02-01 18:00+01:00. A later"
+        " submission loses\n10 % for each day begun, and all after 5 days.\n"
+    )
 
 
 @pytest.mark.parametrize("line", ["0.1 no such test", "1.1 how many there are",

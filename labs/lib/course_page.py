@@ -11,7 +11,7 @@ import statistics
 from html import escape
 from typing import Any
 
-from facts import Facts, again, counted, handed_in, lateness, number, strays
+from facts import JUDGED, Facts, again, counted, handed_in, lateness, number, strays
 
 STYLE = """\
 :root { color-scheme: light dark; --line: #bbb; --ok: #dfd; --no: #fdd; }
@@ -97,16 +97,19 @@ def submissions(all: list[Facts]) -> str:
             else f'<td class="no"><a href="#s{i}">no</a></td>'
             for test in facts["tests"]
         )
+        if facts["ended"] not in JUDGED:
+            cells = (f'<td class="no" colspan="{len(facts["tests"])}">'
+                     f'<a href="#s{i}">not judged</a></td>')
         rows.append(
             f'<tr><th scope="row">{escape(facts["submission"])}</th>'
             f"{members(facts)}"
             f'<td class="right">{number(facts["points"])}</td>'
-            f'<td class="right">{late}</td>{cells}'
-            f"<td>{escape(facts['ended'])}{more}</td></tr>\n"
+            f'<td class="right">{late}</td>'
+            f"<td>{escape(facts['ended'])}{more}</td>{cells}</tr>\n"
         )
     names = [test["name"] for test in all[0]["tests"]]
     who = ["who", "members"] if all[0]["roster"] else ["who"]
-    return table([*who, "points", "late", *names, "ended"], rows)
+    return table([*who, "points", "late", "ended", *names], rows)
 
 
 def members(facts: Facts) -> str:

@@ -50,23 +50,13 @@ class Grade:
     stores: list[str] = dataclasses.field(default_factory=list)  # that are no lab's
 
     @property
-    def most(self) -> int:
-        """The weights of the lab's tests."""
-        return sum(kind.points for kind in self.lab.tests)
-
-    @property
-    def worth(self) -> float:
-        """The lab's points in the course."""
-        return self.lab.course.points.get(self.lab.name, float(self.most))
-
-    @property
     def shares(self) -> dict[str, float]:
         """What each test of the lab is worth, in the course's points, before lateness.
         They are rounded to cents so that all together are what the lab is worth."""
         shares, weight, before = {}, 0, 0.0
         for kind in self.lab.tests:
             weight += kind.points
-            upto = round(self.worth * weight / self.most, 2)
+            upto = round(self.lab.worth * weight / self.lab.weight, 2)
             shares[kind.name] = round(upto - before, 2)
             before = upto
         return shares
@@ -77,9 +67,10 @@ class Grade:
         failed = {v.name for v in self.tests if not v.ok}
         shares = {t: share for t, share in self.lab.gates.items() if t in failed}
         if not shares or len(self.tests) < len(self.lab.tests):
-            return self.worth, []
+            return self.lab.worth, []
         least = min(shares.values())
-        return self.worth * least, [t for t, share in shares.items() if share == least]
+        gates = [test for test, share in shares.items() if share == least]
+        return self.lab.worth * least, gates
 
     def facts(self) -> Facts:
         shares = self.shares
@@ -113,7 +104,7 @@ class Grade:
             "due": moment(due),
             "late": round(1 - kept, 4),
             "points": round(kept * min(total, most), 2),
-            "of": self.worth,
+            "of": self.lab.worth,
             "tests": [
                 {
                     "name": v.name,

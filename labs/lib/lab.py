@@ -236,6 +236,16 @@ class Lab:
         return [t for t in vars(self.check).values() if isinstance(t, TestKind)]
 
     @property
+    def weight(self) -> int:
+        """Of all tests together."""
+        return sum(kind.points for kind in self.tests)
+
+    @property
+    def worth(self) -> float:
+        """Its points in the course."""
+        return self.course.points.get(self.name, float(self.weight))
+
+    @property
     def setup(self) -> TestKind:
         return TestKind("setup", 0, 0, self._setup)
 
@@ -275,7 +285,20 @@ class Lab:
         )
 
     def readme(self) -> str:
-        return self.fill((self.folder / "README.md").read_text(), "README.md")
+        text = self.fill((self.folder / "README.md").read_text(), "README.md")
+        return f"{text}\n## Points\n\n{self._points_said()}\n"
+
+    def _points_said(self) -> str:
+        """For README.md: what it is worth and, if anybody says so, until when."""
+        due = self.course.due.get(self.name)
+        text = f"The lab is worth {self.worth:g} points."
+        if due:
+            text += (
+                f" It is due {due.isoformat(' ', 'minutes')}. A later submission loses"
+                f" {100 * self.course.per_day:g} % for each day begun, and all after"
+                f" {self.course.days} days."
+            )
+        return textwrap.fill(text, width=88)
 
     def edits(self, whole: bool) -> list[Edit]:
         """What becomes of the kernel. For the solution (whole) the student's files

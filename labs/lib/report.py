@@ -49,13 +49,13 @@ def as_json(all: list[Facts]) -> str:
 
 def as_csv(all: list[Facts]) -> str:
     """A row for each submission, with a roster for each student; a column for each
-    test."""
+    test, and one for the reasons of all that failed."""
     file = io.StringIO()
     names = [test["name"] for test in all[0]["tests"]]
     writer = csv.writer(file, lineterminator="\n")
     who = ["name", "group"] if all[0]["roster"] else ["submission"]
     writer.writerow([*who, "points", "of", "submitted", "due", "percent late",
-                     "ended", "why", *names])
+                     "ended", "why", "failed", *names])
     for facts in all:
         for student in students(facts):
             writer.writerow([
@@ -63,9 +63,16 @@ def as_csv(all: list[Facts]) -> str:
                 facts["submitted"], facts["due"], f"{100 * facts['late']:g}",
                 facts["ended"],
                 "".join((facts["why"] or facts["gate"]).splitlines()[:1]),
+                "; ".join(failed(facts)),
                 *(number(test["points"]) for test in facts["tests"]),
             ])
     return file.getvalue()
+
+
+def failed(facts: Facts) -> list[str]:
+    """Of each such test its name, and the first line of the reason."""
+    bad = [t for t in facts["tests"] if not t["ok"] and facts["ended"] in JUDGED]
+    return [f"{t['name']}: {''.join(t['why'].splitlines()[:1])}" for t in bad]
 
 
 def students(facts: Facts) -> list[list[str]]:
