@@ -154,13 +154,12 @@ def test_crafted(
         wrong, words = others, [word for word in words if "--of" not in word]
     else:
         wrong = gmon
-    kernel = convert.folder / "kernel.elf"
-    result = subprocess.run(
-        [CONVERT, f"--kernel={kernel}", *words, "data", *outputs],
-        cwd=tmp_path, capture_output=True, text=True, preexec_fn=limited,
+    result = convert.run(
+        f"--kernel={convert.folder / 'kernel.elf'}", *words, "data", *outputs,
+        folder=tmp_path, limit=limited,
     )
     if wrong is not None:
-        said = result.stderr.splitlines()[-1:]
+        said = result.stderr.decode().splitlines()[-1:]
         assert (result.returncode, said) == (1, [f"tally-convert: data: {wrong}"])
         assert [file.name for file in tmp_path.iterdir()] == ["data"]
         return

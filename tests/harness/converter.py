@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import BinaryIO, NoReturn
+from typing import BinaryIO, Callable, NoReturn, Optional
 
 import image
 from convert.main import main
@@ -28,9 +28,12 @@ class Converter:
         elves.kernel(folder)
         elves.build(folder, "prog", elves.PROGRAM_TEXT, PROGRAM)
 
-    def run(self, *words: str, data: bytes = b"") -> subprocess.CompletedProcess:
+    def run(
+        self, *words: str, data: bytes = b"", folder: Optional[Path] = None,
+        limit: Callable[[], None] = lambda: None,
+    ) -> subprocess.CompletedProcess:
         """In a process of its own, which is a fork of this one: to start Python and to
-        load all modules takes ten times as long as a conversion."""
+        load all modules takes ten times as long as a conversion. It calls limit."""
         with tempfile.TemporaryFile() as into, tempfile.TemporaryFile() as out, (
             tempfile.TemporaryFile()
         ) as err:
@@ -38,17 +41,22 @@ class Converter:
             into.seek(0)
             child = os.fork()
             if child == 0:
-                self._be_converter(words, into, out, err)
+                self._be_converter(words, folder or self.folder, limit, into, out, err)
             status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
             out.seek(0)
             err.seek(0)
             return subprocess.CompletedProcess(words, status, out.read(), err.read())
 
-    def _be_converter(self, words: tuple[str, ...], *files: BinaryIO) -> NoReturn:
+    @staticmethod
+    def _be_converter(
+        words: tuple[str, ...], folder: Path, limit: Callable[[], None],
+        *files: BinaryIO,
+    ) -> NoReturn:
         """As the script does: nothing of the tests is done any more."""
         status = 99
         try:
-            os.chdir(self.folder)
+            os.chdir(folder)
+            limit()
             for number, file in enumerate(files):
                 os.dup2(file.fileno(), number)
             sys.argv = ["tally-convert", *words]
