@@ -39,7 +39,13 @@ def make(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("check", CHECKS.split())
+#: GCC's analysis takes as long as the kernel's build.
+LONG = {"check-analyze": pytest.mark.long}
+
+
+@pytest.mark.parametrize(
+    "check", [pytest.param(c, marks=LONG.get(c, ())) for c in CHECKS.split()]
+)
 def test_make_check_finds_nothing(check: str) -> None:
     """A tool that is missing fails."""
     result = make(check)
