@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,20 +73,20 @@ sleep_for_bit(void *arg)
 	return arg;
 }
 
-/* Only who wants one of the bits of a wake-up is woken. */
+/* Only who wants one of the bits of a wake-up is woken. That the thread sleeps
+ * is known once it can be moved to another word; it takes its bits along. */
 static void
 test_bits(void)
 {
-	long others = 0, its = 0;
+	uint32_t *other = &word[1];
+	long others, its;
 	pthread_t t;
 
 	pthread_create(&t, NULL, sleep_for_bit, NULL);
-	while (others == 0 && its == 0) {
-		others = syscall(SYS_futex, word, FUTEX_WAKE_BITSET, 1, NULL,
-				 NULL, 1);
-		its = syscall(SYS_futex, word, FUTEX_WAKE_BITSET, 1, NULL, NULL,
-			      6);
-	}
+	while (syscall(SYS_futex, word, FUTEX_CMP_REQUEUE, 0, 1, other, 5) != 1)
+		sched_yield();
+	others = syscall(SYS_futex, other, FUTEX_WAKE_BITSET, 1, NULL, NULL, 1);
+	its = syscall(SYS_futex, other, FUTEX_WAKE_BITSET, 1, NULL, NULL, 6);
 	pthread_join(t, NULL);
 	printf("bits: %ld %ld\n", others, its);
 }
