@@ -55,7 +55,7 @@ range(uintptr_t start, size_t size, uintptr_t *end)
 
 /* --- mmap --- */
 
-/* Like Linux's, a hint is rounded up, and one that can't be is ignored. */
+/* Like Linux's, a hint is rounded down, and one that can't be is ignored. */
 static int
 map_range(struct region *r, uintptr_t start, size_t size, int flags)
 {
@@ -66,8 +66,10 @@ map_range(struct region *r, uintptr_t start, size_t size, int flags)
 	if (size > USER_TOP)
 		return -ENOMEM;
 	size = page_round_up(size);
-	if (!fixed && (start > USER_TOP - size || start % PAGE_SIZE != 0))
-		start = start > USER_TOP - size ? 0 : page_round_up(start);
+	if (!fixed)
+		start -= start % PAGE_SIZE;
+	if (!fixed && start > USER_TOP - size)
+		start = 0;
 	if (start % PAGE_SIZE != 0)
 		return -EINVAL;
 	if (start > USER_TOP - size)
