@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "promise.h"
@@ -22,19 +23,26 @@ say(const char *what, long result)
 	printf("\n");
 }
 
+/* The kernel's: glibc since 2.41 makes no call for it, and looks at less. */
+static long
+get_random(void *to, size_t size, unsigned flags)
+{
+	return syscall(SYS_getrandom, to, size, flags);
+}
+
 static void
 test_getrandom(void)
 {
 	uint64_t a[4] = {0}, b[4] = {0};
 
-	say("some", getrandom(a, sizeof(a), 0));
-	say("more", getrandom(b, sizeof(b), GRND_NONBLOCK));
+	say("some", get_random(a, sizeof(a), 0));
+	say("more", get_random(b, sizeof(b), GRND_NONBLOCK));
 	say("other ones", memcmp(a, b, sizeof(a)) != 0);
-	say("odd", getrandom(a, 13, GRND_RANDOM));
-	say("none", getrandom(a, 0, 0));
-	say("flags", getrandom(a, 8, 8));
-	say("both flags", getrandom(a, 8, GRND_RANDOM | GRND_INSECURE));
-	say("address", getrandom(nowhere, 8, 0));
+	say("odd", get_random(a, 13, GRND_RANDOM));
+	say("none", get_random(a, 0, 0));
+	say("flags", get_random(a, 8, 8));
+	say("both flags", get_random(a, 8, GRND_RANDOM | GRND_INSECURE));
+	say("address", get_random(nowhere, 8, 0));
 }
 
 static void
