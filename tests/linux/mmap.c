@@ -87,6 +87,9 @@ test_anonymous(void)
 	q = mmap(p, PAGE, RW, ANON, -1, 0);
 	printf("one that isn't: %s\n", q == p ? "taken" : "elsewhere");
 	munmap(q, PAGE);
+	q = mmap((void *)-PAGE, PAGE, RW, ANON, -1, 0);
+	printf("one above all: %s\n", q != MAP_FAILED ? "elsewhere" : "no");
+	munmap(q, PAGE);
 	q = mmap(p, PAGE, RW, ANON | MAP_FIXED, -1, 0);
 	printf("fixed: %d, in its place %d\n", q == p, p[0]);
 	q = mmap(p, PAGE, RW, ANON | MAP_FIXED_NOREPLACE, -1, 0);
