@@ -66,10 +66,11 @@ map_range(struct region *r, uintptr_t start, size_t size, int flags)
 	if (size > USER_TOP)
 		return -ENOMEM;
 	size = page_round_up(size);
-	if (!fixed)
+	if (!fixed) {
 		start -= start % PAGE_SIZE;
-	if (!fixed && start > USER_TOP - size)
-		start = 0;
+		if (start > USER_TOP - size)
+			start = 0;
+	}
 	if (start % PAGE_SIZE != 0)
 		return -EINVAL;
 	if (start > USER_TOP - size)
