@@ -67,7 +67,7 @@ map_range(struct region *r, uintptr_t start, size_t size, int flags)
 		return -ENOMEM;
 	size = page_round_up(size);
 	if (!fixed) {
-		start -= start % PAGE_SIZE;
+		start = page_round_down(start);
 		if (start > USER_TOP - size)
 			start = 0;
 	}
