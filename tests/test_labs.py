@@ -847,7 +847,7 @@ def test_reasons_in_a_spreadsheet() -> None:
 
 
 def test_a_hand_out_says_what_the_lab_is_worth(tmp_path: Path) -> None:
-    """And until when, with a student's own extension, if the course has a due time."""
+    """And until when, if the course has a due time."""
     assert Lab("pipe", COURSE).readme().endswith(
         "\n## Points\n\nThe lab is worth 20 points.\n"
     )

@@ -19,7 +19,7 @@ sys.path.append(str(image.ROOT / "labs" / "lib"))
 import grade  # noqa: E402
 import handout  # noqa: E402
 import tree  # noqa: E402
-from lab import Course, LabError, read_course  # noqa: E402
+from lab import Course, LabError, moment, read_course  # noqa: E402
 from roster import Roster, read_roster  # noqa: E402
 from test_labs import TICKS, hand_in, labs, solution  # noqa: E402
 from test_labs import pytestmark as needs_name_spaces  # noqa: E402
@@ -146,6 +146,8 @@ def test_extensions(tmp_path: Path, course: Course) -> None:
         assert (due["ticks"], due["pipe"]) == tuple(
             DUE + datetime.timedelta(days=n) for n in days
         )
+    said = TICKS.of(roster.course("anna")).readme()
+    assert f"It is due {moment(DUE + datetime.timedelta(days=0.5))}." in said
     late = DUE + datetime.timedelta(days=2)
     assert [roster.course(who).kept("pipe", late) for who in expected] == [
         1, 1, 0.8, 0.8

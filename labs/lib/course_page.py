@@ -11,7 +11,7 @@ import statistics
 from html import escape
 from typing import Any
 
-from facts import JUDGED, Facts, again, counted, handed_in, lateness, number, strays
+from facts import Facts, again, counted, decided, handed_in, lateness, number, strays
 
 STYLE = """\
 :root { color-scheme: light dark; --line: #bbb; --ok: #dfd; --no: #fdd; }
@@ -92,24 +92,29 @@ def submissions(all: list[Facts]) -> str:
             f', <a href="#s{i}">{what}</a>'
             for what in ("gate", "stores") if facts[what]
         )
-        cells = "".join(
-            '<td class="ok">ok</td>' if test["ok"]
-            else f'<td class="no"><a href="#s{i}">no</a></td>'
-            for test in facts["tests"]
-        )
-        if facts["ended"] not in JUDGED:
-            cells = (f'<td class="no" colspan="{len(facts["tests"])}">'
-                     f'<a href="#s{i}">not judged</a></td>')
         rows.append(
             f'<tr><th scope="row">{escape(facts["submission"])}</th>'
             f"{members(facts)}"
             f'<td class="right">{number(facts["points"])}</td>'
             f'<td class="right">{late}</td>'
-            f"<td>{escape(facts['ended'])}{more}</td>{cells}</tr>\n"
+            f"<td>{escape(facts['ended'])}{more}</td>"
+            f"{outcomes(i, facts)}</tr>\n"
         )
     names = [test["name"] for test in all[0]["tests"]]
     who = ["who", "members"] if all[0]["roster"] else ["who"]
     return table([*who, "points", "late", "ended", *names], rows)
+
+
+def outcomes(i: int, facts: Facts) -> str:
+    """A cell for each test; one for all of what wasn't judged."""
+
+    def no(text: str, columns: int = 1) -> str:
+        span = f' colspan="{columns}"' if columns > 1 else ""
+        return f'<td class="no"{span}><a href="#s{i}">{text}</a></td>'
+
+    return "".join(
+        '<td class="ok">ok</td>' if test["ok"] else no("no") for test in decided(facts)
+    ) or no("not judged", len(facts["tests"]))
 
 
 def members(facts: Facts) -> str:

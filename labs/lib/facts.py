@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from judge import Verdict
-from lab import Lab, LabError
+from lab import Lab, LabError, moment
 
 Facts = dict[str, Any]  # of one submission
 
@@ -120,9 +120,9 @@ class Grade:
         }
 
 
-def moment(time: Optional[datetime.datetime]) -> str:
-    """Empty: nobody has said when."""
-    return time.isoformat(" ", "minutes") if time else ""
+def decided(facts: Facts) -> list[dict[str, Any]]:
+    """The tests; none of what wasn't judged, where each of them counts as failed."""
+    return facts["tests"] if facts["ended"] in JUDGED else []
 
 
 def lateness(facts: Facts) -> str:

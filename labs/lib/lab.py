@@ -95,6 +95,11 @@ def parse_time(text: str, where: str) -> datetime.datetime:
     return time if time.tzinfo else time.replace(tzinfo=datetime.timezone.utc)
 
 
+def moment(time: Optional[datetime.datetime]) -> str:
+    """The other way; empty: nobody has said when."""
+    return time.isoformat(" ", "minutes") if time else ""
+
+
 def read_conf(file: Path) -> configparser.ConfigParser:
     conf = configparser.ConfigParser(interpolation=None)
     try:
@@ -290,11 +295,11 @@ class Lab:
 
     def _points_said(self) -> str:
         """For README.md: what it is worth and, if anybody says so, until when."""
-        due = self.course.due.get(self.name)
+        due = moment(self.course.due.get(self.name))
         text = f"The lab is worth {self.worth:g} points."
         if due:
             text += (
-                f" It is due {due.isoformat(' ', 'minutes')}. A later submission loses"
+                f" It is due {due}. A later submission loses"
                 f" {100 * self.course.per_day:g} % for each day begun, and all after"
                 f" {self.course.days} days."
             )

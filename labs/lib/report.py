@@ -11,13 +11,13 @@ import xml.etree.ElementTree as xml
 
 import course_page
 from cli import put
-from facts import JUDGED, Facts, again, lateness, number, strays
+from facts import Facts, again, decided, lateness, number, strays
 
 
 def text(facts: Facts) -> str:
     """For the student: what failed, why, and how to see it again."""
     lines = [f"{facts['lab']}: {facts['title']}"]
-    for test in facts["tests"] if facts["ended"] in JUDGED else ():
+    for test in decided(facts):
         mark = "ok  " if test["ok"] else "FAIL"
         share = f"{number(test['points'])}/{number(test['of'])}"
         lines.append(f"  {mark} {share:>9}  {test['name']}")
@@ -62,7 +62,7 @@ def as_csv(all: list[Facts]) -> str:
                 *student, number(facts["points"]), number(facts["of"]),
                 facts["submitted"], facts["due"], f"{100 * facts['late']:g}",
                 facts["ended"],
-                "".join((facts["why"] or facts["gate"]).splitlines()[:1]),
+                first_line(facts["why"] or facts["gate"]),
                 "; ".join(failed(facts)),
                 *(number(test["points"]) for test in facts["tests"]),
             ])
@@ -71,8 +71,14 @@ def as_csv(all: list[Facts]) -> str:
 
 def failed(facts: Facts) -> list[str]:
     """Of each such test its name, and the first line of the reason."""
-    bad = [t for t in facts["tests"] if not t["ok"] and facts["ended"] in JUDGED]
-    return [f"{t['name']}: {''.join(t['why'].splitlines()[:1])}" for t in bad]
+    return [
+        f"{test['name']}: {first_line(test['why'])}"
+        for test in decided(facts) if not test["ok"]
+    ]
+
+
+def first_line(text: str) -> str:
+    return "".join(text.splitlines()[:1])
 
 
 def students(facts: Facts) -> list[list[str]]:
