@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import traceback
 from pathlib import Path
 from typing import BinaryIO, Callable, NoReturn, Optional
 
@@ -34,18 +36,18 @@ class Converter:
     ) -> subprocess.CompletedProcess:
         """In a process of its own, which is a fork of this one: to start Python and to
         load all modules takes ten times as long as a conversion. It calls limit."""
-        with tempfile.TemporaryFile() as into, tempfile.TemporaryFile() as out, (
-            tempfile.TemporaryFile()
-        ) as err:
-            into.write(data)
-            into.seek(0)
+        with contextlib.ExitStack() as stack:
+            files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
+            files[0].write(data)
+            files[0].seek(0)
             child = os.fork()
             if child == 0:
-                self._be_converter(words, folder or self.folder, limit, into, out, err)
+                self._be_converter(words, folder or self.folder, limit, *files)
             status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-            out.seek(0)
-            err.seek(0)
-            return subprocess.CompletedProcess(words, status, out.read(), err.read())
+            for file in files:
+                file.seek(0)
+            _, out, err = (file.read() for file in files)
+            return subprocess.CompletedProcess(words, status, out, err)
 
     @staticmethod
     def _be_converter(
@@ -53,7 +55,7 @@ class Converter:
         *files: BinaryIO,
     ) -> NoReturn:
         """As the script does: nothing of the tests is done any more."""
-        status = 99
+        status = 1
         try:
             os.chdir(folder)
             limit()
@@ -65,6 +67,9 @@ class Converter:
                 for number, mode in enumerate(("rb", "wb", "wb"))
             )
             status = main()
+        except BaseException:
+            traceback.print_exc()
+            sys.stderr.flush()
         finally:
             os._exit(status)
 
