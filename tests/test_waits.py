@@ -147,9 +147,13 @@ def test_planted(guest: Guest, machine: Machine, tmp_path: Path, seed: int) -> N
     assert report.lost == 0
 
     naps = report.by(name["poll_wait"], name["work"])
-    assert (naps.count, naps.woken) == (plan.times, {"its time": plan.times})
-    late = LATE if machine.icount is None else 0.0
-    assert naps.total >= plan.times * plan.each - late and naps.longest >= plan.each
+    assert naps.woken == {"its time": naps.count}
+    late = 0.0
+    if machine.icount is None:  # a nap may be over before it begins
+        late = LATE + (plan.times - naps.count) * plan.each
+    assert plan.times - 3 * bool(late) <= naps.count <= plan.times
+    assert naps.total >= plan.times * plan.each - late
+    assert naps.longest >= plan.each - late
     assert naps.kernel[0] == "poll_wait" and naps.kernel[-1] == "sys_ppoll"
     once = report.by(name["reconnect"])
     assert once.count == 1 and once.total == once.longest >= plan.long - late
@@ -251,19 +255,21 @@ def test_critical_path(
     total, pieces = path_of(text)
     assert_path(total, pieces)
     naps = {p.calls.split(" < ")[1]: p for p in pieces if p.what.startswith("poll [")}
+    if machine.icount is None:  # which way takes longer is the host's affair
+        assert "after_it" in naps and naps.keys() <= {"long_way", "short_way", "after_it"}
+        return
     assert set(naps) == {"long_way", "after_it"}
     # It may wait for its hart's turn before it sleeps: a millisecond for each other.
-    late = LATE if machine.icount is None else machine.harts - 1.0
+    late = machine.harts - 1.0
     assert naps["long_way"].time >= long - late
     assert naps["after_it"].time >= after - late
-    if machine.icount is not None:
-        # The rest takes little, and that all of it is on the path isn't sure.
-        other = parse(text).by("short_way").total
-        rest = total - sum(p.time for p in naps.values())
-        assert rest < 25
-        for nap in naps.values():
-            saved = min(nap.time, total - rest - other)
-            assert abs(saved - nap.saves) <= rest
+    # The rest takes little, and that all of it is on the path isn't sure.
+    other = parse(text).by("short_way").total
+    rest = total - sum(p.time for p in naps.values())
+    assert rest < 25
+    for nap in naps.values():
+        saved = min(nap.time, total - rest - other)
+        assert abs(saved - nap.saves) <= rest
 
 
 @pytest.mark.machines(Machines(("4", "free-8"), ("1", "2", "8", "races", "free")))
