@@ -235,7 +235,7 @@ $(BUILD)/lib/%.o: lib/% Makefile
 
 # --- For QEMU ----------------------------------------------------------------
 
-$(main_loop): scripts/preload/main_loop.c Makefile
+$(main_loop): tally/boot/main_loop.c Makefile
 	$(call say,CC,$@)$(folder) && cc -O2 -Wall -Wextra -shared -fPIC $< $(put)
 
 # --- User programs -----------------------------------------------------------
@@ -448,22 +448,22 @@ mutants:
 # --- Looking after the sources -----------------------------------------------
 
 c_files = $(shell find boot debug kernel lib include user examples labs \
-	tests scripts -name '*.[ch]')
+	tests tally -name '*.[ch]')
 shell_files = $(shell for f in scripts/* scripts/*/* labs/* .ci/*; do \
 	sed -n '1s,^\#! */bin/sh,&,p;q' "$$f" 2>/dev/null | sed "s,.*,$$f,"; done)
 
 .PHONY: coverage truth truth-table tlb-check bench bench-check bench-host print-CC size fmt clean help
 coverage:
-	$(Q)scripts/coverage/run $(TESTS)
+	$(Q)scripts/coverage $(TESTS)
 
 truth:
-	$(Q)scripts/truth/run
+	$(Q)scripts/truth
 
 truth-table:
-	$(Q)scripts/truth/run --table
+	$(Q)scripts/truth --table
 
 tlb-check:
-	$(Q)scripts/tlb/run $(if $(MUTANT),--mutants \
+	$(Q)scripts/tlb-check $(if $(MUTANT),--mutants \
 		$(filter-out all,$(MUTANT)),$(PROGRAMS))
 
 bench:
@@ -487,7 +487,7 @@ size:
 compile_commands.json:
 	$(call say,JSON,$@){ $(MAKE) -Bn V=1 DEBUG= BUILD=build all && \
 		$(MAKE) -Bn V=1 DEBUG=1 BUILD=build-debug all; } | \
-		python3 scripts/lib/compile_commands.py >$@.$$$$ && \
+		python3 tally/build/compile_commands.py >$@.$$$$ && \
 		mv $@.$$$$ $@ || { rm -f $@.$$$$; exit 1; }
 
 ifneq ($(filter tags,$(goals)),)
@@ -572,7 +572,7 @@ hostile:
 		tests/test_hostile.py
 
 clean:
-	$(Q)rm -rf $(BUILD)
+	$(Q)rm -rf build build-debug
 
 help:
 	@sed -n '3,/^$$/s/^# \{0,1\}//p' Makefile

@@ -16,11 +16,11 @@ import pytest
 from harness import checks, costs
 from harness.console import Console
 from harness.converter import Converter
-from harness.guest import MACHINES, Guest, Images, last_boots
+from harness.guest import Guest, Images, last_boots
 from harness.packing import APART, Packing
-from harness.patience import WHOLE
-from harness.tiers import ALL, Machines
-from machine import Machine
+from tally.boot.machine import Machine
+from tally.verify.machines import ALL, MACHINES, Machines
+from tally.verify.patience import WHOLE
 
 #: Files whose place in the order is not that of their names.
 _RANK = {**dict.fromkeys(APART, 1), "test_conformance.py": 2}

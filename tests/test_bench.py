@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-import image
+from tally.build import image
 
 pytestmark = pytest.mark.skipif(image.DEBUG, reason="of the ordinary kernel")
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import pexpect
 import re
 import subprocess
 from pathlib import Path
 from typing import Iterable
 
-import pexpect
 import pytest
 
 from harness.console import Console
-from harness.guest import MACHINES, Guest, Images
-from harness.tiers import ALL, words
-from machine import Machine
+from harness.guest import Guest, Images
+from tally.boot.machine import Machine
+from tally.verify.machines import ALL, MACHINES, words
 
 BENCH = Path(__file__).parent / "bench"
 TICK = 10_000_000  # ns

@@ -12,12 +12,11 @@ from pathlib import Path
 
 import pytest
 
-import image
-import programs
 from harness import elves
 from harness.page import Page
-from harness.patience import HANG, WHOLE
 from harness.tools import tool
+from tally.build import image, programs
+from tally.verify.patience import HANG, WHOLE
 
 SOURCE = Path(__file__).parent / "brought" / "counted.c"
 SHAPES = SOURCE.with_name("shapes.cc")

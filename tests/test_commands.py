@@ -14,10 +14,11 @@ from typing import Iterator
 
 import pytest
 
-import image
-from harness import manual, tiers, transcript
+from harness import manual, transcript
 from harness.guest import Guest, Result
 from harness.transcript import Step
+from tally.build import image
+from tally.verify import machines as tiers
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "commands").glob("*.txt"))
 STEPS = [step for file in TRANSCRIPTS for step in transcript.read(file)]

@@ -7,18 +7,12 @@ must have run; elsewhere one that this session was not asked to run must be ther
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from harness import checks
-
-ROOT = Path(__file__).resolve().parents[1]
-TEXT = (ROOT / "docs" / "conformance.md").read_text()
-ROW = re.compile(r"\| ([A-Z]+)-(\d+) \| (.+?) \| (.*?) \| (.*?) ?\|")
-ROWS = [ROW.fullmatch(line) for line in TEXT.splitlines() if re.match(r"\| [A-Z]+-", line)]
-CLAUSES = {f"{row[1]}-{row[2]}": row[4] for row in ROWS if row}
-
+from tally import ROOT
+from tally.verify.clauses import CLAUSES, ROWS
 
 def test_the_table_can_be_read() -> None:
     """Clauses are numbered without gaps, and each has a test."""

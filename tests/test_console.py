@@ -8,6 +8,7 @@ what was typed doesn't, and to be over at the next prompt.
 from __future__ import annotations
 
 import fcntl
+import pexpect
 import re
 import sys
 import termios
@@ -15,14 +16,13 @@ import time
 from pathlib import Path
 from typing import Iterator
 
-import pexpect
 import pytest
 
 from harness.console import Console
 from harness.guest import Images
-from harness.patience import wait_for
 from harness.screen import Screen
-from machine import Machine
+from tally.boot.machine import Machine
+from tally.verify.patience import wait_for
 
 PROGRAMS = Path(__file__).parent / "console"
 

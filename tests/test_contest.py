@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-import image
-
-sys.path.append(str(image.ROOT / "labs" / "lib"))
-
-from contest import Kernels, Plant, planted, plants  # noqa: E402
-from lab import read_course  # noqa: E402
-from test_labs import pytestmark as needs_sandbox  # noqa: E402
-from tree import Kernel  # noqa: E402
+from tally.build import image
+from tally.grading.contest import Kernels, Plant, planted, plants
+from tally.grading.lab import read_course
+from tally.grading.tree import Kernel
+from test_labs import pytestmark as needs_sandbox
 
 RANK = image.ROOT / "labs/rank"
 PLANTS = {plant.name: plant for plant in plants()}

@@ -12,16 +12,15 @@ from typing import Callable
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from convert import lines
-from convert.elf import Image
-from convert.main import BIN
-from harness import elves, kpdata
-from harness import profiles as made
+from harness import elves, kpdata, profiles as made
 from harness.converter import CONVERT, PROGRAM, Converter
 from harness.elves import address
 from harness.guest import Guest, Images
 from harness.kernel_image import KernelImage
 from harness.pprof import Pprof
+from tally.commands.convert import BIN
+from tally.formats import lines
+from tally.formats.elf import Image
 
 BEGIN, END = 1_790_000_000, 1_790_000_003  # seconds since 1970
 BUCKETS = elves.STEP * len(elves.KERNEL) // 8

@@ -16,11 +16,10 @@ from typing import Optional
 
 import pytest
 
-import image
-from harness import elves
-from harness import profiles as made
+from harness import elves, profiles as made
 from harness.converter import CONVERT, Converter
-from harness.patience import HANG
+from tally.build import image
+from tally.verify.patience import HANG
 
 MEMORY = 1 << 30  # bytes of address space
 OUTPUTS = ["x.folded", "x.svg", "x.pb.gz", "x.json"]
@@ -218,7 +217,7 @@ ROUNDS = 60  # of each kind
 # It tells of those that become no output, without a line that says why.
 RUNNER = """
 import contextlib, io, pathlib, sys
-from convert import main
+from tally.commands import convert
 
 kernel, folder = map(pathlib.Path, sys.argv[1:])
 output = folder / "output"
@@ -228,7 +227,7 @@ for file in sorted(folder.glob("*.*")):
         sys.argv = [*words, f"--to={to}", str(file), str(output)]
         said = io.StringIO()
         with contextlib.redirect_stderr(said):
-            status = main.main()
+            status = convert.entry()
         made = output.exists()
         output.unlink(missing_ok=True)
         told = f"tally-convert: {file}: " in said.getvalue()
@@ -270,7 +269,7 @@ def test_damaged(convert: Converter, tmp_path: Path, kind: str) -> None:
         (tmp_path / f"{i}.{kind}").write_bytes(damaged(WHOLE[kind], pick))
     result = subprocess.run(
         [sys.executable, "-c", RUNNER, convert.folder / "kernel.elf", tmp_path],
-        cwd=image.ROOT / "scripts" / "lib", capture_output=True, text=True,
+        cwd=image.ROOT, capture_output=True, text=True,
         preexec_fn=limited,
     )
     assert (result.stdout, result.stderr, result.returncode) == ("", "", 0)

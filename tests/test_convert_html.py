@@ -18,14 +18,21 @@ from typing import Callable, Optional
 
 import pytest
 
-from convert import annotate, write_html
-from convert.elf import Image
-from convert.profile import IDLE, INTERRUPT, KERNEL, USER, Process, Profile, Sample
-from convert.stacks import Programs, Stacks
-from harness import elves, lesser
-from harness import profiles as made
+from harness import elves, lesser, profiles as made
 from harness.converter import CONVERT, PROGRAM
 from harness.page import Page
+from tally.formats.elf import Image
+from tally.profile import annotate, write_html
+from tally.profile.profile import (
+    IDLE,
+    INTERRUPT,
+    KERNEL,
+    USER,
+    Process,
+    Profile,
+    Sample,
+)
+from tally.profile.stacks import Programs, Stacks
 
 MANY = 100_000
 MOST = 2_000_000  # bytes of a page

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-import image
-from harness import elves
-from harness import profiles as made
+from harness import elves, profiles as made
+from tally.build import image
 
 CONVERT = str(image.ROOT / "scripts" / "tally-convert")
 SVG = "{http://www.w3.org/2000/svg}"

@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 import pytest
 
-from convert import waits, write_html
-from convert.elf import Image
-from convert.profile import ConvertError, Process, Profile
-from convert.stacks import Programs
-from convert.waits import Waits
 from harness import elves
+from tally.base.errors import ConvertError
+from tally.formats.elf import Image
+from tally.profile import waits, write_html
+from tally.profile.profile import Process, Profile
+from tally.profile.stacks import Programs
+from tally.profile.waits import Waits
 
 PROGRAM = ("_start", "main", "inner", "work", "other")
 MS = 10_000  # counts of a timebase of 10 MHz

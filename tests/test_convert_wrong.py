@@ -13,11 +13,10 @@ from typing import Optional
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from convert.elf import Image
-from convert.profile import ConvertError
-from harness import elves
-from harness import profiles as made
+from harness import elves, profiles as made
 from harness.converter import PROGRAM, Converter
+from tally.base.errors import ConvertError
+from tally.formats.elf import Image
 
 BEGIN, END = 1_790_000_000, 1_790_000_003  # seconds since 1970
 BUCKETS = elves.STEP * len(elves.KERNEL) // 8

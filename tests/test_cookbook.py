@@ -8,18 +8,14 @@ import itertools
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-import image
 from harness.cookbook import MACHINE, Variant, run, table, tally
-
-sys.path.append(str(image.ROOT / "labs" / "lib"))
-
-from contest import Kernels, plants  # noqa: E402
-from test_labs import pytestmark as needs_sandbox  # noqa: E402
+from tally.build import image
+from tally.grading.contest import Kernels, plants
+from test_labs import pytestmark as needs_sandbox
 
 PAGE = image.ROOT / "docs" / "cookbook.md"
 COUNTS = PAGE.with_name("counts.md")

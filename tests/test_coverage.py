@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-import frames
-import image
-from harness.guest import MACHINES, Guest, Images
-from machine import find_qemu
+from harness.guest import Guest, Images
+from tally.boot import frames
+from tally.boot.machine import find_qemu
+from tally.build import image
+from tally.verify.machines import MACHINES
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.append(str(ROOT / "scripts" / "coverage"))
 
-import covered  # noqa: E402
-from covered import File  # noqa: E402
-from record import Boots, Recorder  # noqa: E402
+from tally.verify.coverage import covered
+from tally.verify.coverage.covered import File
+from tally.verify.coverage.record import Boots, Recorder
 
 LCOV = re.compile(
     r"(TN:\nSF:/.+\n(FN:\d+,\w+\nFNDA:\d+,\w+\n)*FNF:\d+\nFNH:\d+\n"

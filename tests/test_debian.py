@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-import image
 from harness import debian
-from harness.patience import WHOLE
+from tally.build import image
+from tally.verify.patience import WHOLE
 
 FOLDER = Path(__file__).parent / "debian"
 FILTERS = ["bzip2", "gawk", "grep", "jq", "mawk", "sed", "zstd"]

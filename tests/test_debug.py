@@ -13,12 +13,11 @@ from pathlib import Path
 
 import pytest
 
-import image
-import test_guest
 from harness.checks import failures
 from harness.guest import STRICT, Guest
-from harness.tiers import ALL
-from test_guest import machines_of
+from tally.build import image
+from tally.verify import guests
+from tally.verify.machines import ALL
 
 TESTS = Path(__file__).parent
 
@@ -47,7 +46,7 @@ WORDS = {
 #: --all each that runs on four harts.
 PROGRAMS = [["files", "processes", "signals", "threads"]]
 if ALL:
-    PROGRAMS = [[p] for p in test_guest.PROGRAMS if "4" in machines_of(p).all]
+    PROGRAMS = [[p] for p in guests.PROGRAMS if "4" in guests.machines_of(p).all]
 
 
 def run(command: str, *options: str) -> subprocess.CompletedProcess:

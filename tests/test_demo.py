@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-import image
 from harness import lesser
 from harness.page import Page
 from harness.pprof import Pprof
+from tally.build import image
 
 DEMO = image.ROOT / "scripts" / "demo"
 CONVERT = image.ROOT / "scripts" / "tally-convert"

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from harness.guest import BootResult, Guest
-from harness.tiers import Machines
+from tally.verify.machines import Machines
 
 # A real pipeline, with other jobs beside it. What it shows depends on when
 # each instruction is executed, and on where each sample falls.
@@ -67,7 +67,7 @@ REPLAYS = 6
 
 def test_random_turns_repeat(guest: Guest) -> None:
     """--races: "a race that was found once is found again". QEMU's main loop must not
-    be what decides which hart is the next (scripts/preload)."""
+    be what decides which hart is the next (tally/boot/main_loop.c)."""
     runs = [guest(MEETINGS, icount=5, races=3) for _ in range(REPLAYS)]
     assert {(run.stdout, run.stderr) for run in runs} == {(runs[0].stdout, b"")}
     assert len(runs[0].stdout.splitlines()) > 120

@@ -12,15 +12,14 @@ from pathlib import Path
 
 import pytest
 
-import image
-from convert import compare, read_pprof
-from convert.compare_lines import Lines
-from convert.profile import ConvertError
-from convert.read_pprof import Place, Recording, Stack
-from convert.write_pprof import message, number, packed
-from harness import elves
-from harness import profiles as made
+from harness import elves, profiles as made
 from harness.converter import Converter
+from tally.base.errors import ConvertError
+from tally.build import image
+from tally.profile import compare, read_pprof
+from tally.profile.compare_lines import Lines
+from tally.profile.read_pprof import Place, Recording, Stack
+from tally.profile.write_pprof import message, number, packed
 
 DIFF = str(image.ROOT / "scripts" / "tally-diff")
 SVG = "{http://www.w3.org/2000/svg}"

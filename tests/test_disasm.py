@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-import image
 from harness import elves
 from harness.guest import Guest
 from harness.tools import tool
+from tally.build import image
 
 SOURCE = Path(__file__).parent / "disasm" / "lines.c"
 FLAGS = "-std=gnu2x -O1 -Wall -Wextra -Werror -fno-sanitize-recover=all"

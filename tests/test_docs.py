@@ -8,7 +8,7 @@ from typing import Iterator
 
 import pytest
 
-import image
+from tally.build import image
 
 ROOT = image.ROOT
 DOCS = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "CONTRIBUTING.md"]

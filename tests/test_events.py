@@ -14,13 +14,14 @@ from pathlib import Path
 
 import pytest
 
-import image
-from convert import events, read_pcs
-from convert.files import Files, digest
-from convert.profile import Profile, Sample
 from harness import pcstream as pcs
 from harness.guest import Guest
-from harness.tiers import TOGETHER, words
+from tally.build import image
+from tally.build.files import Files
+from tally.formats.digest import digest
+from tally.profile import events, read_pcs
+from tally.profile.profile import Profile, Sample
+from tally.verify.machines import TOGETHER, words
 
 PROGRAMS = Path(__file__).parent / "guest"
 FAST = "echo hz 2000 >/dev/profclock; "

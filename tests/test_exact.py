@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-import image
-import plugin
 from harness.page import Page
 from harness.pprof import Pprof, fields, numbers
-from machine import find_qemu
-from page import between, wilson
-from programs import program
+from tally.boot.machine import find_qemu
+from tally.build import image
+from tally.formats.program import program
+from tally.plugins import plugin
+from tally.profile.page import between, wilson
 
 pytestmark = pytest.mark.skipif(image.DEBUG, reason="of the ordinary kernel")
 
@@ -165,15 +165,15 @@ def test_a_qemu_without_plugins(tmp_path: Path) -> None:
 def test_no_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(plugin.shutil, "which", lambda name: None)
     with pytest.raises(plugin.SetupError, match="no cc: scripts/setup installs it"):
-        plugin.build(ROOT / "scripts" / "truth" / "counter", 7, tmp_path)
+        plugin.build("counter", 7, tmp_path)
 
 
 def test_a_plugin_is_built_where_a_source_is_newer(tmp_path: Path) -> None:
     sources = tmp_path / "counter"
-    shutil.copytree(ROOT / "scripts" / "truth" / "counter", sources)
+    shutil.copytree(plugin.HERE / "counter", sources)
 
     def built() -> int:
-        return plugin.build(sources, 7, tmp_path).stat().st_mtime_ns
+        return plugin.build(sources.name, 7, tmp_path, sources.parent).stat().st_mtime_ns
 
     first = built()
     assert built() == first

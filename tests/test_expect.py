@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import pexpect
 import re
 import signal
 import subprocess
@@ -13,17 +14,16 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import pexpect
 import pytest
 
-import expect
-import frames
-import image
-from expect import Script
 from harness.guest import Images
-from harness.patience import HANG, wait_for
-from machine import Boot, Machine, Outcome
-from run import Stopped
+from tally.boot import frames
+from tally.boot.machine import Boot, Machine, Outcome
+from tally.build import image
+from tally.commands import expect
+from tally.commands.expect import Script
+from tally.commands.run import Stopped
+from tally.verify.patience import HANG, wait_for
 
 SCRIPT = str(image.ROOT / "scripts" / "expect")
 EXAMPLES = image.ROOT / "examples" / "expect"

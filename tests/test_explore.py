@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-import explore
-import image
+from tally.build import image
+from tally.verify import explore
 
 SCRIPT = image.ROOT / "scripts" / "explore"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-import image
 from harness.tools import tool
+from tally.build import image
 
 PROGRAM = r"""
 #define _GNU_SOURCE

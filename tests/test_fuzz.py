@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from harness.guest import Guest
-from harness.patience import WHOLE
-from harness.tiers import ALL, Machines
+from tally.verify.machines import ALL, Machines
+from tally.verify.patience import WHOLE
 
 PROGRAMS = Path(__file__).parent / "hostile"
 CALLS = 60_000 if ALL else 20_000

@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
-import image
-from harness.patience import WHOLE
-from machine import free_port
+from tally.boot.machine import free_port
+from tally.build import image
+from tally.verify.patience import WHOLE
 
 pytestmark = pytest.mark.usefixtures("images")  # what is debugged is built
 

@@ -13,12 +13,12 @@ from typing import Callable
 import pytest
 from elftools.elf.elffile import ELFFile
 
-import image
 from harness import pcstream as pcs
 from harness.console import Console
 from harness.guest import Guest, Images, Result
 from harness.kernel_image import KernelImage
-from harness.tiers import MADE, TAKEN, words
+from tally.build import image
+from tally.verify.machines import MADE, TAKEN, words
 
 KERNEL_PC = 0xFFFFFFFF80201234
 USER_PC = 0x12345678

@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 
 from harness.checks import assert_checks
-from harness.guest import MACHINES, Guest, Images
-from harness.tiers import Machines
+from harness.guest import Guest, Images
 from harness.tools import tool
+from tally.verify.machines import MACHINES, Machines
 
 PROGRAMS = Path(__file__).parent / "host"
 LARGE = 5_000_000  # bytes

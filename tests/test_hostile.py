@@ -11,7 +11,8 @@ import os
 import pytest
 
 from harness.checks import assert_checks
-from harness.guest import MACHINES, Guest, Images
+from harness.guest import Guest, Images
+from tally.verify.machines import MACHINES
 
 FIRST = int(os.environ.get("HOSTILE_SEED", "1"))
 SEEDS = range(FIRST, FIRST + int(os.environ.get("HOSTILE", "1")))[1:]

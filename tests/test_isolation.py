@@ -13,10 +13,11 @@ from typing import Iterable, Iterator
 
 import pytest
 
-from harness.guest import MACHINES, Guest, Images
+from harness.guest import Guest, Images
 from harness.kernel_image import KernelImage
 from harness.monitor import Debugger, Monitor
-from harness.patience import wait_for
+from tally.verify.machines import MACHINES
+from tally.verify.patience import wait_for
 from test_boot import with_options
 
 SSTATUS_SUM = 1 << 18

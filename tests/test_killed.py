@@ -12,8 +12,8 @@ import subprocess
 import time
 from pathlib import Path
 
-import image
-from harness.patience import HANG
+from tally.build import image
+from tally.verify.patience import HANG
 
 PROGRAMS = Path(__file__).parent / "hostile"
 ROUNDS = int(os.environ.get("KILLED_ROUNDS", "6"))

@@ -14,7 +14,7 @@ import pytest
 from harness import elves, kpdata
 from harness.guest import Guest, Images
 from harness.kernel_image import KernelImage
-from harness.tiers import CLOCK, MADE, words
+from tally.verify.machines import CLOCK, MADE, words
 
 HOLD = "echo hold >/dev/profclock\necho startclr >/dev/kpctl\n"
 STOP = "echo stop >/dev/kpctl\n"

@@ -15,34 +15,34 @@ import random
 import re
 import shutil
 import subprocess
-import sys
 import xml.etree.ElementTree as xml
 from pathlib import Path
 from typing import Iterable
 
 import pytest
 
-import image
 from harness import lesser
-from harness.tiers import ALL
-
-sys.path.append(str(image.ROOT / "labs" / "lib"))
-
-import course_page  # noqa: E402
-import report  # noqa: E402
-import stores  # noqa: E402
-from boots import WAITS, WORKS, Heard, Plan, read_marks  # noqa: E402
-from facts import Facts, Grade  # noqa: E402
-from grade import Grader, start  # noqa: E402
-from hang import shown  # noqa: E402
-from judge import Reference, Verdict, no_symbol  # noqa: E402
-from lab import MACROS, Edit, Lab, LabError, all_labs  # noqa: E402
-from lab import read_conf, read_course  # noqa: E402
-from play import played  # noqa: E402
-from sandbox import Sandbox  # noqa: E402
-from script import Step, data  # noqa: E402
-from script import Test as LabTest  # noqa: E402
-from tree import Tree, put_lab  # noqa: E402
+from tally.build import image
+from tally.grading import course_page, report, stores
+from tally.grading.boots import WAITS, WORKS, Heard, Plan, read_marks
+from tally.grading.facts import Facts, Grade
+from tally.grading.grade import Grader, start
+from tally.grading.hang import shown
+from tally.grading.judge import Reference, Verdict, no_symbol
+from tally.grading.lab import (
+    MACROS,
+    Edit,
+    Lab,
+    LabError,
+    all_labs,
+    read_conf,
+    read_course,
+)
+from tally.grading.play import played
+from tally.grading.sandbox import Sandbox
+from tally.grading.script import Step, Test as LabTest, data
+from tally.grading.tree import Tree, put_lab
+from tally.verify.machines import ALL
 
 LABS = image.ROOT / "labs"
 FILE = "kernel/syscall/hart_ticks.c"  # what lab ticks is about
@@ -868,7 +868,7 @@ def test_gates_that_are_none(line: str, monkeypatch: pytest.MonkeyPatch) -> None
         conf["lab"]["gates"] = line
         return conf
 
-    monkeypatch.setattr("lab.read_conf", changed)
+    monkeypatch.setattr("tally.grading.lab.read_conf", changed)
     said = f"^pipe/lab.conf: gates: {line}: not SHARE TEST$"
     with pytest.raises(LabError, match=said):
         Lab("pipe", COURSE)
@@ -1270,7 +1270,7 @@ def test_a_workflow_grades_from_outside(tmp_path: Path) -> None:
     grader says what the student wants."""
     (tmp_path / "tally").symlink_to(image.ROOT)
     liar = "print('10 of 10 points')\n"
-    hand_in(tmp_path / "student", liar, "labs/lib/grade.py")
+    hand_in(tmp_path / "student", liar, "tally/grading/grade.py")
     text = (image.ROOT / "docs/teaching.md").read_text()
     (workflow,) = re.findall(r"```yaml\n(.*?)```", text, re.S)
     setup, grade = re.findall(r"- run: (tally/.*)", workflow)

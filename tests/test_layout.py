@@ -8,10 +8,10 @@ import subprocess
 import pytest
 from elftools.elf.constants import P_FLAGS, SH_FLAGS
 
-import image
 from harness.console import Console
 from harness.guest import Images
 from harness.kernel_image import KernelImage
+from tally.build import image
 
 DIRECT = 0xFFFFFFFF00000000  # where physical memory is mapped
 LOAD = 0x80200000  # where the firmware jumps to

@@ -10,7 +10,7 @@ import pytest
 from harness.guest import Guest, Images
 from harness.kernel_image import KernelImage
 from harness.kpdata import Counts
-from harness.tiers import Machines
+from tally.verify.machines import Machines
 
 HZ = 500  # eight harts that share the time are too slow for more
 SECONDS = 1

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-import frames
-import image
-import machine
-from harness.guest import MACHINES, Guest, Images
-from harness.patience import wait_for
+from harness.guest import Guest, Images
 from harness.tools import tool
+from tally.boot import frames, machine
+from tally.build import image
+from tally.verify.machines import MACHINES
+from tally.verify.patience import wait_for
 
 PROGRAMS = Path(__file__).parent / "console"
 LIES = Path(__file__).parent / "malformed" / "preload.c"

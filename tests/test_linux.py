@@ -16,10 +16,11 @@ from typing import Callable
 
 import pytest
 
-import image
-from harness.guest import MACHINES, Guest, Images, Result
-from harness.patience import HANG
+from harness.guest import Guest, Images, Result
 from harness.tools import tool
+from tally.build import image
+from tally.verify.machines import MACHINES
+from tally.verify.patience import HANG
 
 FOLDER = Path(__file__).parent / "linux"
 PROGRAMS = sorted(file.stem for file in FOLDER.glob("*.c"))

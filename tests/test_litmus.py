@@ -17,9 +17,9 @@ from typing import Iterator, Optional
 
 import pytest
 
-import image
 from harness import rvwmo
 from harness.rvwmo import Hart, Instruction, Litmus
+from tally.build import image
 
 FILE = image.ROOT / "docs/locks.md"
 KNOWN = (Path(__file__).parent / "litmus/known.txt").read_text().strip().split("\n\n")[1:]

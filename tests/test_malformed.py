@@ -17,13 +17,13 @@ from typing import Callable
 
 import pytest
 
-import image
 from harness import devicetree
 from harness.devicetree import Node
-from harness.guest import MACHINES, Guest, Images
-from harness.patience import HANG, WHOLE
-from harness.tiers import words
+from harness.guest import Guest, Images
 from harness.tools import tool
+from tally.build import image
+from tally.verify.machines import MACHINES, words
+from tally.verify.patience import HANG, WHOLE
 from test_boot import with_options
 
 MORE = int(os.environ.get("HOSTILE", "1"))

@@ -8,7 +8,7 @@ import pytest
 
 from harness.checks import assert_checks
 from harness.guest import Guest
-from harness.tiers import Machines
+from tally.verify.machines import Machines
 
 
 # The less memory there is, the sooner it is used up.

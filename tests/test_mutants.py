@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-import image
-import mutants
-from mutants import Mutant, MutantError
-from mutate import Failure
+from tally.build import image
+from tally.verify import mutants
+from tally.verify.mutants import Mutant, MutantError
+from tally.verify.mutate import Failure
 
 SCRIPT = image.ROOT / "scripts" / "mutants"
 

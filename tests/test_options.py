@@ -3,9 +3,9 @@ line that says what is wrong, with another status than 0; never a traceback."""
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
-import runpy
 import signal
 import subprocess
 import sys
@@ -14,16 +14,12 @@ from typing import Callable, Iterator, NamedTuple
 
 import pytest
 
-import image
-from harness import elves
-from harness import profiles as made
-from machine import STOP_SIGNALS
+from harness import elves, profiles as made
+from tally.boot.machine import STOP_SIGNALS
+from tally.build import image
 from test_diff import BASE, pprof
 
 SCRIPTS = image.ROOT / "scripts"
-LABS = image.ROOT / "labs" / "lib"
-# Where the scripts find their own modules.
-sys.path += [str(LABS), str(SCRIPTS / "truth"), str(SCRIPTS / "tlb")]
 
 LONG = "9" * 5000  # of so many digits Python makes no number
 BYTE = "\udcff"  # one that is no letter
@@ -55,56 +51,56 @@ class Script(NamedTuple):
     """Its part in Python, words that it needs anyway, and of each option values that
     can't be: of some there are none."""
 
-    file: Path
+    module: str
     before: str
     wrong: dict[str, list[str]]
     after: str = ""
 
 
 ALL = {
-    "run": Script(SCRIPTS / "lib/run.py", "", MACHINE, "-- true"),
-    "tally": Script(SCRIPTS / "lib/tally.py", "", {
+    "run": Script("commands.run", "", MACHINE, "-- true"),
+    "tally": Script("commands.tally", "", {
         **MACHINE, "--exact": [], "--sampled": [], "--waits": [], "--free": [],
         "-r": ["0", "20001", *NUMBER], "--from": ["", "x", "-1", "nan", BYTE],
         "--to": ["", "x", "-1", "nan", BYTE], "--of": [""], "--by": ["", "x", BYTE],
         "-o": ["", "x", "x.doc", BYTE],
     }, "-- true"),
-    "expect": Script(SCRIPTS / "lib/expect.py", "expect", {
+    "expect": Script("commands.expect", "expect", {
         "--update": [], "--machine": ["", "0", "17", "x", BYTE], "--together": [],
         "--extra": NO_FOLDER, "--icount": ["11", *NUMBER], "--limit": SECONDS,
         "--timeout": SECONDS, "--junit": [], "-j": ["0", *NUMBER],
     }),
-    "tally-diff": Script(SCRIPTS / "lib/tally_diff.py", "base base", {
+    "tally-diff": Script("commands.diff", "base base", {
         "--fail": ["", "x", "-1", "nan", "inf", BYTE], "--only": ["", "none", BYTE],
         "-n": NUMBER, "--json": NO_PLACE, "--junit": NO_PLACE,
         "-o": NO_PLACE, "--sources": [],
     }),
-    "tally-convert": Script(SCRIPTS / "lib/tally_convert.py", "base x.folded", {
+    "tally-convert": Script("commands.convert", "base x.folded", {
         "--from": ["", "x", BYTE], "--to": ["", "x", BYTE], "--kernel": NO_FILE,
         "--program": NO_FILE, "--share": [], "--ps": NO_FILE,
         "--hz": ["0", *NUMBER], "--of": ["", "x", BYTE], "--title": [],
         "--no-idle": [], "--no-pids": [],
     }),
-    "bench": Script(SCRIPTS / "lib/bench.py", "", {
+    "bench": Script("verify.bench", "", {
         "--check": [], "--save": [], "--from": [*NO_FILE, "empty", "list"],
         "--scaling": [],
     }),
-    "bench-host": Script(SCRIPTS / "lib/bench_host.py", "", {}),
-    "explore": Script(SCRIPTS / "lib/explore.py", "--list", {
+    "bench-host": Script("verify.bench_host", "", {}),
+    "explore": Script("verify.explore", "--list", {
         "--seed": ["", "x", "1.5", LONG, BYTE], "--minutes": MINUTES, "--list": [],
     }),
-    "mutants": Script(SCRIPTS / "lib/mutate.py", "", {
+    "mutants": Script("verify.mutate", "", {
         "--changed": ["", "none", BYTE], "--sample": NUMBER, "--seed": [BYTE],
         "--minutes": MINUTES, "--jobs": ["0", *NUMBER], "--list": [], "--check": [],
         "--trust": [],
     }),
-    "truth": Script(SCRIPTS / "truth/truth.py", "", {
+    "truth": Script("verify.truth.truth", "", {
         "--harts": ["0", "17", "1,,2", "1,x", *NUMBER], "--no-jitter": [], "--all": [],
         "--only": ["", "x", BYTE], "--least": ["", "x", LONG, BYTE], "--table": [],
         "--intervals": ["0", *NUMBER],
     }),
-    "tlb-check": Script(SCRIPTS / "tlb/check.py", "none", {"--mutants": []}),
-    "grade": Script(LABS / "grade.py", "ticks --trust", {
+    "tlb-check": Script("verify.tlb.check", "none", {"--mutants": []}),
+    "grade": Script("grading.grade", "ticks --trust", {
         "--submission": NO_FOLDER, "--all": ["", "none", "base", BYTE],
         "--test": ["", "none", BYTE], "--nonce": [str(2**64), *NUMBER],
         "--races": [str(2**32), *NUMBER], "--seed": [BYTE],
@@ -115,18 +111,18 @@ ALL = {
         "--gdb": [],
         "--roster": NO_FILE, "--student": ["", "x", BYTE],
     }),
-    "merge": Script(LABS / "merge.py", "none", {
+    "merge": Script("grading.merge", "none", {
         "--json": [], "--junit": [], "--html": [], "--csv": [], "--partial": [],
     }),
-    "rank": Script(LABS / "contest.py", "none --trust", {
+    "rank": Script("grading.contest", "none --trust", {
         "--handout": ["."], "--json": [], "--nonce": [str(2**64), *NUMBER],
         "--seed": [BYTE], "--course": [*NO_FILE, "list"], "--trust": [],
     }),
-    "handout": Script(LABS / "handout.py", "ticks .", {
+    "handout": Script("grading.handout", "ticks .", {
         "--seed": [BYTE], "--course": [*NO_FILE, "list"],
         "--roster": [*NO_FILE, "base", "list"], "--student": ["", "x", BYTE],
     }),
-    "selftest": Script(LABS / "selftest.py", "none", {
+    "selftest": Script("grading.selftest", "none", {
         "--quick": [BYTE], "--short": [], "-j": ["0", *NUMBER],
     }),
 }
@@ -164,7 +160,7 @@ def call(
         monkeypatch.setattr(sys, "argv", [name, *words])
         try:
             with pytest.raises(SystemExit) as end:
-                runpy.run_path(str(ALL[name].file), run_name="__main__")
+                sys.exit(importlib.import_module(f"tally.{ALL[name].module}").entry())
         finally:
             sys.stdout.flush()
             os.dup2(stdout, 1)

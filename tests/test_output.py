@@ -9,21 +9,16 @@ import os
 import socket
 import stat
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-import image
-from cli import put
-from harness import elves
-from harness import profiles as made
+from harness import elves, profiles as made
+from tally.base.cli import put
+from tally.build import image
+from tally.grading import report
 from test_bench import BASELINE
 from test_diff import BASE, pprof
-
-sys.path.append(str(image.ROOT / "labs" / "lib"))
-
-import report  # noqa: E402
 
 SCRIPTS = image.ROOT / "scripts"
 

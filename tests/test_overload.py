@@ -11,8 +11,8 @@ from __future__ import annotations
 import pytest
 
 from harness.checks import assert_checks
-from harness.guest import MACHINES, Guest, Images
-from harness.tiers import ALL, Machines
+from harness.guest import Guest, Images
+from tally.verify.machines import ALL, MACHINES, Machines
 
 # Harts, and the icount shift: the larger, the fewer instructions a second has, and
 # the longer it takes until as much has been tried.

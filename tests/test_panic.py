@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
+import pexpect
 import re
 from typing import Callable
 
-import pexpect
 import pytest
 
 from harness.console import Console
 from harness.guest import BootResult, Guest
-from harness.tiers import Machines
+from tally.verify.machines import Machines
 
 HART = (
     r"hart {}: 0x[0-9a-f]+( [\w.]+\+0x[0-9a-f]+)?(, or with interrupts off since then)?"

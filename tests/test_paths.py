@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-import image
-from image import BuildError, overlay
+from tally.build import image
+from tally.build.image import BuildError, overlay
 
 pytestmark = pytest.mark.usefixtures("images")  # built once, not in a test
 

@@ -17,7 +17,7 @@ import pytest
 
 from harness.guest import Guest, Images
 from harness.kernel_image import KernelImage
-from harness.tiers import MADE
+from tally.verify.machines import MADE
 
 ROOT = Path(__file__).parents[1]
 

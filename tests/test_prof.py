@@ -18,7 +18,7 @@ import pytest
 
 from harness import elves
 from harness.guest import Guest, Images
-from harness.tiers import ONE
+from tally.verify.machines import ONE
 
 HOLD = "cd /tmp; echo hold >/dev/profclock\n"
 KNOWN = " | grep -E '^(name|f[123] )'\n"  # whatever the compiler made of main

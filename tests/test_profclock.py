@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from harness.guest import Guest
-from harness.tiers import ALL
+from tally.verify.machines import ALL
 
 SHOW = "head -n 4 /dev/profclock"  # the settings; what came of them varies
 DEFAULTS = "hz 100\njitter off\nseed 1\ngo\n"

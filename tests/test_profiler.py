@@ -19,7 +19,7 @@ import pytest
 from harness import elf
 from harness.guest import Guest, Images
 from harness.kernel_image import KernelImage
-from harness.tiers import MADE, Machines
+from tally.verify.machines import MADE, Machines
 
 ROOT = Path(__file__).parents[1]
 HOLD = "echo hold >/dev/profclock\n"

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-import image
 from harness.checks import assert_checks
-from harness.guest import MACHINES, Guest, Images
-from test_guest import machines_of
+from harness.guest import Guest, Images
+from tally.build import image
+from tally.verify.guests import machines_of
+from tally.verify.machines import MACHINES
 
 PROGRAMS = Path(__file__).parent / "races"
 

@@ -14,9 +14,8 @@ from typing import NamedTuple
 
 import pytest
 
-import image
-
 from harness import elves
+from tally.build import image
 
 KERNEL = image.ROOT / "kernel"
 INCLUDE = re.compile(r'^\s*#\s*include "(?:\.\./)*([\w.]+)/[^"]+"', re.M)

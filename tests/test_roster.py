@@ -7,22 +7,14 @@ import datetime
 import hashlib
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-import image
-
-sys.path.append(str(image.ROOT / "labs" / "lib"))
-
-import grade  # noqa: E402
-import handout  # noqa: E402
-import tree  # noqa: E402
-from lab import Course, LabError, moment, read_course  # noqa: E402
-from roster import Roster, read_roster  # noqa: E402
-from test_labs import TICKS, hand_in, labs, solution  # noqa: E402
-from test_labs import pytestmark as needs_name_spaces  # noqa: E402
+from tally.grading import grade, handout, tree
+from tally.grading.lab import Course, LabError, moment, read_course
+from tally.grading.roster import Roster, read_roster
+from test_labs import TICKS, hand_in, labs, pytestmark as needs_name_spaces, solution
 
 DUE = datetime.datetime(2027, 2, 2, tzinfo=datetime.timezone.utc)
 CONF = """\

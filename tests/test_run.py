@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-import image
 from harness import elves
 from harness.console import Console
 from harness.guest import Guest, Images
 from harness.kernel_image import KernelImage
-from lastwords import with_lines
+from tally.boot.lastwords import with_lines
+from tally.build import image
 
 RUN = str(image.ROOT / "scripts" / "run")
 EXTRA = Path(__file__).parent / "extra"

@@ -17,12 +17,12 @@ from typing import Callable
 
 import pytest
 
-import frames
-import image
 from harness import checks
 from harness.guest import Images
-from harness.patience import HANG, wait_for
-from machine import Boot, Machine, memory_bytes, qemu_version
+from tally.boot import frames
+from tally.boot.machine import Boot, Machine, memory_bytes, qemu_version
+from tally.build import image
+from tally.verify.patience import HANG, wait_for
 
 RUN = str(image.ROOT / "scripts" / "run")
 TALLY = str(image.ROOT / "scripts" / "tally")
@@ -400,7 +400,7 @@ def test_qemu_is_asked_for_its_version(
     """Once; but each time while it is too old, or has a name that can't be noted."""
     asked, file = tmp_path / "asked", tmp_path / os.fsdecode(name)
     file.symlink_to(fake_qemu("exit 0", version=f"$(echo >>{asked}){version}"))
-    monkeypatch.setattr("machine.ANSWER", tmp_path / "answer")
+    monkeypatch.setattr("tally.boot.machine.ANSWER", tmp_path / "answer")
     for _ in range(2):
         assert qemu_version(str(file)) == version
     assert asked.read_text().count("\n") == times
@@ -618,7 +618,7 @@ def test_a_fixtures_failure_is_shown_once(tmp_path: Path) -> None:
     )
     command = [sys.executable, "-B", "-m", "pytest", "-p", "conftest"]
     command += ["-c", image.ROOT / "pytest.ini", tmp_path / "test_it.py"]
-    path = f"{image.ROOT}/tests:{image.ROOT}/scripts/lib"
+    path = f"{image.ROOT}/tests:{image.ROOT}"
     environment = {**os.environ, "PYTHONPATH": path}
     said = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert "3 errors" in said.stdout

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import image
 from harness import elves, lesser
+from tally.build import image
 
 SETUP = str(image.ROOT / "scripts" / "setup")
 GCC = "a RISC-V GCC (riscv64-unknown-elf-gcc)"

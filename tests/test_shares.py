@@ -7,21 +7,17 @@ docs/truth.md compares profiles with what was executed; here nothing is counted.
 from __future__ import annotations
 
 import struct
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-import image
 from harness import pcstream
 from harness.guest import Guest
-from harness.tiers import Machines
-
-sys.path.append(str(image.ROOT / "scripts" / "truth"))
-
-from compare import P_LEAST, chi_square  # noqa: E402
-from landmarks import Code  # noqa: E402
+from tally.build import image
+from tally.plugins.landmarks import Code
+from tally.verify.machines import Machines
+from tally.verify.truth.compare import P_LEAST, chi_square
 
 pytestmark = pytest.mark.skipif(image.DEBUG, reason="of the ordinary kernel")
 

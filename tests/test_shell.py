@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-import image
 from harness.guest import Images
+from tally.build import image
 
 SCRIPT = image.ROOT / "scripts" / "expect"
 FOLDER = Path(__file__).parent / "shell"

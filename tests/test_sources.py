@@ -12,10 +12,11 @@ from typing import Callable
 
 import pytest
 
-import image
-from harness import debian, sources, tiers
-from harness.patience import WHOLE
+from harness import debian, sources
 from harness.tools import tool
+from tally.build import image
+from tally.verify import machines as tiers
+from tally.verify.patience import WHOLE
 
 FOLDER = Path(__file__).parent / "sources"
 HELLO = FOLDER.parent / "linux" / "hello.c"

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-import image
 from harness.guest import Images
 from harness.stackuse import CallGraph
+from tally.build import image
 
 ROOT = Path(__file__).resolve().parent.parent
 KIB = 1024

@@ -14,7 +14,7 @@ import pytest
 
 from harness.converter import CONVERT
 from harness.guest import Guest
-from harness.tiers import Machines
+from tally.verify.machines import Machines
 
 PROGRAMS = Path(__file__).parent / "calltree"
 RECORD = (

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from harness.checks import assert_checks
-from harness.guest import MACHINES, Guest, Images
-from harness.tiers import ALL
+from harness.guest import Guest, Images
+from tally.verify.machines import ALL, MACHINES
 
 PROGRAMS = Path(__file__).parent / "hostile"
 SEED = 1

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-import image
 from harness import manual
+from tally.build import image
 
 ROOT = image.ROOT
 C_FOLDERS = ("boot", "debug", "kernel", "lib", "include", "user", "examples")
-C_FOLDERS += ("labs", "tests", "scripts")
+C_FOLDERS += ("labs", "tests", "scripts", "tally")
 C_FILES = sorted(f for d in C_FOLDERS for f in (ROOT / d).rglob("*.[ch]"))
 TEXTS = ("*.[chS]", "*.py", "*.sh", "*.md", "*.ld", "*.[1-9]", "Makefile")
 TEXT_FILES = [f for pattern in TEXTS for f in ROOT.glob(pattern)]

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-import image
 from harness import guest as harness
-from harness.guest import MACHINES, Guest, Images
+from harness.guest import Guest, Images
+from tally.build import image
+from tally.verify.machines import MACHINES
 
 #: What a guest program gives up after.
 DEADLINES = f"""

@@ -11,11 +11,11 @@ from typing import Callable
 import pytest
 from elftools.elf.elffile import ELFFile
 
-import image
-from harness import tiers
 from harness.console import Console
 from harness.guest import Guest, Images
 from harness.kernel_image import KernelImage
+from tally.build import image
+from tally.verify import machines as tiers
 
 HOLD = "echo hold >/dev/profclock\n"
 CLOCK = "hz 100\njitter off\n"

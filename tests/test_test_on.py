@@ -17,8 +17,8 @@ from typing import Iterator
 
 import pytest
 
-import image
-from harness.patience import HANG, wait_for
+from tally.build import image
+from tally.verify.patience import HANG, wait_for
 
 TEST_ON = str(image.ROOT / "scripts" / "test-on")
 

@@ -5,32 +5,30 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-import image
-import plugin
-from machine import find_qemu
+from tally.boot.machine import find_qemu
+from tally.build import image
+from tally.plugins import plugin
 
 ROOT = Path(__file__).resolve().parents[1]
-TLB = ROOT / "scripts" / "tlb"
-sys.path.append(str(TLB))
 
-from wrong import MutantError, read_mutants  # noqa: E402
+from tally.verify.tlb import check
+from tally.verify.tlb.wrong import MutantError, read_mutants
 
 NEW = plugin.qemu_major(find_qemu()) >= plugin.REGISTERS_SINCE
 newer = pytest.mark.skipif(not NEW, reason="needs QEMU 9 or later")
 ordinary = pytest.mark.skipif(image.DEBUG, reason="of the ordinary kernel")
 
 PROGRAMS = ("spread", "spread@tmp", "spread@host", "threads", "t_cow", "kstacks")
-MUTANTS = read_mutants(TLB / "mutants.txt")
+MUTANTS = read_mutants(check.MUTANTS)
 
 
 def tlb_check(*arguments: str) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [str(TLB / "run"), *arguments], capture_output=True, text=True
+        [str(ROOT / "scripts" / "tlb-check"), *arguments], capture_output=True, text=True
     )
 
 

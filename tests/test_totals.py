@@ -9,7 +9,7 @@ import pytest
 
 from harness.checks import assert_checks
 from harness.guest import Guest
-from harness.tiers import Machines
+from tally.verify.machines import Machines
 
 FAST = "/bin/totals 5000"
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -14,22 +13,20 @@ from types import SimpleNamespace
 
 import pytest
 
-import image
-import plugin
 from harness.guest import Images
-from harness.tiers import ALL
-from machine import find_qemu
+from tally.boot.machine import find_qemu
+from tally.build import image
+from tally.plugins import plugin
+from tally.verify.machines import ALL
 
 ROOT = Path(__file__).resolve().parents[1]
-TRUTH = ROOT / "scripts" / "truth"
-sys.path[:0] = [str(TRUTH), str(ROOT / "scripts" / "lib")]
 
-import table  # noqa: E402
-import truth as measured  # noqa: E402
-from compare import NOTHING, P_LEAST, Result, compare, gamma_tail  # noqa: E402
-from intervals import GOAL, Intervals  # noqa: E402
-from landmarks import Code, sie_changes  # noqa: E402
-from stacks import Place, goes_on, verdict  # noqa: E402
+from tally.verify.truth import table
+from tally.verify.truth import truth as measured
+from tally.verify.truth.compare import NOTHING, P_LEAST, Result, compare, gamma_tail
+from tally.verify.truth.intervals import GOAL, Intervals
+from tally.plugins.landmarks import Code, sie_changes
+from tally.verify.truth.stacks import Place, goes_on, verdict
 
 pytestmark = pytest.mark.skipif(image.DEBUG, reason="of the ordinary kernel")
 
@@ -55,7 +52,7 @@ WRITES = {
 
 def truth(*arguments: str) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [str(TRUTH / "run"), *arguments], capture_output=True, text=True
+        [str(ROOT / "scripts" / "truth"), *arguments], capture_output=True, text=True
     )
 
 

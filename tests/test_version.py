@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import subprocess
 
-import image
 from harness.guest import Guest
+from tally.build import image
 
 VERSION = (image.ROOT / "VERSION").read_text().rstrip("\n")
 

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import pytest
 
-import image
 from harness.guest import Guest
 from harness.page import Page
-from harness.tiers import ALL, TOGETHER, Machines
-from machine import Machine
+from tally.boot.machine import Machine
+from tally.build import image
+from tally.verify.machines import ALL, TOGETHER, Machines
 
 FOLDER = Path(__file__).parent / "waits"
 PLANTED, BRANCHES = FOLDER / "planted.c", FOLDER / "branches.c"

@@ -137,7 +137,7 @@ fork_memory(struct aspace *as, bool shared)
 
 /* All of a child that isn't in the tree yet; NULL: no memory. *t: its thread.
  * Without locks: nobody else knows of it. Exact profiles know by this function
- * that what begins is a process (scripts/lib/landmarks.py). */
+ * that what begins is a process (tally/plugins/landmarks.py). */
 static UNGUARDED __attribute__((noinline)) struct proc *
 make_child(const unsigned long *arg, struct vfork *vfork, struct thread **t)
 {

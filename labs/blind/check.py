@@ -9,7 +9,7 @@ import dataclasses
 import struct
 from typing import Any, Callable, Optional
 
-from script import Test, data, test
+from tally.grading.script import Test, data, test
 
 LAB, CLOCK = 0, 1  # slots
 (CLEAR, GO, HOLD, LEVEL0, LEVEL1, LEVEL5, NEST, DARK, WORK, RING, LOOK,

@@ -6,7 +6,7 @@ import dataclasses
 import struct
 from typing import Any, Callable, Optional
 
-from script import NEVER, Test, TestKind, data, test
+from tally.grading.script import NEVER, Test, TestKind, data, test
 
 PAGE = 4096
 DEVICE = 3  # the descriptor of what is opened first

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any, Callable, Optional
 
-from script import Test, data, test
+from tally.grading.script import Test, data, test
 
 PAGE = 4096
 SIGKILL = 9

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any, Optional
 
-from script import NEVER, Test, data, test
+from tally.grading.script import NEVER, Test, data, test
 
 FORMATS = {"pc": "Q", "pid": "I", "where": "I"}
 SIZE = 16  # bytes of a record

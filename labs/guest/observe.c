@@ -981,8 +981,8 @@ do_clock(void)
 	answer_number(now_ns());
 }
 
-/* mark: the same; and labs/cap, which counts the machine's instructions, notes
- * how many there were: no kernel can lie about that. */
+/* mark: the same; and tally/plugins/cap, which counts the machine's
+ * instructions, notes how many there were: no kernel can lie about that. */
 static void
 do_mark(void)
 {

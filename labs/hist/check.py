@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Optional
 
-from script import Test, data, test
+from tally.grading.script import Test, data, test
 
 CTL, HIST, CLOCK, OTHER = range(4)  # slots of files
 MODES = ("user", "kernel", "intr", "idle")

@@ -10,7 +10,7 @@ import dataclasses
 import struct
 from typing import Any, Optional
 
-from script import Test, test
+from tally.grading.script import Test, test
 
 HEADER, COUNTED = 7, 11
 RLERROR = 7

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from script import NEVER, Test, test
+from tally.grading.script import NEVER, Test, test
 
 LAB = 0  # the slot of /dev/mutexlab
 SLOTS = 16  # of processes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Optional
 
-from script import NEVER, Test, data, test
+from tally.grading.script import NEVER, Test, data, test
 
 PAGE = 4096
 READER, WRITER = 0, 1  # slots

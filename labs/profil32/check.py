@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any, Optional
 
-from script import Test, data, test
+from tally.grading.script import Test, data, test
 
 PAGE = 4096
 MAPLAB, CLOCK = 0, 1  # slots of files

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any, Optional
 
-from script import Test, data, test
+from tally.grading.script import Test, data, test
 
 RANGE, CLOCK, KPCTL, KPDATA = range(4)  # slots of files
 MODES = ("user", "kernel", "intr", "idle")

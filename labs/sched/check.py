@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any, Callable, Iterator, Optional
 
-from script import Test, test
+from tally.grading.script import Test, test
 
 PRIORITY, CLOCK = 0, 1  # slots
 SET = 1

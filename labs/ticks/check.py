@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any, Optional
 
-from script import Test, data, test
+from tally.grading.script import Test, data, test
 
 MODES = ("user", "kernel", "intr", "idle")
 SIZES = {"uint8_t": "B", "uint16_t": "H", "uint32_t": "I"}

@@ -63,3 +63,10 @@ have_or_report() {
 	[ -z "$file" ] || echo '{"status": 126, "reason": "setup"}' >"$file" || :
 	die 126 "${missing#setup: }"
 }
+
+# enter MODULE WORD...: a command of the package tally. Only the checkout is looked
+# through for it: not the folder in which we are.
+enter() {
+	export PYTHONPATH="$root${PYTHONPATH:+:$PYTHONPATH}"
+	exec "$python" "$root/scripts/lib/enter.py" "$@"
+}

@@ -16,8 +16,8 @@ import re
 from pathlib import Path
 from typing import Iterable
 
-from .costs import costs
-from .guest import Result
+from harness.costs import costs
+from harness.guest import Result
 
 EXPECTED = Path(__file__).resolve().parents[1] / "expected"
 PROGRAMS = Path(__file__).resolve().parents[1] / "guest"

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
+import pexpect
 import signal
 import threading
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Iterator, Optional
 
-import pexpect
-
-import image
-from machine import Machine
-
-from .patience import HANG
+from tally.boot.machine import Machine
+from tally.build import image
+from tally.verify.patience import HANG
 
 PROMPT = r"\ntally\$ $"
 

@@ -13,10 +13,9 @@ import traceback
 from pathlib import Path
 from typing import BinaryIO, Callable, NoReturn, Optional
 
-import image
-from convert.main import main
-
-from . import elves
+from harness import elves
+from tally.build import image
+from tally.commands.convert import entry
 
 CONVERT = str(image.ROOT / "scripts" / "tally-convert")
 PROGRAM = ("_start", "main", "work", "inner")
@@ -66,7 +65,7 @@ class Converter:
                 io.TextIOWrapper(open(number, mode), line_buffering=number == 2)
                 for number, mode in enumerate(("rb", "wb", "wb"))
             )
-            status = main()
+            status = entry()
         except BaseException:
             traceback.print_exc()
             sys.stderr.flush()

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple, Optional
 
-import image
+from tally.build import image
 
 EXAMPLES = image.ROOT / "examples"
 SCRIPTS = image.ROOT / "scripts"

@@ -16,7 +16,7 @@ import subprocess
 import urllib.request
 from pathlib import Path
 
-from .patience import HANG
+from tally.verify.patience import HANG
 
 RELEASE = "trixie"  # the first with riscv64
 ARCHITECTURE = "riscv64"

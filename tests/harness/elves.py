@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Optional, Sequence
 
-from . import tools
+from harness import tools
 
 
 PREFIXES = ("riscv64-unknown-elf-", "riscv64-elf-", "riscv64-none-elf-",

@@ -19,56 +19,18 @@ import tarfile
 from pathlib import Path
 from typing import Callable, Iterable, Optional, Union
 
-import frames
-import image
-from machine import Boot, Machine, Outcome, find_qemu, hold_kernel
-
-from .patience import HANG, PATIENCE, WHOLE
+from tally.boot import frames
+from tally.boot.machine import Boot, Machine, Outcome, find_qemu, hold_kernel
+from tally.build import image
+from tally.verify.patience import PATIENCE
 
 FIRMWARE = b"OpenSBI v"
 KERNEL = b"Tally on "
 LOST_BOOTS = 3  # after which a batch gives up
 SHOWN = 4000  # characters of each kind, in a story of what went wrong
 
-# Deadlines that a sound guest never meets: for one that waits for ever, which
-# virtual time soon shows (where there is none it is the host's), and for one that
-# does not even get that far. Mutants, of which many wait for ever, have a shorter
-# one.
-_SAFE = {"limit": float(os.environ.get("TEST_LIMIT", HANG)), "timeout": WHOLE / 2}
-
 #: What the tests build has no warnings; of a mutant that is not asked.
 STRICT = f"WERROR={os.environ.get('WERROR', 1)}"
-
-# The debug build executes more instructions for the same: it gets more of them
-# from tick to tick.
-_COARSE, _FINE = (4, 1) if image.DEBUG else (6, 3)
-
-#: The machines that tests boot, by the names that their marker gives.
-MACHINES = {
-    "1": Machine(harts=1, icount=_COARSE, **_SAFE),
-    "2": Machine(harts=2, icount=_COARSE, **_SAFE),
-    "4": Machine(harts=4, icount=_COARSE, **_SAFE),
-    "8": Machine(harts=8, icount=_COARSE, **_SAFE),
-    "free": Machine(harts=4, **_SAFE),
-    "no-sstc": Machine(harts=4, icount=_COARSE, cpu="sstc=off", **_SAFE),
-    # Whose turns end at random moments, the same ones each time: without that all
-    # icount machines of QEMU 7.2 are nearly one, as a turn is a millisecond.
-    "races": Machine(harts=4, icount=_FINE + 2, races=1, **_SAFE),
-    # With registers that the kernel doesn't know of.
-    "vector": Machine(harts=4, icount=_COARSE, cpu="v=true", **_SAFE),
-    # With more instructions from tick to tick, for fast sampling clocks.
-    "fine-1": Machine(harts=1, icount=_FINE, **_SAFE),
-    "fine-2": Machine(harts=2, icount=_FINE, **_SAFE),
-    "fine-4": Machine(harts=4, icount=_FINE, **_SAFE),
-    "fine-8": Machine(harts=8, icount=_FINE, **_SAFE),
-    "fine-no-sstc": Machine(harts=8, icount=_FINE, cpu="sstc=off", **_SAFE),
-    "free-1": Machine(harts=1, **_SAFE),
-    "free-2": Machine(harts=2, **_SAFE),
-    "free-8": Machine(harts=8, **_SAFE),
-    "free-32M": Machine(harts=8, mem="32M", **_SAFE),
-    "32M": Machine(harts=4, icount=_COARSE, mem="32M", **_SAFE),
-    "2G": Machine(harts=4, icount=_COARSE, mem="2G", **_SAFE),
-}
 
 
 @dataclasses.dataclass(frozen=True)

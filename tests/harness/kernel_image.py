@@ -6,7 +6,7 @@ import io
 
 from elftools.elf.elffile import ELFFile
 
-from .guest import Images
+from harness.guest import Images
 
 
 class KernelImage:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Mapping
 
-from .kernel_image import KernelImage
+from harness.kernel_image import KernelImage
 
 BUCKET = 8  # bytes of text
 

@@ -12,7 +12,7 @@ import socket
 from pathlib import Path
 from typing import Iterator
 
-from .patience import HANG, wait_for
+from tally.verify.patience import HANG, wait_for
 
 
 def _connect(path: Path) -> socket.socket:

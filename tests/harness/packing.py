@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-
 from xdist.scheduler import LoadScopeScheduling
 
 #: Each test of these files stands alone. The tests of any other file share what

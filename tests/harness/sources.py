@@ -10,8 +10,8 @@ import tarfile
 from pathlib import Path
 from typing import NamedTuple
 
-from .debian import Unavailable, fetch, mirror
-from .tools import tool
+from harness.debian import Unavailable, fetch, mirror
+from harness.tools import tool
 
 CC = "riscv64-linux-gnu-gcc"
 

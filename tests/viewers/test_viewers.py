@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-import image
-import made_up
 from harness import elves
+import made_up
+from tally.build import image
 
 HERE = Path(__file__).parent
 CONVERT = image.ROOT / "scripts" / "tally-convert"

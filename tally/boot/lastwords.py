@@ -1,0 +1,47 @@
+"""Source lines for the places in a kernel's last words.
+
+A panic names places as function+0x1c, most of them behind their address. All but two
+kinds are return addresses, which belong to the instruction before: where a hart is,
+and where a trap was taken, are addresses of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Optional
+
+PLACE = re.compile(rb"(?:0x([0-9a-f]+) |\b)([A-Za-z_][\w.]*)\+0x([0-9a-f]+)")
+HART = re.compile(rb"hart \d+: $")
+TRAP = re.compile(rb"scause [^\n]*\nhart [^\n]*\n  $")
+
+
+def with_lines(text: bytes, kernel: Path, most: Optional[int] = None) -> bytes:
+    """The text as it is if the kernel or the host can't tell lines. most: bytes of its
+    line numbers, of a kernel that nobody trusts."""
+    try:
+        from tally.formats.elf import Image
+        from tally.base.errors import ConvertError
+    except ImportError:  # no pyelftools: only the converters ask for it
+        return text
+
+    def add_line(found: re.Match) -> bytes:
+        before = text[: found.start()]
+        exact = HART.search(before) or TRAP.search(before)
+        if found[1]:  # another function may have that name, too
+            address = int(found[1], 16)
+        else:
+            start = image.symbol(found[2].decode())
+            if start is None:
+                return found[0]
+            address = start + int(found[3], 16)
+        line = image.line(address - (0 if exact else 1))
+        return found[0] + (f" ({line.file}:{line.number})".encode() if line else b"")
+
+    try:
+        image = Image(kernel)
+        if most is not None and image.lines_size > most:
+            return text
+        return PLACE.sub(add_line, text)
+    except ConvertError:
+        return text

@@ -1,0 +1,128 @@
+"""The options of scripts/run. Each word becomes a value, or an error that says
+what it should have been."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from pathlib import Path
+from typing import Callable, Optional
+
+from tally.base.cli import Parser, number, wrong
+from tally.base.errors import UsageError
+from tally.boot.machine import HARTS_MAX, ICOUNT_MAX, memory_bytes
+
+SECONDS_MAX = 10**9  # thirty years; what the kernel can count
+# Of the processor, without which nothing would run, nor say so; as QEMU has it.
+NEEDED = {"i", "m", "a", "c", "s", "u", "mmu", "zicsr", "zifencei"}
+OFF = {"off", "no", "false", "n"}
+
+
+def seconds(text: str) -> float:
+    value = float(text) if re.fullmatch(r"\d+\.?\d*|\.\d+", text) else 0.0
+    if not 0 < value <= SECONDS_MAX:
+        wrong(text, f"a number of seconds above 0, and at most {SECONDS_MAX}")
+    return value
+
+
+def memory(text: str) -> str:
+    if memory_bytes(text) == 0:
+        wrong(text, "an amount of memory such as 256M or 1G")
+    return text
+
+
+def cpu(text: str) -> str:
+    if not re.fullmatch(r"[\w.-]+=[^,=]+(,[\w.-]+=[^,=]+)*", text):
+        wrong(text, "NAME=VALUE,... such as sstc=off")
+    for pair in text.split(","):
+        name, _, value = pair.partition("=")
+        if name.lower() in NEEDED and value in OFF:
+            raise argparse.ArgumentTypeError(f"{pair}: firmware and kernel need that")
+    return text
+
+
+def folder(text: str) -> str:
+    if not os.path.exists(text):
+        raise argparse.ArgumentTypeError(f"{text}: there is no such folder")
+    if not os.path.isdir(text):
+        wrong(text, "a folder")
+    return text
+
+
+HARTS = number(1, HARTS_MAX)
+ICOUNT = number(0, ICOUNT_MAX)
+PORT = number(1, 65535)
+SEED = number(0, 2**32 - 1)
+RACES_ICOUNT = 5  # 780 instructions in the 25 us that a turn takes on two harts
+
+
+def parser() -> Parser:
+    p = Parser("run", usage="%(prog)s [OPTIONS] [[--] COMMAND]")
+    p.add_argument("--harts", type=HARTS, default=4, metavar="N")
+    p.add_argument("--mem", type=memory, default="256M", metavar="SIZE",
+                   help="as QEMU's -m")
+    p.add_argument("--icount", type=ICOUNT, metavar="SHIFT",
+                   help="an instruction takes 2^SHIFT ns, every run is the same")
+    p.add_argument("--races", type=SEED, metavar="SEED",
+                   help="under --icount (5): harts take turns at random moments")
+    p.add_argument("--cpu", type=cpu, metavar="OPTIONS",
+                   help="as in QEMU's -cpu rv64,OPTIONS")
+    p.add_argument("--extra", type=folder, metavar="DIR",
+                   help="programs of your own")
+    p.add_argument("--share", type=folder, metavar="DIR",
+                   help="a folder that is the guest's /host")
+    p.add_argument("--kernel", type=Path, metavar="FILE", help="another kernel")
+    p.add_argument("--limit", type=seconds, metavar="S",
+                   help="virtual seconds after which the kernel stops")
+    p.add_argument("--timeout", type=seconds, metavar="S",
+                   help="seconds after which QEMU is stopped")
+    p.add_argument("--report", type=Path, metavar="FILE", help="how it ended, as JSON")
+    p.add_argument("--gdb", type=PORT, metavar="PORT",
+                   help="wait there for a debugger before the first instruction")
+    p.add_argument("-v", action="store_true", dest="verbose",
+                   help="show the build, the boot and QEMU's command line")
+    return p
+
+
+def split(
+    words: list[str], parser: Parser
+) -> tuple[list[str], Optional[list[str]]]:
+    """The options, and the command. This begins after --, or with the first word
+    that is neither an option nor an option's value."""
+    at = 0
+    while at < len(words) and words[at] != "--":
+        if not words[at].startswith("-"):
+            return words[:at], words[at:]
+        # Of a wrong option nobody knows whether it has a value.
+        if not parser.knows(words[at]) and "--" in words[at:]:
+            at = words.index("--", at)
+        elif parser.takes_word(words[at]) and words[at + 1 : at + 2] != ["--"]:
+            at += 2
+        else:
+            at += 1
+    return words[:at], words[at + 1 :] if at < len(words) else None
+
+
+def parse(
+    words: list[str], parser: Callable[[], Parser] = parser
+) -> tuple[argparse.Namespace, Optional[str]]:
+    """The options, and the command: its words, joined by spaces."""
+    p = parser()
+    before, command = split(words, p)
+    if command == []:
+        raise UsageError("no command after --")
+    options = p.parse(before)
+    if options.races is not None and options.icount is None:
+        options.icount = RACES_ICOUNT
+    return options, " ".join(command) if command else None
+
+
+def early_report(words: list[str], parser: Callable[[], Parser]) -> Optional[Path]:
+    """The report's file, wanted even if the other options are wrong."""
+    finder = Parser("", add_help=False)
+    finder.add_argument("--report", type=Path)
+    try:
+        return finder.parse_known_args(split(words, parser())[0])[0].report
+    except UsageError:
+        return None

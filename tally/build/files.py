@@ -1,0 +1,95 @@
+"""Which file of the host's a program of the guest's was.
+
+A recording says of each program its path in the guest, its size and CRC-32.
+What boots is made from archives that the build keeps; beside each lie the same
+programs with symbols and source lines. So the contents decide, and no file is
+taken for another that only has its name.
+"""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+from typing import Iterable, Iterator, Optional
+
+from tally.formats.digest import KERNEL, Digest, digest
+
+HOST = "/host/"  # where the guest has the shared folder
+
+
+class Files:
+    """The programs that builds in a folder have made, and a shared folder."""
+
+    def __init__(
+        self,
+        build: Path,
+        share: Optional[Path] = None,
+        first: Optional[Path] = None,
+        more: Iterable[Path] = (),
+    ) -> None:
+        """first: of several archives with the same program, this is meant; else the
+        newest is. Only where the source lies may differ. more: programs that boot
+        as they are."""
+        self.build = build
+        self.share = share
+        self.first = first
+        self.more = list(more)
+        self._known: Optional[dict[tuple[str, Digest], Path]] = None
+
+    def find(self, path: str, wanted: Digest) -> Optional[Path]:
+        """None: there is none with that content."""
+        found = self._find_shared(path, wanted) if path.startswith(HOST) else None
+        return found or self._find_built(path, wanted)
+
+    def _find_built(self, path: str, wanted: Digest) -> Optional[Path]:
+        if self._known is None:
+            self._known = {}
+            for archive in sorted(self._archives(), key=self._rank):
+                self._known.update(self._members(archive))
+            for file in self.more:
+                self._known["", digest(file.read_bytes())] = file
+        return self._known.get((path, wanted)) or self._known.get(("", wanted))
+
+    def _archives(self) -> set[Path]:
+        """Those of --extra are in the ordinary build, for the debug kernel, too."""
+        overlays = self.build.with_name("build").glob("overlay-*.tar")
+        return {*self.build.glob("*.tar"), *overlays}
+
+    def _rank(self, archive: Path) -> tuple[bool, float, Path]:
+        """The last one counts."""
+        try:
+            age = archive.stat().st_mtime
+        except OSError:
+            age = 0.0
+        return archive == self.first, age, archive
+
+    def _find_shared(self, path: str, wanted: Digest) -> Optional[Path]:
+        if self.share is None:
+            return None
+        file = self.share / path[len(HOST):]
+        try:
+            return file if digest(file.read_bytes()) == wanted else None
+        except OSError:
+            return None
+
+    def _members(self, archive: Path) -> Iterator[tuple[tuple[str, Digest], Path]]:
+        try:
+            with tarfile.open(archive) as tar:
+                for member in tar:
+                    if not member.isfile() or not member.mode & 0o111:
+                        continue
+                    path = "/" + str(Path(member.name))
+                    file = self._with_symbols(archive, path)
+                    if file.is_file():
+                        data = tar.extractfile(member).read()
+                        yield (path, digest(data)), file
+                        yield ("", digest(data)), file  # wherever it was copied to
+        except (OSError, tarfile.TarError):
+            return
+
+    def _with_symbols(self, archive: Path, path: str) -> Path:
+        """mkroot strips what it packs; this is what was linked."""
+        if path == KERNEL:
+            return self.build / "kernel.elf"
+        own = archive.with_suffix(".d")
+        return (own if own.is_dir() else self.build) / path[1:]

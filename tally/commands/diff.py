@@ -1,0 +1,192 @@
+"""scripts/tally-diff: see tally-diff(1)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Optional
+from xml.sax.saxutils import quoteattr
+
+from tally.base.cli import Parser, amount, number, put, script
+from tally.base.errors import ConvertError
+from tally.profile import compare, read_pprof, write_diff
+from tally.profile.compare import Change, Comparison
+from tally.profile.compare_lines import Lines
+
+ME = "tally-diff"
+STATUS_GREW, STATUS_ERROR = 1, 2
+ROWS = 12  # of a table
+SHOWN = 4  # callers of a path, the innermost
+
+
+def parse(words: list[str]) -> argparse.Namespace:
+    p = Parser(ME)
+    p.add_argument("--fail", type=amount, metavar="PERCENT",
+                   help="status 1 if it has grown by more than that")
+    p.add_argument("--only", metavar="FUNCTION",
+                   help="of this function with what it calls, not of all")
+    p.add_argument("--sources", nargs=2, metavar=("FOLDER", "FOLDER"),
+                   help="those of both builds: compare lines, too")
+    p.add_argument("-n", type=number(0, 10**9), default=ROWS, metavar="COUNT",
+                   help=f"rows of each table ({ROWS})")
+    p.add_argument("--json", metavar="FILE")
+    p.add_argument("--junit", metavar="FILE")
+    p.add_argument("-o", dest="svg", metavar="FILE.svg",
+                   help="a differential flame graph")
+    p.add_argument("base", metavar="BASE", help="a recording (.pb.gz)")
+    p.add_argument("new", metavar="NEW")
+    return p.parse(words)
+
+
+def read(file: str) -> read_pprof.Recording:
+    try:
+        with open(file, "rb") as data:  # which may have no end
+            return read_pprof.read(file, data.read(read_pprof.LIMIT + 1))
+    except OSError as error:
+        raise ConvertError(file, error.strerror or str(error)) from error
+
+
+def named(comparison: Comparison, function: str) -> str:
+    """The one that is meant: its name, with or without the program's."""
+    every = {
+        place.name
+        for recording in (comparison.base, comparison.new)
+        for stack in recording.stacks
+        for place in stack.places
+    }
+    found = sorted(n for n in every if function in (n, n.partition(" [")[0]))
+    if not found:
+        raise ConvertError(function, "no such function in either recording")
+    if len(found) > 1:
+        raise ConvertError(function, f"it may be {' or '.join(found)}")
+    return found[0]
+
+
+# --- The page -----------------------------------------------------------------
+
+
+def growth(change: Change) -> str:
+    if not change.base:
+        return "new" if change.new else "-"
+    return f"{change.percent:+.2f} %" if change.new else "gone"
+
+
+def row(change: Change, whole: float, what: str) -> str:
+    share = 100 * change.difference / whole if whole else 0.0
+    return (
+        f"{change.base:>15,.0f} {change.new:>15,.0f} {growth(change):>10} "
+        f"{share:>+8.3f} %  {what}"
+    )
+
+
+def path_text(change: Change) -> str:
+    names = list(change.what)
+    cut = "...; " if len(names) > SHOWN else ""
+    return cut + "; ".join(names[-SHOWN:])
+
+
+def table(title: str, changes: list[Change], whole: float, rows: int) -> list[str]:
+    moved = [c for c in changes if c.sure]
+    if not moved:
+        return []
+    lines = ["", f"{'before':>15} {'now':>15} {'change':>10} {'of all':>10}  {title}"]
+    for change in moved[:rows]:
+        text = change.what if isinstance(change.what, str) else path_text(change)
+        lines.append(row(change, whole, text))
+    if len(moved) > rows:
+        lines.append(f"and {len(moved) - rows} more (-n)")
+    return lines
+
+
+def page(
+    comparison: Comparison, subject: Change, by_line: list[Change], rows: int
+) -> str:
+    base, new = comparison.base, comparison.new
+    whole = base.total * comparison.scale
+    lines = [
+        f"{base.file} -> {new.file}, in {new.unit}",
+        row(subject, whole, str(subject.what))
+        + ("" if subject.sure or not subject.difference else "  (may be chance)"),
+    ]
+    own = comparison.changes(compare.function)
+    lines += table("function, itself", own, whole, rows)
+    lines += table("function, with what it calls",
+                   comparison.changes(compare.functions), whole, rows)
+    lines += table("line", by_line, whole, rows)
+    lines += table("call path", comparison.changes(compare.path), whole, rows)
+    if not comparison.exact:
+        unsure = sum(1 for c in own if c.difference and not c.sure)
+        lines += ["", f"{unsure} functions differ by no more than chance explains"
+                  f" (at {compare.SURE:.0%}, of {len(own)} functions together)"]
+    return "\n".join(lines) + "\n"
+
+
+# --- For programs -------------------------------------------------------------
+
+
+def failed(subject: Change, limit: Optional[float]) -> bool:
+    return limit is not None and subject.percent > limit and subject.sure
+
+
+def as_json(
+    comparison: Comparison, subject: Change, by_line: list[Change], bad: bool
+) -> str:
+    def plain(change: Change) -> dict:
+        return {
+            "what": change.what, "base": change.base, "new": change.new,
+            "chance": change.chance,
+        }
+
+    return json.dumps({
+        "unit": comparison.new.unit,
+        "base": comparison.base.file, "new": comparison.new.file,
+        "subject": plain(subject), "failed": bad,
+        "functions": [plain(c) for c in comparison.changes(compare.function)],
+        "with_callees": [plain(c) for c in comparison.changes(compare.functions)],
+        "lines": [plain(c) for c in by_line],
+        "paths": [plain(c) for c in comparison.changes(compare.path)],
+    }, indent=1) + "\n"
+
+
+def as_junit(subject: Change, limit: Optional[float], bad: bool) -> str:
+    name = quoteattr(f"{subject.what} has not grown by more than {limit or 0:g} %")
+    text = f"{subject.base:,.0f} -> {subject.new:,.0f}, {growth(subject)}"
+    fail = f"<failure message={quoteattr(text)}/>" if bad else ""
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        f'<testsuite name="{ME}" tests="1" failures="{int(bad)}">'
+        f'<testcase classname="{ME}" name={name}>{fail}'
+        f"<system-out>{text}</system-out></testcase></testsuite>\n"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    comparison = Comparison(read(options.base), read(options.new))
+    subject = comparison.change(compare.whole, "all")
+    if options.only is not None:
+        function = named(comparison, options.only)
+        subject = comparison.change(compare.functions, function)
+    by_line = Lines(*options.sources).changes(comparison) if options.sources else []
+    bad = failed(subject, options.fail)
+    if options.json is not None:
+        put(options.json, as_json(comparison, subject, by_line, bad).encode())
+    if options.junit is not None:
+        put(options.junit, as_junit(subject, options.fail, bad).encode())
+    if options.svg is not None:
+        title = f"{options.base} -> {options.new}"
+        put(options.svg, write_diff.write(comparison, title))
+    sys.stdout.write(page(comparison, subject, by_line, options.n))
+    sys.stdout.flush()
+    if bad:
+        print(f"{ME}: {subject.what}: {growth(subject)}, more than"
+              f" {options.fail:g} %", file=sys.stderr)
+    return STATUS_GREW if bad else 0
+
+
+def main() -> int:
+    return run(parse(sys.argv[1:]))
+
+
+def entry() -> int:
+    return script(ME, main, ConvertError, status=STATUS_ERROR)

@@ -1,0 +1,468 @@
+"""scripts/tally: where a command's time goes. See tally-host(1)."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import math
+import os
+import re
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Callable, Iterable, Optional
+
+from tally.base.cli import Parser, complain, number, put, script, wrong
+from tally.base.errors import ConvertError, SetupError, UsageError
+from tally.boot import options as run_options
+from tally.boot.machine import Boot, Outcome, find_qemu, hold_kernel
+from tally.build import image
+from tally.build.brought import Brought, bring
+from tally.build.files import Files
+from tally.build.programs import of_initrd, of_share, original
+from tally.commands.convert import lazy_kernel
+from tally.commands.run import BUILDING, boot, build, machine_of, reported
+from tally.formats.elf import Image
+from tally.formats.program import SIGRETURN, program
+from tally.plugins import plugin
+from tally.profile import (
+    read_pcs,
+    write_callgrind,
+    write_folded,
+    write_gmon,
+    write_html,
+    write_pprof,
+    write_speedscope,
+    write_svg,
+)
+from tally.profile.exact import Exact, Tree, write_map
+from tally.profile.page import TABLES, Model, Page, compared, missing_samples
+from tally.profile.profile import IDLE, NANOSECONDS, USER, Profile, Unfit
+from tally.profile.stacks import Programs, Stacks
+from tally.profile.waits import Waits, read as read_waits
+
+ME = "tally"
+HARTS, ICOUNT = 1, 6
+FREE_HARTS = 4
+HZ, HZ_MAX = 1000, 20_000
+
+# What the guest does for samples. The recording lies in its memory until the
+# command has ended, so that only the command is sampled. Then it is sent here over
+# the serial line, in the guest's time: a shared folder would take the host's. A file
+# goes after a line with its name and size.
+COMMAND_FILE = "etc/profiled"
+RECORDING = ".tally-recording"
+SEND = "for f in /tmp/.tally-*; do\n" \
+    "echo ${f#/tmp/} $(wc -c <$f); cat $f; done >/dev/hostdata\nexit $status"
+SAMPLING = f"""echo hz %d >/dev/profclock
+echo jitter on >/dev/profclock
+getpc -s -o /tmp/{RECORDING} sh /{COMMAND_FILE}
+status=$?
+{SEND}"""
+
+# For waits, which the guest's own tally reports.
+WAITS = ".tally-waits"
+NOT_WAITS = ("exact", "sampled", "since", "until", "of", "by")
+WAITING = f"tally -w -o /tmp/{WAITS} sh /{COMMAND_FILE}\nstatus=$?\n{SEND}"
+
+# For a page with both. What was recorded before the command isn't the command's.
+BOTH = SAMPLING.replace("getpc", "echo startclr >/dev/waitctl\ngetpc").replace(
+    "$?", f"$?\necho stop >/dev/waitctl\ncp /dev/waitdata /tmp/{WAITS}")
+
+
+def gmon(stacks: Stacks, _title: str) -> bytes:
+    """It has room for one executable: the kernel, or a process's, whichever has
+    the most samples."""
+    of: Counter[str] = Counter()
+    for s in stacks.profile.samples:
+        if s.mode != IDLE:
+            of[str(s.pid) if s.mode == USER else "kernel"] += s.count
+    (most, _), *_ = of.most_common(1) or [("kernel", 0)]
+    data, lacking = write_gmon.write(stacks, most)
+    image = None if most == "kernel" else stacks.image(int(most))
+    name = f"{image.name}, process {most}" if image else "the kernel"
+    complain("; ".join([f"gmon.out of {name}", *lacking]), ME)
+    return data
+
+
+Writer = Callable[[Stacks, str], bytes]
+WRITERS: dict[str, Writer] = {
+    ".folded": lambda stacks, _: write_folded.write(stacks),
+    ".pb.gz": write_pprof.write,
+    ".svg": write_svg.write,
+    ".html": write_html.write,
+    ".speedscope.json": write_speedscope.write,
+    ".callgrind": write_callgrind.write,
+    ".gmon": gmon,
+}
+
+
+def parser() -> Parser:
+    p = run_options.parser()
+    p.prog, p.usage = ME, "%(prog)s [OPTIONS] [--] COMMAND"
+    p.set_defaults(harts=None)
+    p.add_argument("--exact", action="store_true",
+                   help="count every instruction, by a plugin of QEMU's")
+    p.add_argument("--sampled", action="store_true",
+                   help="with --exact: and sample it, to see both side by side")
+    p.add_argument("--waits", action="store_true",
+                   help="what its threads wait for, and who wakes them up")
+    p.add_argument("--free", action="store_true",
+                   help="on four harts that run freely: times and shares are QEMU's")
+    p.add_argument("-r", type=number(1, HZ_MAX), dest="hz", metavar="HZ",
+                   help=f"samples a second on each hart ({HZ})")
+    p.add_argument("--from", type=moment, dest="since", metavar="S",
+                   help="only samples from so many seconds on")
+    p.add_argument("--to", type=moment, dest="until", metavar="S",
+                   help="only samples before that")
+    p.add_argument("--of", type=name, metavar="FUNCTION",
+                   help="only what this function did, and those that it called")
+    p.add_argument("--by", choices=TABLES, metavar="WHAT",
+                   help="only this table, whole: " + " ".join(TABLES))
+    p.add_argument("-o", dest="output", metavar="FILE",
+                   help="and write a file, of a kind that its name tells: "
+                   + " ".join(WRITERS))
+    return p
+
+
+def name(text: str) -> str:
+    if not text:
+        wrong("nothing", "a function's name")
+    return text
+
+
+def moment(text: str) -> float:
+    """Seconds from the beginning of the recording."""
+    if not re.fullmatch(r"\d+\.?\d*|\.\d+", text):
+        wrong(text, "a number of seconds")
+    return float(text)
+
+
+def writer(name: str) -> Writer:
+    for suffix, write in WRITERS.items():
+        if name.endswith(suffix):
+            return write
+    raise UsageError(
+        f"-o {name}: no name of a file that can be written; it ends with one of "
+        + " ".join(WRITERS)
+    )
+
+
+def parse(words: list[str]) -> tuple[argparse.Namespace, str]:
+    options, command = run_options.parse(words, parser)
+    if command is None:
+        raise UsageError("no command")
+    if options.output is not None:
+        writer(options.output)
+    if options.output and options.exact and writer(options.output) == gmon:
+        raise UsageError(
+            f"-o {options.output}: a gmon.out has samples, and --exact takes none"
+        )
+    if options.waits:
+        check_waits(options)
+    timed = options.since is not None or options.until is not None
+    if timed and options.exact:
+        raise UsageError(
+            "--from and --to are for samples, instructions have no times"
+        )
+    if options.by == "paths" and not options.of:
+        raise UsageError("--by paths needs --of FUNCTION")
+    if options.exact and options.hz and not options.sampled:
+        raise UsageError("-r is for samples, and --exact takes none")
+    options.sampled |= not options.exact and not options.waits
+    if options.free and (options.exact or options.icount is not None):
+        raise UsageError("--free is without --exact, --icount and --races")
+    if options.harts is None:
+        options.harts = FREE_HARTS if options.free else HARTS
+    if not options.free and options.icount is None:
+        options.icount = ICOUNT
+    return options, command
+
+
+def check_waits(options: argparse.Namespace) -> None:
+    """Beside samples in a file, or a page of their own."""
+    if options.output and writer(options.output) != write_html.write:
+        raise UsageError(
+            f"-o {options.output}: only a page for a browser (.html) has waits"
+        )
+    defaults = parser()
+    for option in NOT_WAITS if options.output else (*NOT_WAITS, "hz"):
+        if getattr(options, option) != defaults.get_default(option):
+            raise UsageError(
+                "--waits makes a page of its own, without this script's other options"
+            )
+
+
+# --- Exact profiles -----------------------------------------------------------
+
+
+class Known:
+    """What may be executed."""
+
+    def __init__(
+        self,
+        options: argparse.Namespace,
+        initrd: int,
+        folder: Path,
+        brought: Iterable[Brought],
+    ) -> None:
+        self.folder = folder
+        file = options.kernel or image.BUILD / "kernel.elf"
+        kernel = program("kernel", file.read_bytes(), file)
+        if not kernel or not kernel.named:
+            raise SetupError(f"{file}: no kernel with symbols")
+        self.kernel = kernel
+        self.folders = [image.BUILD / "bin"]
+        if options.extra:
+            overlay = image.overlay_path(Path(options.extra))
+            self.folders.insert(0, overlay.with_suffix(".d") / "bin")
+        self.folders += [file.parent for _, file in brought]
+        self.programs = [*of_initrd(initrd)]
+        if options.share:
+            self.programs += of_share(Path(options.share))
+        self.programs.append(SIGRETURN)
+
+    @functools.lru_cache(maxsize=None)
+    def image(self, name: str) -> Optional[Image]:
+        """With its functions and, if it is known on the host, lines."""
+        each = next(p for p in [self.kernel, *self.programs] if p.name == name)
+        file = each.file or original(each, self.folders)
+        if not file:
+            file = self.folder / f"program-{self.programs.index(each)}"
+            file.write_bytes(each.data)
+        return Image(file, name, unnamed=True) if each.functions else None
+
+
+def check(options: argparse.Namespace, version: int) -> None:
+    if options.exact and options.harts > 1 and version < plugin.REGISTERS_SINCE:
+        raise SetupError(
+            f"--exact on several harts needs QEMU {plugin.REGISTERS_SINCE} or newer,"
+            f" this one is {version}; --harts 1 works"
+        )
+
+
+class Run:
+    """One boot for the command, counted or sampled or both."""
+
+    def __init__(
+        self, options: argparse.Namespace, command: str, folder: Path
+    ) -> None:
+        self.options = options
+        self.folder = folder
+        self.sent = bytearray()  # what the guest has, see SEND
+        self.qemu = find_qemu()
+        version = plugin.qemu_major(self.qemu)
+        check(options, version)
+        guest = command
+        if options.sampled:
+            guest = SAMPLING % (options.hz or HZ)
+        elif options.waits and options.output:
+            guest = BOTH % (options.hz or HZ)
+        elif options.waits:
+            guest = WAITING
+        machine = machine_of(options, command)
+        notice = BUILDING if sys.stderr.isatty() else ""
+        if options.kernel:
+            os.close(hold_kernel(options.kernel))  # nothing is built in vain
+        self.brought = bring(command)
+        kernel, initrd = build(options, guest, notice, self.brought)
+        if guest != command:
+            initrd = initrd.add(image.member(COMMAND_FILE, os.fsencode(command)))
+        machine.check(initrd.size)
+        self.initrd = image.hold(initrd, "initrd")
+        self.file = options.kernel or image.BUILD / "kernel.elf"
+        self.boot = Boot(machine, self.qemu, kernel, self.initrd)
+        if options.exact:
+            self.library = plugin.build("counter", version, image.BUILD / "plugin")
+
+    def counted(self) -> tuple[Outcome, Optional[Model]]:
+        """None: it ended too early for a profile."""
+        known = Known(self.options, self.initrd, self.folder, self.brought)
+        result = self.folder / "result"
+        try:
+            written = write_map(
+                self.folder, known.kernel, known.programs, result.name,
+                self.options.sampled,
+            )
+        except KeyError as error:
+            raise SetupError(
+                f"{self.file}: not a kernel that can be followed: it has no {error}"
+            ) from None
+        self.boot.command += ["-plugin", plugin.option(self.library, written)]
+        outcome = self.run()
+        if b"-plugin" in self.boot.complaints:
+            raise SetupError(
+                f"{self.qemu} takes no plugins: install another, or name it in $QEMU"
+            )
+        if not result.exists():
+            return outcome, None
+        tree = Tree(result.read_text(), known.kernel, known.programs)
+        exact = Exact(tree, lambda p: known.image(p.name))
+        return outcome, exact_model(exact, self.options.of)
+
+    def run(self) -> Outcome:
+        return boot(self.boot, self.options, self.file, ME, self.sent)
+
+    def left(self, name: str) -> Optional[bytes]:
+        """A file that the guest has sent, whole."""
+        data = bytes(self.sent)
+        while data:
+            head, _, data = data.partition(b"\n")
+            each, _, size = head.decode(errors="replace").rpartition(" ")
+            if not size.isdecimal() or int(size) > len(data):
+                break
+            if each == name:
+                return data[: int(size)]
+            data = data[int(size) :]
+        return None
+
+    def sampled(self) -> Optional[Model]:
+        """What the guest has left, once it was booted."""
+        recording = self.left(RECORDING)
+        if recording is None:
+            return None
+        profile = read_pcs.read(RECORDING, recording)
+        between(profile, self.options.since, self.options.until)
+        extra = self.options.extra
+        first = image.overlay_path(Path(extra)) if extra else None
+        brought = [file for _, file in self.brought]
+        share = self.options.share
+        files = Files(image.BUILD, share and Path(share), first, brought)
+        programs = Programs(files)
+        stacks = Stacks(profile, lazy_kernel(self.options.kernel), programs)
+        return sampled_model(stacks, self.options)
+
+    def waited(self, stacks: Stacks) -> Waits:
+        """What the guest has left beside the recording that these are of."""
+        data = read_waits(WAITS, self.left(WAITS) or b"")
+        return Waits(data, stacks.profile, stacks.kernel, stacks.programs)
+
+
+def profile(options: argparse.Namespace, command: str) -> Outcome:
+    with tempfile.TemporaryDirectory() as name:
+        run = Run(options, command, Path(name))
+        if options.waits and not options.output:
+            return waits(run, command)
+        if not options.exact:
+            outcome = run.run()
+            model, beside = run.sampled(), None
+        else:
+            outcome, model = run.counted()
+            beside = run.sampled() if options.sampled else None
+        if model and not model.profile.samples:
+            raise SetupError(
+                f"no {model.profile.unit}{said(options)}"
+                + f" of {options.of} or what it calls" * bool(options.of)
+            )
+        if model:
+            found = run.waited(model.stacks) if options.waits else None
+            report(model, beside, options, command, found)
+        elif not outcome.text:
+            raise SetupError("no profile: the machine ended without leaving one")
+    return outcome
+
+
+def waits(run: Run, command: str) -> Outcome:
+    """The guest's report, whose first line names a file of this script's."""
+    outcome = run.run()
+    page = run.left(WAITS)
+    if page:
+        _, _, rest = page.decode(errors="replace").partition("\n")
+        print(command, rest, sep="\n", end="", flush=True)
+    elif not outcome.text:
+        raise SetupError("no waits: the machine ended without leaving any")
+    return outcome
+
+
+def said(options: argparse.Namespace) -> str:
+    """Which time was asked for."""
+    since, until = options.since, options.until
+    if since is None and until is None:
+        return ""
+    return f" from {since or 0:g} s " + ("on" if until is None else f"to {until:g} s")
+
+
+def window(since: Optional[float], until: Optional[float]) -> tuple[float, float]:
+    """In nanoseconds."""
+    return ((since or 0) * NANOSECONDS,
+            math.inf if until is None else until * NANOSECONDS)
+
+
+def between(
+    profile: Profile, since: Optional[float], until: Optional[float]
+) -> None:
+    """Keep the samples of a time. Who took them knows how many he had to leave
+    out, but not when."""
+    if since is None and until is None:
+        return
+    begin, end = window(since, until)
+    profile.samples = [s for s in profile.samples if begin <= (s.time or 0) < end]
+
+
+def sampled_model(stacks: Stacks, options: argparse.Namespace) -> Model:
+    """A short process may have no sample: so those of a program are all that lived
+    meanwhile. Which of them were in the one function that is wanted, samples tell."""
+    model = Model(stacks, options.of)
+    begin, end = window(options.since, options.until)
+    for i, p in enumerate(stacks.profile.processes):
+        if not options.of and p.begin < end and (p.end is None or begin <= p.end):
+            model.processes.setdefault(p.command, set()).add((p.pid, i))
+    return model
+
+
+def exact_model(stacks: Exact, of: Optional[str]) -> Model:
+    model = Model(stacks, of)
+    model.harts = stacks.tree.harts
+    model.processes = {}
+    for i, (path, _, _) in enumerate(stacks.tree.processes):
+        name = os.path.basename(path) or None
+        model.processes.setdefault(name, set()).add((i, None))
+    model.calls = Counter()
+    for call in stacks.calls():
+        caller = model.function(call.caller, call.command)
+        model.calls[caller, model.function(call.function, call.command)] += call.count
+    return model
+
+
+def report(
+    model: Model, beside: Optional[Model], options: argparse.Namespace, command: str,
+    found: Optional[Waits],
+) -> None:
+    print(Page(model, command, beside, options.by, said(options)).text(), flush=True)
+    try:
+        if options.output:
+            write = writer(options.output)
+            if write == write_html.write:
+                write = functools.partial(
+                    write, waits=found, beside=beside and side_by_side(model, beside)
+                )
+            put(options.output, write(model.stacks, f"Tally: {command}"))
+    except Unfit as error:
+        raise ConvertError(options.output, str(error)) from None
+
+
+def side_by_side(model: Model, samples: Model) -> dict:
+    """For a page: shares are of 1."""
+    return {
+        "missing": missing_samples(samples),
+        "rows": [
+            [row.function.name, row.function.where, row.count, row.share, row.low,
+             row.high, row.exact, row.sure, row.inside]
+            for row in compared(model, samples)
+        ],
+    }
+
+
+def main(words: list[str]) -> int:
+    def action() -> Outcome:
+        try:
+            return profile(*parse(words))
+        except ConvertError as error:
+            raise SetupError(str(error)) from None
+
+    return reported(words, action, ME)
+
+
+def entry() -> int:
+    return script(ME, lambda: main(sys.argv[1:]))

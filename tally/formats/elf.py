@@ -1,0 +1,209 @@
+"""An executable: its functions, and what lies at an address."""
+
+from __future__ import annotations
+
+import bisect
+import io
+import re
+import struct
+from pathlib import Path
+from typing import Iterator, NamedTuple, Optional
+
+from elftools.common.exceptions import DWARFError, ELFError, ELFParseError
+from elftools.construct import ConstructError
+from elftools.elf.constants import SH_FLAGS
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+
+from tally.base.errors import ConvertError
+from tally.base.text import clean
+from tally.formats.demangle import demangled
+from tally.formats.lines import Line, Lines
+from tally.formats.program import base_of, program
+from tally.formats.prologue import frame_is_set
+
+INSTRUCTION = 4  # bytes, at most
+
+SYMBOL = struct.Struct("<IBBHQQ")  # its name, type, visibility, section, value, size
+OBJECT, FUNCTION, UNDEFINED = 1, 2, 0
+
+# What the compiler adds when it splits or copies a function.
+_PIECE = re.compile(r"(?<=.)\.(part|isra|constprop|cold|lto_priv)\b.*")
+
+# What pyelftools says of files that are not what they say they are.
+DAMAGE = (ELFError, ELFParseError, DWARFError, ConstructError, ValueError,
+          KeyError, IndexError, TypeError, AttributeError, AssertionError,
+          UnicodeError, ArithmeticError, EOFError, MemoryError, struct.error)
+
+
+class Function(NamedTuple):
+    start: int
+    name: str
+
+
+class Symbol(NamedTuple):
+    name: str
+    kind: int
+    section: int
+    value: int
+    size: int
+
+
+def symbols(table: SymbolTableSection) -> Iterator[Symbol]:
+    """All at once, as pyelftools takes too long for each."""
+    names, data = table.stringtable.data(), table.data()
+    if len(data) != table["sh_size"] or table["sh_entsize"] != SYMBOL.size:
+        raise ELFError("not a whole table of symbols")
+    for at, info, _, section, value, size in SYMBOL.iter_unpack(data):
+        name = names[at : names.index(b"\0", at)].decode(errors="replace")
+        yield Symbol(name, info & 15, section, value, size)
+
+
+class Image:
+    """An ELF file for RISC-V; addresses are those in memory, by `base' above the
+    file's."""
+
+    def __init__(
+        self, path: Path, name: Optional[str] = None, unnamed: bool = False
+    ) -> None:
+        """unnamed: it needs no symbols; then functions have addresses for names."""
+        self.path = path
+        self.name = clean(name or path.name)
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise ConvertError(path, error.strerror or str(error)) from error
+        try:
+            self._read(data)
+        except DAMAGE as error:
+            raise ConvertError(path, "not a whole ELF file") from error
+        self.named = bool(self.functions)
+        if unnamed and not self.named:
+            self._find_functions(data)
+        if not self.functions:
+            raise ConvertError(path, "no symbols")
+        self._starts = [f.start for f in self.functions]
+        self._lines: Optional[Lines] = None
+        self._frames_set: dict[int, bool] = {}
+
+    def _read(self, data: bytes) -> None:
+        if not data.startswith(b"\x7fELF"):
+            raise ConvertError(self.path, "not an ELF file")
+        self._elf = ELFFile(io.BytesIO(data))
+        if self._elf.elfclass != 64 or self._elf["e_machine"] != "EM_RISCV":
+            raise ConvertError(self.path, "not for a 64-bit RISC-V")
+        self.base = base_of(int.from_bytes(data[16:18], "little"))
+        sections = [
+            s for s in self._elf.iter_sections()
+            if s["sh_type"] == "SHT_PROGBITS" and s["sh_size"]
+            and s["sh_flags"] & SH_FLAGS.SHF_EXECINSTR
+        ]
+        self._code = [
+            range(start, start + s["sh_size"])
+            for s, start in ((s, self.base + s["sh_addr"]) for s in sections)
+        ]
+        self._bytes = [s.data() for s in sections]
+        self._symbols: dict[str, int] = {}
+        self._variables: list[tuple[int, int, str]] = []
+        self.functions: list[Function] = []
+        for table in self._elf.iter_sections():
+            if isinstance(table, SymbolTableSection):
+                self._read_symbols(table)
+
+    def _read_symbols(self, table: SymbolTableSection) -> None:
+        """Functions; where several begin, the first name stands for all."""
+        found: dict[int, str] = {}
+        for name, kind, section, value, size in symbols(table):
+            value += self.base
+            if section != UNDEFINED:
+                self._symbols[name] = value
+            if kind == OBJECT and name:
+                self._variables.append((value, size, clean(name)))
+            if kind == FUNCTION and self.holds(value):
+                found[value] = min(name, found.get(value, name))
+        names = {a: _PIECE.sub("", found[a]) for a in sorted(found)}
+        meant = demangled(names.values())
+        self.functions = [Function(a, clean(meant.get(n, n))) for a, n in names.items()]
+
+    def _find_functions(self, data: bytes) -> None:
+        found = program(self.name, data)
+        names = found.functions if found else {}
+        self.functions = [Function(at, n) for at, n in names.items() if self.holds(at)]
+
+    @property
+    def text(self) -> tuple[int, int]:
+        """From the first byte of code to the last one's end."""
+        return min(r.start for r in self._code), max(r.stop for r in self._code)
+
+    def variable(self, address: int) -> Optional[str]:
+        """The name of the one that an address lies in."""
+        for start, size, name in self._variables:
+            if start <= address < start + size:
+                return name
+        return None
+
+    def extents(self, name: str) -> list[range]:
+        """The memory of all variables of that name."""
+        return [range(a, a + size) for a, size, n in self._variables if n == name]
+
+    def symbol(self, name: str) -> Optional[int]:
+        return self._symbols.get(name)
+
+    def holds(self, address: int) -> bool:
+        return any(address in code for code in self._code)
+
+    def function(self, address: int) -> Optional[Function]:
+        """The one at address: each goes on until the next begins."""
+        i = bisect.bisect_right(self._starts, address) - 1
+        return self.functions[i] if i >= 0 and self.holds(address) else None
+
+    def end(self, function: Function) -> int:
+        """Where the next function begins, or the code ends."""
+        i = bisect.bisect_right(self._starts, function.start)
+        after = self._starts[i] if i < len(self._starts) else self.text[1]
+        code = next(c for c in self._code if function.start in c)
+        return min(after, code.stop)
+
+    def frame_is_set(self, pc: int) -> bool:
+        """See calls.py. A stream asks the same again and again."""
+        if pc not in self._frames_set:
+            self._frames_set[pc] = frame_is_set(self.instruction, pc)
+        return self._frames_set[pc]
+
+    def instruction(self, address: int) -> Optional[bytes]:
+        """Its bytes, and what follows if it is a short one."""
+        for place, code in zip(self._code, self._bytes):
+            if address in place:
+                at = address - place.start
+                return code[at : at + INSTRUCTION]
+        return None
+
+    def charged(self, low: int, high: int) -> int:
+        """The address that stands for a counter of [low, high).
+
+        A counter belongs to the last function that begins before its end.
+        """
+        function = self.function(high - 1)
+        return max(low, function.start) if function else low
+
+    @property
+    def lines_size(self) -> int:
+        """Bytes of DWARF's line numbers, when they aren't compressed any more."""
+        section = self._elf.get_section_by_name(".debug_line")
+        return section.data_size if section else 0
+
+    @property
+    def has_lines(self) -> bool:
+        return bool(self._line_table().starts)
+
+    def line(self, address: int) -> Optional[Line]:
+        found = self._line_table().find(address - self.base)
+        return found if self.holds(address) else None
+
+    def _line_table(self) -> Lines:
+        if self._lines is None:
+            try:
+                self._lines = Lines(self.path, self._elf)
+            except DAMAGE as error:
+                raise ConvertError(self.path, "damaged line numbers") from error
+        return self._lines

@@ -1,0 +1,66 @@
+"""labs/merge REPORT...: the reports of labs/grade --json --shard, as of one run.
+
+The same bytes as without shards, in any format; so in the order of the submissions'
+names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from tally.base.cli import Parser, script
+from tally.grading import report
+from tally.grading.facts import Facts, check_common, read
+from tally.grading.lab import LabError
+
+KINDS = ("json", "csv", "junit", "html")
+
+
+def merged(files: list[Path]) -> list[Facts]:
+    """Each submission once, of one grading."""
+    found: dict[str, Facts] = {}
+    places: dict[str, Path] = {}
+    for file in files:
+        for facts in read(file):
+            who = facts["submission"]
+            if who in found:
+                raise LabError(f"{who} is in {places[who]} and in {file}")
+            found[who] = facts
+            places[who] = file
+            check_common([*found.values()][:1] + [facts], str(file))
+    return [found[who] for who in sorted(found)]
+
+
+def check_whole(found: list[Facts]) -> None:
+    """Is each submission there?"""
+    among = max(facts["among"] for facts in found)
+    if len(found) < among:
+        raise LabError(
+            f"{len(found)} of {among} submissions: a part is missing, or isn't done"
+            " (--partial: write these)"
+        )
+
+
+def run(options: argparse.Namespace) -> None:
+    if all(getattr(options, kind) is None for kind in KINDS):
+        raise LabError("say what to write: --" + ", --".join(KINDS))
+    found = merged([Path(file) for file in options.reports])
+    if not options.partial:
+        check_whole(found)
+    report.write(found, options)
+
+
+def main(words: list[str]) -> int:
+    parser = Parser("merge", usage="%(prog)s [OPTIONS] REPORT...")
+    parser.add_argument("reports", metavar="REPORT", nargs="+", help="of --json")
+    parser.add_argument("--partial", action="store_true",
+                        help="though submissions are missing")
+    report.add_options(parser, KINDS)
+    run(parser.parse(words))
+    return 0
+
+
+def entry() -> int:
+    return script("merge", lambda: main(sys.argv[1:]), LabError)

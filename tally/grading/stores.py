@@ -1,0 +1,82 @@
+"""What a student's code may store to, and where it has stored beside that.
+
+The linker's map says which memory their files take. Their stores to data of the kernel
+that is neither theirs nor named in lab.conf are noted by tally/plugins/cap, and told: no lab
+needs them, and who sets the kernel's clock or counters can bend what is measured. It
+is the instructions of their own .c files that are looked at; who has memcpy store is
+not found, nor who means to hide it.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from pathlib import Path
+from typing import Collection, Iterable
+
+from tally.base.errors import ConvertError
+from tally.formats.elf import Image
+from tally.grading.hang import LINES_MOST
+
+KERNEL = 1 << 63  # its addresses, not those of debugging information
+INPUT = re.compile(r"^ \S[^\n]*?\s+0x([0-9a-f]+)\s+0x([0-9a-f]+) (\S+)$", re.M)
+
+# Of the kernel's symbols: where its data begins and ends, and stacks among that.
+DATA = ("rodata_end", "kernel_end")
+BOOT_STACK = ("boot_dtb_end", "boot_stack_end")
+STACKS = "overflow_stacks"
+
+Store = tuple[int, int]  # the instruction's address, and that of the data
+
+
+def own(linker_map: str, objects: Iterable[str]) -> tuple[range, ...]:
+    """The memory of some object files: few pieces, however many sections a file has, as
+    the linker puts those of one side by side."""
+    wanted = set(objects)
+    found = sorted(
+        (int(start, 16), int(start, 16) + int(size, 16), file in wanted)
+        for start, size, file in INPUT.findall(linker_map)
+        if int(start, 16) >= KERNEL and int(size, 16) > 0
+    )
+    runs = [(mine, list(run)) for mine, run in groupby(found, lambda part: part[2])]
+    return tuple(range(run[0][0], run[-1][1]) for mine, run in runs if mine)
+
+
+def watch(elf: Image, mine: Iterable[range], allowed: Collection[str]) -> str:
+    """The lines for tally/plugins/cap. allowed: variables of the kernel's; a * is all."""
+    lines = [("own", r) for r in mine]
+    if not lines or "*" in allowed:
+        return ""
+    lines.append(("data", _between(elf, *DATA)))
+    lines.append(("free", _between(elf, *BOOT_STACK)))
+    for name in STACKS, *allowed:
+        extents = elf.extents(name)
+        if len(extents) == 1:  # or a file of theirs has used the name
+            lines.append(("free", extents[0]))
+    return "".join(f"{word} {r.start:x} {r.stop:x}\n" for word, r in lines)
+
+
+def _between(elf: Image, first: str, last: str) -> range:
+    return range(elf.symbol(first) or 0, elf.symbol(last) or 0)
+
+
+def told(stores: Iterable[Store], kernel: Path) -> list[str]:
+    """Each function and variable once."""
+    elf = Image(kernel)
+    found: dict[tuple[str, str], str] = {}
+    for pc, address in stores:
+        function = elf.function(pc)
+        name = function.name if function else f"{pc:#x}"
+        data = elf.variable(address) or f"{address:#x}"
+        if (name, data) not in found:
+            found[name, data] = f"{name}{_place(elf, pc)} stores to {data}"
+    return list(found.values())
+
+
+def _place(elf: Image, pc: int) -> str:
+    """Empty, where nobody says; a stranger's line numbers needn't be any."""
+    try:
+        line = elf.line(pc) if elf.lines_size <= LINES_MOST else None
+    except ConvertError:
+        line = None
+    return f" ({line.file}:{line.number})" if line else ""

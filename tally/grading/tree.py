@@ -1,0 +1,261 @@
+"""Trees of sources: a lab's, with a student's files in it or not, and built."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import shutil
+import stat
+import subprocess
+import time
+from pathlib import Path
+from typing import Iterable, Optional
+
+from tally.build import image
+from tally.grading import stores
+from tally.grading.lab import ROOT, Edit, Lab, LabError
+from tally.grading.sandbox import Sandbox
+
+#: What a kernel is made of.
+KERNEL = ("Makefile", "VERSION", "linker.ld", "boot", "debug", "include", "kernel",
+          "lib")
+#: Objects that a tree has in common with the one that it is made from.
+OBJECTS = ("boot", "debug", "kernel", "lib")
+#: Of a program on the host: it ends at the first thing that C doesn't allow.
+COMPILER = ["gcc", "-std=gnu2x", "-g", "-O1", "-Wall", "-Wextra", "-D_GNU_SOURCE",
+            "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
+            "-fsanitize-coverage=trace-pc", "-I.", "-Ikernel"]
+STEPS = "tally/grading/steps.c"  # what is counted at each branch
+FILE_MAX = 1 << 20  # bytes of a student's file
+HERE = re.compile(r"/\S*/(?=(?:kernel|include|lib)/)")  # where the tree is
+LINES, COLUMNS = 40, 300  # of what a compiler says that are shown
+
+
+class SubmissionError(Exception):
+    """What is handed in can't be taken; a line that says why."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Kernel:
+    """What is judged: a kernel, or for a lab on the host its program."""
+
+    data: bytes
+    own: tuple[range, ...] = ()  # its memory that the student's files take
+
+
+@dataclasses.dataclass(frozen=True)
+class Built:
+    """What became of a tree: a kernel, or what the compiler complains of."""
+
+    kernel: Optional[Kernel]
+    complaint: str = ""
+
+
+def git(*words: str) -> Optional[str]:
+    """What git says of the checkout; None: there is no git, or it isn't git's."""
+    if shutil.which("git") is None:
+        return None
+    command = ["git", "-C", str(ROOT), *words]
+    done = subprocess.run(
+        command, capture_output=True, text=True, errors="surrogateescape"
+    )
+    return done.stdout if done.returncode == 0 else None
+
+
+def sources(names: Iterable[str]) -> list[str]:
+    """The files of some files and folders of the checkout, by their paths in it."""
+    files: list[str] = []
+    for name in names:
+        top = ROOT / name
+        files += (
+            [name]
+            if top.is_file()
+            else [str(f.relative_to(ROOT)) for f in top.rglob("*") if f.is_file()]
+        )
+    return sorted(f for f in files if "__pycache__" not in f)
+
+
+def write(tree: Path, name: str, text: str) -> None:
+    file = tree / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def put_lab(tree: Path, lab: Lab, whole: bool) -> None:
+    """Make a lab's of a copy of the sources: its solution, or its start."""
+    for edit in lab.edits(whole):
+        edit_file(tree, edit)
+    for name, text in lab.parameter_files(whole).items():
+        write(tree, name, text)
+    for part in ("given", "solution" if whole else "skeleton"):
+        folder = lab.folder / part
+        for file in sorted(folder.rglob("*")):
+            if file.is_file():
+                write(tree, str(file.relative_to(folder)), file.read_text())
+
+
+def edit_file(tree: Path, edit: Edit) -> None:
+    file = tree / edit.file
+    if not file.is_file():
+        raise LabError(f"{edit.place}: there is no {edit.file}")
+    before = file.read_text()
+    after = edit.apply(before)
+    if after == before:
+        raise LabError(f"{edit.place}: changes nothing of {edit.file}")
+    file.write_text(after)
+
+
+class Tree:
+    """A copy of the kernel's sources that is made a lab's, and built.
+
+    Its objects are copied, too, so that only what differs is compiled. A student's
+    files are laid over it and built in the sandbox, where nothing else is.
+    """
+
+    def __init__(
+        self, path: Path, lab: Lab, sandbox: Optional[Sandbox],
+        like: Optional[Path] = None, objects: bool = True,
+    ) -> None:
+        """like: a tree of the same lab, built, to copy in place of the checkout.
+        objects: copy the checkout's, too."""
+        self.path = path
+        self.lab = lab
+        self.sandbox = sandbox
+        self.build = path / image.BUILD.name
+        shutil.rmtree(path, ignore_errors=True)
+        if like:
+            shutil.copytree(like, path)
+            return
+        for name in sources([*KERNEL, *([lab.host, STEPS] if lab.host else [])]):
+            copy = path / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, copy)
+        for name in OBJECTS if objects else ():
+            built = image.BUILD / name
+            if built.is_dir():
+                shutil.copytree(built, self.build / name)
+
+    def take_objects(self, like: Path) -> None:
+        """Take those of a tree that was built for the same lab with another seed. make
+        compares times, so a file that is the same gets that tree's time, and one that
+        differs is made new. This tree has none yet."""
+        for folder, _, names in os.walk(self.path):
+            for name in names:
+                file = Path(folder, name)
+                twin = like / file.relative_to(self.path)
+                if twin.is_file() and twin.read_bytes() == file.read_bytes():
+                    shutil.copystat(twin, file)
+                else:
+                    file.touch()
+        shutil.copytree(like / self.build.name, self.build)
+
+    def lay(self, files: dict[str, bytes]) -> None:
+        """Put a submission's files in, or what the lab has in their place."""
+        for name, data in files.items():
+            file = self.path / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+            # As new as can be: make compares times.
+            now = time.time()
+            os.utime(file, (now, now))
+
+    def make(self) -> Built:
+        """Build the kernel; of a lab on the host also its program, which counts."""
+        kernel = self.build / "kernel.elf"
+        goal = [f"{self.build.name}/kernel.elf"]
+        if image.DEBUG:
+            goal.append("DEBUG=1")
+        command = ["make", f"-j{os.cpu_count()}", *goal]
+        why = self._build(command, kernel, map_of(kernel))
+        if why:
+            return Built(None, why)
+        if not self.lab.host:
+            return Built(read_kernel(kernel, self.lab))
+        program = self.build / "host"
+        sources = [self.lab.host, STEPS, *self.lab.files]
+        to = f"{self.build.name}/{program.name}"
+        why = self._build([*COMPILER, "-o", to, *sources], program)
+        return Built(None, why) if why else Built(Kernel(program.read_bytes()))
+
+    def _build(self, command: list[str], *results: Path) -> str:
+        """Run a command that makes some files, in the tree; why it has not, or
+        nothing."""
+        for file in results:
+            file.unlink(missing_ok=True)
+        if self.sandbox:
+            status, said = self.sandbox.build(self.path, self.build, command)
+        else:
+            done = subprocess.run(
+                command,
+                cwd=self.path,
+                env=make_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )
+            status, said = done.returncode, done.stdout.decode(errors="replace")
+        made = all(file.is_file() and not file.is_symlink() for file in results)
+        return "" if status == 0 and made else complaint(said)
+
+
+def map_of(kernel: Path) -> Path:
+    """What its linker says of it."""
+    return kernel.with_suffix(".map")
+
+
+def read_kernel(file: Path, lab: Lab) -> Kernel:
+    """As make has built it, in the folder of its objects."""
+    objects = [f"{file.parent.name}/{name}.o" for name in lab.files]
+    said = map_of(file).read_text(errors="replace")
+    return Kernel(file.read_bytes(), stores.own(said, objects))
+
+
+def lab_tree(path: Path, lab: Lab, whole: bool, like: Optional[Path] = None) -> Tree:
+    """A lab's solution, or its start. like: the same tree for another seed, built."""
+    tree = Tree(path, lab, None, objects=like is None)
+    put_lab(path, lab, whole)
+    if like:
+        tree.take_objects(like)
+    return tree
+
+
+def make_environment() -> dict[str, str]:
+    """A make that called us must not share its jobs or options with this one."""
+    inherited = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "BUILD", "DEBUG")
+    return {k: v for k, v in os.environ.items() if k not in inherited}
+
+
+def complaint(said: str) -> str:
+    """What matters of what a build says: errors, or its end. The linker has another
+    word for them."""
+    lines = [line for line in said.splitlines() if not line.startswith("  ")]
+    errors = [
+        line for line in lines
+        if re.search("error|undefined reference|multiple definition", line, re.I)
+    ]
+    shown = [HERE.sub("", line)[:COLUMNS] for line in (errors or lines)[:LINES]]
+    return "\n".join(shown) or "make said nothing"
+
+
+def read_submission(folder: Path, lab: Lab) -> dict[str, bytes]:
+    """The lab's files that a folder has, and no others. A link isn't followed: it
+    could lead to what isn't the student's."""
+    files: dict[str, bytes] = {}
+    for name in lab.files:
+        path = folder
+        for part in Path(name).parts:
+            path = path / part
+            if path.is_symlink():
+                raise SubmissionError(f"{name} is a link; hand in the file itself")
+        if not path.exists():
+            continue
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise SubmissionError(f"{name} is no file")
+        if status.st_size > FILE_MAX:
+            raise SubmissionError(f"{name} has more than {FILE_MAX} bytes")
+        files[name] = path.read_bytes()
+    if not files:
+        raise SubmissionError(f"none of {', '.join(lab.files)} was handed in")
+    return files

@@ -1,0 +1,205 @@
+"""Where the kernel's code is, and which of its instructions change SIE."""
+
+from __future__ import annotations
+
+import bisect
+import struct
+from pathlib import Path
+from typing import Iterator, NamedTuple, Optional
+
+from elftools.elf.elffile import ELFFile
+
+from tally.formats.elf import FUNCTION, symbols
+
+SSTATUS = 0x100
+SIE = 2
+SYSTEM = 0x73
+SRET = 0x10200073
+# What writes a CSR, by funct3: with a register, and with a constant of 5 bits.
+WRITES, SETS, CLEARS = (1, 5), (2, 6), (3, 7)
+LOAD_RA_FROM_A1 = 0x03 | 1 << 7 | 3 << 12 | 11 << 15  # ld ra, OFFSET(a1)
+
+# Functions that a trap comes to that isn't the timer's, and work on the exit
+# that isn't profil's; those there are.
+NOT_TIMER = (
+    "trap_user", "trap_kernel", "plic_interrupt", "tlb_serve", "exit_level0",
+    "trap_finish",
+    "thread_yield", "spin_lock", "mutex_lock",
+)
+
+# Where an interrupt sets SIE.
+ENTRIES = ("user_interrupt", "exit_interrupted", "from_kernel")
+# Where SIE is cleared to let another hart execute (icount.c).
+LETS_OTHERS = {"icount_wait": "waits", "clock_nap": "naps"}
+
+
+class Function(NamedTuple):
+    start: int
+    end: int
+    name: str
+
+
+class Code:
+    """An executable's text and functions."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with open(path, "rb") as file:
+            elf = ELFFile(file)
+            (text,) = [s for s in elf.iter_segments("PT_LOAD") if s["p_flags"] & 1]
+            self.start: int = text["p_vaddr"]
+            self.text: bytes = text.data()
+            table = elf.get_section_by_name(".symtab")
+            found = list(symbols(table))
+        self.symbols = {s.name: s.value for s in found}
+        functions = {
+            s.value: Function(s.value, s.value + s.size, s.name)
+            for s in found
+            if s.kind == FUNCTION
+        }
+        self.functions = [functions[start] for start in sorted(functions)]
+        self._starts = [f.start for f in self.functions]
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+    def __contains__(self, address: int) -> bool:
+        return self.start <= address < self.end
+
+    def function(self, address: int) -> str:
+        """Whose instruction it is: the function before it."""
+        at = bisect.bisect_right(self._starts, address) - 1
+        return self.functions[at].name if at >= 0 else f"{address:#x}"
+
+    def instructions(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Address and code of each."""
+        at = start
+        while at < end:
+            (code,) = struct.unpack_from("<H", self.text, at - self.start)
+            size = 2
+            if code & 3 == 3:
+                (code,) = struct.unpack_from("<I", self.text, at - self.start)
+                size = 4
+            yield at, code
+            at += size
+
+
+class Change(NamedTuple):
+    """An instruction that sets or clears SIE, or may."""
+
+    address: int
+    sets: bool
+    certain: bool  # the bits are a constant
+
+
+def sie_change(address: int, code: int) -> Optional[Change]:
+    kind, source = code >> 12 & 7, code >> 15 & 31
+    if code & 0x7F != SYSTEM or code >> 20 != SSTATUS or kind in (0, 4):
+        return None
+    constant = kind >= 5
+    if kind in SETS + CLEARS and (source & SIE if constant else source) == 0:
+        return None
+    return Change(address, kind in SETS, constant and kind not in WRITES)
+
+
+def sie_changes(kernel: Code) -> Iterator[Change]:
+    for address, code in kernel.instructions(kernel.start, kernel.end):
+        change = sie_change(address, code)
+        if change:
+            yield change
+
+
+def landmarks(kernel: Code) -> Iterator[tuple[str, int]]:
+    """What follow.c has to know."""
+    symbol = kernel.symbols
+    yield "hold", symbol["hold_or_go"]
+    yield "trap", symbol["trap_vector"]
+    yield "in_exit", symbol["exit_interrupted"]
+    yield "exit", symbol["exit_user"]
+    yield "exit_work", symbol["exit_work"]
+    yield "pay", symbol["profil_pay"]
+    yield "signal", symbol["signal_deliver"]
+    yield "sample", symbol["sample"]
+    yield "timer", symbol["clock_interrupt"]
+    yield "new_thread", symbol["thread_first"]
+    yield "dozes", symbol["doze"]
+    for name in NOT_TIMER:
+        if name in symbol:
+            yield "not_timer", symbol[name]
+    for address, code in kernel.instructions(kernel.start, kernel.end):
+        where = kernel.function(address).partition(".")[0]
+        if where == "context_switch" and code & 0xFFFFF == LOAD_RA_FROM_A1:
+            yield "switch", address
+        if code == SRET:
+            yield ("user_return" if where == "exit_user" else "kernel_return"), address
+    for change in sie_changes(kernel):
+        where = kernel.function(change.address)
+        if change.sets:
+            yield "entered" if where in ENTRIES else "unmasked", change.address
+        elif change.certain:
+            yield LETS_OTHERS.get(where, "masked"), change.address
+
+
+# --- For the calls ---
+
+STORE, LINK = 0x23, 0x6F  # opcodes
+RA, T0, A0, A1 = 1, 5, 10, 11
+A0_IN_FRAME, RA_IN_CONTEXT = 72, 312  # kernel/sched/offsets.h
+
+
+def store(code: int) -> Optional[tuple[int, int, int]]:
+    """Of sd SOURCE, OFFSET(BASE): the three."""
+    if code & 0x707F != STORE | 3 << 12:
+        return None
+    return code >> 20 & 31, code >> 25 << 5 | code >> 7 & 31, code >> 15 & 31
+
+
+def jump(address: int, code: int) -> Optional[int]:
+    """Where a jal goes."""
+    if code & 0x7F != LINK:
+        return None
+    offset = (
+        (code >> 31) * -(1 << 20) | (code >> 12 & 0xFF) << 12
+        | (code >> 20 & 1) << 11 | (code >> 21 & 0x3FF) << 1
+    )
+    return address + offset
+
+
+def call_landmarks(kernel: Code) -> Iterator[tuple[str, int, int]]:
+    """What calls.c has to know: the last number is where in a struct thread
+    an access is."""
+    symbol = kernel.symbols
+    yield "trap", symbol["trap_vector"], 0
+    yield "in_exit", symbol["exit_interrupted"], 0
+    yield "exit", symbol["exit_user"], 0
+    yield "stack", symbol["log_stack"], 0
+    yield "fault", symbol["trap_user"], 0
+    yield "kernel_fault", symbol["kernel_exception"], 0
+    before = 0
+    for address, code in kernel.instructions(kernel.start, kernel.end):
+        if address == symbol["switch_loads"]:
+            yield "switch", before, 0
+        before = address
+        if symbol["trap_return_user"] < address < symbol["user_interrupt"]:
+            yield "to_exit", address, 0  # the stack is empty by now
+        if code == SRET:
+            user = kernel.function(address) == "exit_user"
+            yield ("user_return" if user else "kernel_return"), address, 0
+        if jump(address, code) == symbol["tf_change_end"]:
+            yield {
+                "signal_push_frame": "handler", "sys_rt_sigreturn": "sigreturn"
+            }.get(kernel.function(address), "exec"), address, 0
+        stored = store(code)
+        if stored is None:
+            continue
+        source, offset, base = stored
+        where = kernel.function(address).partition(".")[0]
+        if where == "context_switch" and (source, base) == (T0, A1):
+            yield "next_thread", address, offset
+        elif where == "context_switch" and (source, base) == (RA, A0):
+            yield "this_thread", address, offset
+        elif where == "thread_create" and offset == RA_IN_CONTEXT:
+            yield "created", address, offset
+        elif where == "make_child" and (source, offset) == (0, A0_IN_FRAME):
+            yield "child", address, offset

@@ -1,0 +1,133 @@
+"""Two recordings: what grew, what shrank, and what of that may be chance.
+
+Instructions are exact: every difference is one. Of samples each count is only
+an estimate. If nothing had changed, each sample of a function would be as likely
+to be in one recording as in the other, in proportion to how often they sampled.
+How probable a division as uneven as the one found is then, says the binomial
+distribution. As one in twenty functions would seem to have changed by chance
+alone, the probabilities are corrected for their number (Holm).
+"""
+
+from __future__ import annotations
+
+import collections
+import math
+from typing import Callable, Hashable, NamedTuple, Optional
+
+from tally.base.errors import ConvertError
+from tally.profile.read_pprof import Recording, Stack
+
+EXACTLY = 2_000  # samples, up to which no approximation is used
+SURE = 0.05
+
+
+class Change(NamedTuple):
+    what: Hashable
+    base: float  # in units of the new recording, where the rates differ
+    new: float
+    chance: float  # the probability that it is none; 0 for instructions
+
+    @property
+    def difference(self) -> float:
+        return self.new - self.base
+
+    @property
+    def percent(self) -> float:
+        """Of the base: infinite for what is new."""
+        if self.base:
+            return 100 * self.difference / self.base
+        return math.inf if self.new else 0.0
+
+    @property
+    def sure(self) -> bool:
+        return self.difference != 0 and self.chance < SURE
+
+
+def by_chance(a: int, b: int, share: float) -> float:
+    """How probable it is that of a + b, each in the first with this probability,
+    the number there is at least as improbable as a."""
+    n = a + b
+    if n == 0:
+        return 1.0
+    if n > EXACTLY:
+        mean, deviation = n * share, math.sqrt(n * share * (1 - share))
+        off = max(0.0, abs(a - mean) - 0.5) / deviation
+        return math.erfc(off / math.sqrt(2))
+    logs = [
+        math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+        + k * math.log(share) + (n - k) * math.log(1 - share)
+        for k in range(n + 1)
+    ]
+    limit = logs[a] + 1e-9
+    return min(1.0, math.fsum(math.exp(p) for p in logs if p <= limit))
+
+
+def holm(changes: list[Change]) -> list[Change]:
+    """The same with probabilities that hold for all of them together."""
+    order = sorted(range(len(changes)), key=lambda i: changes[i].chance)
+    corrected = list(changes)
+    least = 0.0
+    for rank, i in enumerate(order):
+        least = max(least, min(1.0, changes[i].chance * (len(changes) - rank)))
+        corrected[i] = changes[i]._replace(chance=least)
+    return corrected
+
+
+Key = Callable[[Stack], "set[Hashable]"]
+
+
+def function(stack: Stack) -> set[Hashable]:
+    """What was executed itself."""
+    return {stack.places[0].name} if stack.places else set()
+
+
+def functions(stack: Stack) -> set[Hashable]:
+    """And all that had called it."""
+    return {place.name for place in stack.places}
+
+
+def path(stack: Stack) -> set[Hashable]:
+    return {tuple(place.name for place in reversed(stack.places))}
+
+
+def whole(_stack: Stack) -> set[Hashable]:
+    return {"all"}
+
+
+class Comparison:
+    def __init__(self, base: Recording, new: Recording) -> None:
+        if base.unit != new.unit:
+            raise ConvertError(
+                new.file, f"it counts {new.unit}, and {base.file} {base.unit}"
+            )
+        self.base, self.new = base, new
+        self.exact = base.unit == "instructions"
+        self.scale = base.period / new.period  # new samples for one of base's
+        self.share = new.period / (base.period + new.period)
+
+    def _count(self, recording: Recording, key: Key) -> collections.Counter:
+        counts: collections.Counter = collections.Counter()
+        for stack in recording.stacks:
+            for what in key(stack):
+                counts[what] += stack.count
+        return counts
+
+    def changes(self, key: Key, of_base: Optional[Key] = None) -> list[Change]:
+        """The largest first. of_base: where the base has other keys."""
+        base = self._count(self.base, of_base or key)
+        new = self._count(self.new, key)
+        found = [
+            Change(
+                what, base[what] * self.scale, new[what],
+                0.0 if self.exact else by_chance(base[what], new[what], self.share),
+            )
+            for what in {**base, **new}
+        ]
+        found = found if self.exact else holm(found)
+        return sorted(found, key=lambda c: (-abs(c.difference), str(c.what)))
+
+    def change(self, key: Key, what: Hashable) -> Change:
+        """Of one thing, which was asked for by itself: so nothing is corrected."""
+        base, new = self._count(self.base, key)[what], self._count(self.new, key)[what]
+        chance = 0.0 if self.exact else by_chance(base, new, self.share)
+        return Change(what, base * self.scale, new, chance)

@@ -1,0 +1,211 @@
+"""The events in a stream of pcs: which threads there were, and what they ran.
+
+<sys/pcs.h> has the records. A sample has the number of a context: a thread, as
+long as it executes one program. Numbers are used again, so the time decides
+which of several contexts with one number it was.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple, Optional
+
+from tally.base.text import clean
+from tally.formats.digest import KERNEL, Digest
+from tally.profile.profile import FREE, NANOSECONDS, Process, Profile, Sample
+
+(MOMENT, AT, BORN, EXECED, MAPPED, EXITED, CLOCKED, FILED, ACCOUNT) = range(12, 21)
+
+HEAD = struct.Struct("<BBHiQ")  # type, words, context, pid, time
+#: What follows the head, or for the first two the type and the words.
+LAYOUTS = {
+    MOMENT: struct.Struct("<xxB5xQ"),
+    AT: struct.Struct("<xxHI"),
+    BORN: struct.Struct("<HhI"),
+    EXECED: struct.Struct("<HhI16s"),
+    MAPPED: struct.Struct("<QQQQq"),
+    EXITED: struct.Struct("<iI"),
+    CLOCKED: struct.Struct("<IIQQq"),
+    FILED: struct.Struct("<QqQII"),
+    ACCOUNT: struct.Struct("<QQQ"),
+}
+OWN_HEAD = (MOMENT, AT)
+
+
+class Context(NamedTuple):
+    begin: int  # in counts
+    process: int
+    tid: int
+
+
+class _Running:
+    """A process while it runs one program: what becomes a Process."""
+
+    def __init__(self, pid: int, parent: Optional[int], begin: int) -> None:
+        self.pid, self.parent, self.begin = pid, parent, begin
+        self.end: Optional[int] = None
+        self.name = ""
+        self.file: Optional[tuple[str, int, int]] = None  # path, ino, mtime
+
+
+def text(data: bytes) -> str:
+    return clean(data.split(b"\0")[0].decode(errors="replace"))
+
+
+class Events:
+    """Collects records, and then tells whose samples they are of."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        self.any = False
+        self._contexts: dict[tuple[int, int], list[Context]] = {}
+        self._running: list[_Running] = []
+        self._now: dict[int, int] = {}  # which of these a pid is
+        self._files: dict[tuple[str, int, int], Digest] = {}
+        self._whose: list[tuple[int, int, Optional[int]]] = []  # sample, context, time
+        self._clock: Optional[tuple[int, int]] = None  # counts at 0, a second
+        self._moment: Optional[int] = None
+        self._time: Optional[int] = None
+        self._context = 0
+        self.untold = 0
+
+    # --- Records ---
+
+    def buffer(self) -> None:
+        """A LOGBUF begins."""
+        self._moment = self._time = None
+        self._context = 0
+
+    def sample(self) -> None:
+        """The profile's last sample is of the context that is told now."""
+        last = len(self.profile.samples) - 1
+        self._whose.append((last, self._context, self._time))
+
+    def record(self, record: bytes) -> None:
+        """One that is long enough for its type."""
+        kind = record[0]
+        self.any = True
+        if kind == MOMENT:
+            _, self._moment = LAYOUTS[kind].unpack_from(record)
+        elif kind == AT:
+            self._context, after = LAYOUTS[kind].unpack_from(record)
+            self._time = None if self._moment is None else self._moment + after
+        else:
+            head = HEAD.unpack_from(record)
+            fields = LAYOUTS[kind].unpack_from(record, HEAD.size)
+            rest = record[HEAD.size + LAYOUTS[kind].size :]
+            self._event(kind, head[2:], fields, rest)
+
+    def _event(self, kind: int, head: tuple, fields: tuple, rest: bytes) -> None:
+        context, pid, time = head
+        if kind == BORN:
+            self._born(context, pid, time, fields)
+        elif kind == EXECED:
+            self._execed(context, pid, time, fields)
+        elif kind == MAPPED:
+            self._mapped(context, pid, (text(rest), *fields[3:]))
+        elif kind == EXITED and pid in self._now:
+            self._running[self._now.pop(pid)].end = time
+        elif kind == CLOCKED:
+            self._clocked(time, fields)
+        elif kind == FILED:
+            ino, mtime, size, crc, _ = fields
+            self._files[text(rest), ino, mtime] = Digest(size, crc)
+        elif kind == ACCOUNT:
+            _, self.profile.skipped, self.untold = fields
+            if any(rest):  # older recordings don't tell
+                self.profile.free = True
+                self.profile.notes.append(FREE)
+
+    def _begin(self, context: int, process: int, tid: int, time: int) -> None:
+        known = self._contexts.setdefault((context, self._running[process].pid), [])
+        if not known or known[-1].process != process:
+            known.append(Context(time, process, tid))
+
+    def _start(self, pid: int, parent: Optional[int], time: int) -> int:
+        if pid in self._now:
+            self._running[self._now[pid]].end = time
+        self._now[pid] = len(self._running)
+        self._running.append(_Running(pid, parent, time))
+        return self._now[pid]
+
+    def _born(self, context: int, pid: int, time: int, fields: tuple) -> None:
+        of, parent, tid = fields
+        process = self._now.get(pid)
+        if process is None or parent not in (pid, self._running[process].parent):
+            process = self._start(pid, parent, time)
+            maker = self._contexts.get((of, parent))
+            if maker:
+                self._copy(maker[-1].process, process)
+        self._begin(context, process, tid, time)
+
+    def _copy(self, parent: int, child: int) -> None:
+        """A fork has its parent's program."""
+        self._running[child].name = self._running[parent].name
+        self._running[child].file = self._running[parent].file
+
+    def _execed(self, context: int, pid: int, time: int, fields: tuple) -> None:
+        of, _, tid, name = fields
+        process = self._now.get(pid)
+        if process is None or self._running[process].name:
+            parent = None if process is None else self._running[process].parent
+            process = self._start(pid, parent, time)
+        self._running[process].name = text(name)
+        self._begin(context, process, tid, time)
+
+    def _mapped(self, context: int, pid: int, file: tuple) -> None:
+        known = self._contexts.get((context, pid))
+        if known and self._running[known[-1].process].file is None:
+            self._running[known[-1].process].file = file
+
+    def _clocked(self, time: int, fields: tuple) -> None:
+        hz, jitter, _seed, timebase, _realtime = fields
+        profile = self.profile
+        if self._clock is None and timebase:
+            self._clock = time, timebase
+        if not profile.samples or profile.hz is None:
+            profile.hz = hz or None
+        elif hz != profile.hz:
+            profile.warnings.append(f"the rate became {hz} Hz while it was recorded")
+
+    # --- What they tell ---
+
+    def _nanoseconds(self, count: int) -> int:
+        zero, timebase = self._clock or (0, NANOSECONDS)
+        return max(0, (count - zero) * NANOSECONDS // timebase)
+
+    def finish(self) -> None:
+        """Give the samples their processes, threads and times."""
+        profile = self.profile
+        for r in self._running:
+            path = r.file[0] if r.file else ""
+            profile.processes.append(Process(
+                r.pid, r.parent, path, self._files.get(r.file) if r.file else None,
+                self._nanoseconds(r.begin),
+                None if r.end is None else self._nanoseconds(r.end), r.name,
+            ))
+        profile.contexts = {key: c[-1].process for key, c in self._contexts.items()}
+        for (path, _, _), found in self._files.items():
+            if path == KERNEL:
+                profile.kernel = found
+        for at, context, time in self._whose:
+            sample = profile.samples[at]
+            whose = self._find(sample, context, time)
+            profile.samples[at] = sample._replace(
+                time=None if time is None else self._nanoseconds(time),
+                process=whose.process if whose else None,
+                thread=whose.tid if whose else None,
+            )
+        if self.untold:
+            profile.warnings.append(
+                f"{self.untold} events lost: not all processes are known"
+            )
+
+    def _find(
+        self, sample: Sample, context: int, time: Optional[int]
+    ) -> Optional[Context]:
+        """The last of that number that had begun; those that lived already when it
+        started may be told a moment late."""
+        known = self._contexts.get((context, sample.pid or 0), [])
+        begun = [c for c in known if time is None or c.begin <= time]
+        return begun[-1] if begun else known[0] if known else None

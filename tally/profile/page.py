@@ -1,0 +1,470 @@
+"""A page for a terminal: where the time went, by what was executed or sampled."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+from collections import Counter
+from typing import Iterator, NamedTuple, Optional
+
+from tally.base.text import plural
+from tally.build import image
+from tally.formats.lines import Line
+from tally.profile.profile import FREE, IDLE, MODES, USER, Sample
+from tally.profile.stacks import Callers, Frame, Stacks, mode_counts
+
+# What samples can't tell: the sampler, and who reads them, always right after one.
+SAMPLER, RECORDER = "clock_interrupt", "getpc"
+# An interrupt's way in and out, of which most are for samples.
+AROUND = frozenset((
+    "trap_vector", "user_interrupt", "from_kernel", "exit_interrupted",
+    "trap_interrupt", "trap_finish", "exit_level0", "exit_user",
+    "kernel_return", "kernel_return_checked", "icount_wait",
+))
+FUNCTIONS, LINES, CALLED, CALLERS, PROGRAMS, COMPARED = 12, 10, 5, 3, 10, 20
+PATHS = 10
+ALL = 1 << 62  # of rows
+# The tables that --by names.
+TABLES = ("time", "harts", "paths", "functions", "lines", "callers", "processes")
+BAR = 20
+NAME_WIDTH = 60  # characters of a name that are shown as they are
+POINTS_MIN = 0.05  # fewer can't be seen in a share
+SURE, Z = 0.95, 1.96  # of a normal distribution, so much is within Z deviations
+# Samples, of fewer of which an interval says too little: such a row may be shown only
+# since it has more than it should (docs/truth.md).
+SURE_MIN = 10
+TRIED = "tried in 3,000 runs, 95 % of such intervals contain the truth: docs/truth.md"
+
+
+class Function(NamedTuple):
+    name: str
+    where: str  # the program, or the kernel
+
+
+class Group(NamedTuple):
+    """The processes that ran one program."""
+
+    program: str
+    processes: int
+    user: int
+    kernel: int
+
+
+def wilson(count: int, total: int) -> tuple[float, float]:
+    """The share's 95 % interval, of so many independent samples."""
+    if not total:
+        return 0.0, 1.0
+    share, square = count / total, Z * Z / total
+    middle = (share + square / 2) / (1 + square)
+    half = Z / (1 + square) * math.sqrt(
+        share * (1 - share) / total + square / total / 4
+    )
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def between(count: int, low: float, high: float) -> str:
+    """An interval in percent, in 13 columns; blank where so few samples have none."""
+    return f"{100 * low:5.1f} to {100 * high:4.1f}" if count >= SURE_MIN else " " * 13
+
+
+class Model:
+    """What the page tells, of samples or of instructions."""
+
+    calls: Optional[Counter] = None  # how often a function called another
+
+    def __init__(self, stacks: Stacks, of: Optional[str] = None) -> None:
+        """of: only what the function of this name did, and those it called."""
+        self.stacks = stacks
+        self.profile = stacks.profile
+        self.of = of
+        self.paths: Counter = Counter()  # by which it was called, innermost first
+        self.others = 0  # what is left out, without idling
+        if of:
+            self._keep(of)
+        self.modes = mode_counts(self.profile)
+        self.busy = self.profile.total - self.modes[IDLE]
+        self.harts: Counter = Counter()  # by hart and mode
+        self.own: Counter = Counter()
+        self.all: Counter = Counter()
+        self.called: Counter = Counter()
+        self.lines: Counter = Counter()
+        self.starts: dict[Function, Optional[Line]] = {}
+        self.processes: dict[Optional[str], set] = {}  # of each program
+        self._groups: Counter = Counter()  # by program and whether in the kernel
+        self._known: dict[tuple[int, Optional[str]], Function] = {}
+        self._at: Counter = Counter()  # by frame and program
+        self._alike = self._together()
+        for s, callers, frames in self._alike:
+            self._add(s, callers, frames)
+        for (frame, where), count in self._at.items():
+            line = _line(frame)
+            if line:
+                self.lines[line, where] += count
+
+    def _keep(self, name: str) -> None:
+        kept = []
+        inside: dict[Callers, bool] = {}
+        for s in self.profile.samples:
+            callers, own = self.stacks.split(s)
+            if callers not in inside:
+                inside[callers] = any(frame.name == name for frame in callers.code)
+            if inside[callers] or s.pc is not None and own.name == name:
+                kept.append(s)
+            elif s.mode != IDLE:
+                self.others += s.count
+        self.profile.samples = kept
+
+    def _together(self) -> list[tuple[Sample, Callers, Counter]]:
+        """Samples that differ in nothing but the frame that they were in: one of
+        them, and how many were in each. A run that is counted exactly has a sample
+        for each instruction, so what they have in common is counted once for all."""
+        found: dict[tuple, tuple[Sample, Callers, Counter]] = {}
+        for s in self.profile.samples:
+            callers, own = self.stacks.split(s)
+            key = callers, s.hart, s.mode, s.pid, s.process
+            if key not in found:
+                found[key] = s, callers, Counter()
+            found[key][2][own] += s.count
+        return list(found.values())
+
+    def seen(self) -> Counter:
+        """What functions execute themselves, of what can be compared."""
+        found: Counter = Counter()
+        for s, callers, frames in self._alike:
+            command = self.stacks.command(s)
+            if s.mode == IDLE or command == RECORDER or s.pc is None:
+                continue
+            if any(frame.name == SAMPLER for frame in callers.code):
+                continue
+            for frame, count in frames.items():
+                if frame.name not in AROUND and frame.name != SAMPLER:
+                    found[self.function(frame, command)] += count
+        return found
+
+    def groups(self) -> list[Group]:
+        return [
+            Group(name or "no process", len(self.processes.get(name, ())),
+                  self._groups[name, False], self._groups[name, True])
+            for name in dict.fromkeys(name for name, _ in self._groups)
+        ]
+
+    def _add(self, s: Sample, callers: Callers, frames: Counter) -> None:
+        """Samples that are together."""
+        count = sum(frames.values())
+        if s.hart is not None:
+            self.harts[s.hart, s.mode] += count
+        if s.mode == IDLE:
+            return
+        command = self.stacks.command(s)
+        self.processes.setdefault(command, set()).add((s.pid, s.process))
+        self._groups[command, s.mode != USER] += count
+        if s.pc is None:
+            return
+        outer = [self.function(frame, command) for frame in callers.code]
+        own: Counter = Counter()
+        for frame, n in frames.items():
+            function = self.function(frame, command)
+            own[function] += n
+            self._at[frame, function.where] += n
+        for function, n in own.items():
+            self._add_chain((*outer, function), n)
+
+    def _add_chain(self, chain: tuple[Function, ...], count: int) -> None:
+        self.own[chain[-1]] += count
+        for function in set(chain):
+            self.all[function] += count
+        for call in set(zip(chain, chain[1:])):
+            self.called[call] += count
+        if self.of:
+            first = [function.name for function in chain].index(self.of)
+            self.paths[tuple(reversed(chain[: first + 1]))] += count
+
+    def function(self, frame: Frame, command: Optional[str]) -> Function:
+        """Most frames come again and again, and the stacks keep them all: none that
+        is made later has the id of one of them."""
+        key = id(frame), command
+        if key not in self._known:
+            where = "kernel" if frame.kind != USER else os.path.basename(command or "?")
+            function = Function(frame.name, where)
+            self._known[key] = function
+            if function not in self.starts:
+                self.starts[function] = _start(frame)
+        return self._known[key]
+
+
+def _line(frame: Frame) -> Optional[Line]:
+    if frame.image is None or frame.address is None:
+        return None
+    return frame.image.line(frame.address)
+
+
+def _start(frame: Frame) -> Optional[Line]:
+    if frame.image is None or frame.address is None:
+        return None
+    entry = frame.image.function(frame.address)
+    return frame.image.line(entry.start) if entry else None
+
+
+def place(line: Optional[Line]) -> str:
+    """As it is found from here."""
+    if line is None:
+        return ""
+    file = os.path.relpath(line.file) if os.path.isabs(line.file) else line.file
+    return f"{line.file if file.startswith('..') else file}:{line.number}"
+
+
+class Sources:
+    """The text of lines."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, list[str]] = {}
+
+    def text(self, line: Line) -> str:
+        if line.file not in self._files:
+            try:
+                text = (image.ROOT / line.file).read_text(errors="replace")
+            except OSError:
+                text = ""
+            self._files[line.file] = text.splitlines()
+        lines = self._files[line.file]
+        return lines[line.number - 1].strip() if 0 < line.number <= len(lines) else ""
+
+
+class Page:
+    def __init__(
+        self, model: Model, command: str, beside: Optional[Model] = None,
+        by: Optional[str] = None, when: str = "",
+    ) -> None:
+        """beside: samples, of the run of which the model has all instructions.
+        by: the only table that is wanted, with all its rows. when: from what time
+        on and to what time, if it isn't all."""
+        self.beside = beside
+        self.when = when
+        self.by = by
+        self.model = model
+        self.command = command
+        self.exact = model.profile.exact
+        self.sure = not self.exact and not model.profile.free
+        self.unit = model.profile.unit + "s"
+        self.sources = Sources()
+
+    def share(self, count: int, total: int) -> str:
+        """In percent; of samples, with how sure that is."""
+        percent = 100 * count / total if total else 0.0
+        if self.exact:
+            return f"{percent:6.2f}"
+        if not self.sure:
+            return f"{percent:6.1f}"
+        return f"{percent:6.1f} {between(count, *wilson(count, total))}"
+
+    @property
+    def share_head(self) -> str:
+        return f"{'%':>6} {'95 % interval':>13}" if self.sure else f"{'%':>6}"
+
+    def text(self) -> str:
+        apart = "harts" if self.model.of else "paths"
+        tables = [self.by] if self.by else [t for t in TABLES if t != apart]
+        parts = [self.head(), *map(self.table, tables)]
+        if self.beside:
+            parts.append(self.both(self.beside))
+        if self.sure and self.by != "harts":
+            parts.append([TRIED])
+        lines = (line.rstrip() for part in parts for line in [*part, ""])
+        return "\n".join(lines)
+
+    def table(self, name: str) -> Iterator[str]:
+        yield from getattr(self, name)()
+        if name != "harts":
+            yield from self.missing()
+
+    def missing(self) -> Iterator[str]:
+        """Below shares: how far off they are if all samples that weren't taken, or were
+        lost, were of one kind."""
+        p = self.model.profile
+        points = 100 * p.missing / max(1, p.total + p.missing)
+        if points >= POINTS_MIN:
+            yield (f"{'':15} skipped or lost: {p.missing:,}; for that a share may be"
+                   f" {points:.1f} points off")
+
+    def rows(self, counts: Counter, n: int) -> list:
+        return _most(counts, ALL if self.by else n)
+
+    def head(self) -> Iterator[str]:
+        m = self.model
+        yield self.command
+        rate = "exact" if self.exact else f"at {m.profile.rate} Hz"
+        yield f"{m.profile.total:,} {self.unit}, {rate}{self.when and ',' + self.when}"
+        if m.of:
+            yield self.head_of(m.of)
+        if m.profile.free:
+            yield FREE
+        yield from m.profile.cautions()
+        if m.profile.skipped:
+            yield f"{plural(m.profile.skipped, 'sample')} more were due, and skipped"
+        for why, count in m.stacks.unknown.items():
+            yield f"{plural(count, m.profile.unit)} without names: {why}"
+
+    def head_of(self, name: str) -> str:
+        m = self.model
+        share = self.share(m.busy, m.busy + m.others).strip().split(maxsplit=1)
+        sure = f" ({share[1]})" if len(share) > 1 else ""
+        text = f"only of {name} and what it calls: {share[0]} %{sure} of all"
+        if m.calls is not None:
+            calls = sum(n for call, n in m.calls.items() if call[1].name == name)
+            each = f", {m.busy / calls:,.0f} each" if calls else ""
+            text += f"; {plural(calls, 'call')}{each}"
+        return text
+
+    def time(self) -> Iterator[str]:
+        m = self.model
+        yield f"{self.unit:>15} {self.share_head}  time"
+        for mode, count in sorted(m.modes.items(), key=lambda item: -item[1]):
+            if count:
+                bar = "#" * round(BAR * count / m.profile.total)
+                share = self.share(count, m.profile.total)
+                yield f"{count:15,} {share}  {mode:9} {bar}"
+
+    def harts(self) -> Iterator[str]:
+        m = self.model
+        yield f"{self.unit:>15} hart" + "".join(f"{mode:>11}" for mode in MODES)
+        for hart in sorted({hart for hart, _ in m.harts}):
+            counts = [m.harts[hart, mode] for mode in MODES]
+            total = sum(counts)
+            shares = "".join(f"{100 * n / total:11.2f}" for n in counts)
+            yield f"{total:15,} {hart:4}{shares}"
+
+    def functions(self) -> Iterator[str]:
+        m = self.model
+        yield (f"{self.unit:>15} {self.share_head} {'with callees':>12}"
+               "  function, its program and source")
+        for function, count in self.rows(m.own, FUNCTIONS):
+            inclusive = 100 * m.all[function] / m.busy
+            yield (f"{count:15,} {self.share(count, m.busy)} {inclusive:12.2f}"
+                   f"  {_name(function)}  {place(m.starts[function])}")
+
+    def lines(self) -> Iterator[str]:
+        m = self.model
+        yield f"{self.unit:>15} {self.share_head}  line"
+        for (line, where), count in self.rows(m.lines, LINES):
+            text = f"{place(line)} [{where}]  {self.sources.text(line)}"
+            yield f"{count:15,} {self.share(count, m.busy)}  {text}"
+
+    def callers(self) -> Iterator[str]:
+        m = self.model
+        yield f"{self.unit:>15} {self.share_head}  called by"
+        for function, _ in self.rows(m.own, CALLED):
+            yield f"{'':15} {'':{len(self.share_head)}}  {_name(function)}"
+            mine = Counter({c: n for c, n in m.called.items() if c[1] == function})
+            for call, count in self.rows(mine, CALLERS):
+                times = f", {m.calls[call]:,} calls" if m.calls is not None else ""
+                yield (f"{count:15,} {self.share(count, m.busy)}    from"
+                       f" {_name(call[0])}{times}")
+            if not mine:
+                yield f"{'':15} {'':{len(self.share_head)}}    no one"
+
+    def processes(self) -> Iterator[str]:
+        m = self.model
+        yield f"{self.unit:>15} {self.share_head} {'in the kernel':>15}  processes"
+        groups = {g: g.user + g.kernel for g in m.groups()}
+        for group, count in self.rows(Counter(groups), PROGRAMS):
+            many = f" ({group.processes})" if group.processes > 1 else ""
+            yield (f"{count:15,} {self.share(count, m.busy)} {group.kernel:15,}"
+                   f"  {group.program}{many}")
+        yield from self.more(len(groups) - PROGRAMS, "programs")
+
+    def paths(self) -> Iterator[str]:
+        """Who called the function that all this is of, up to the outermost."""
+        m = self.model
+        yield f"{self.unit:>15} {self.share_head}  by way of"
+        for path, count in self.rows(m.paths, PATHS):
+            yield f"{count:15,} {self.share(count, m.busy)}  {_path(path)}"
+        yield from self.more(len(m.paths) - PATHS, "ways")
+
+    def more(self, rest: int, what: str) -> Iterator[str]:
+        """Below a table that isn't shown whole."""
+        if rest > 0 and not self.by:
+            yield f"{'':15} and {rest} {what} more"
+
+    def both(self, samples: Model) -> Iterator[str]:
+        """Shares of what can be compared."""
+        yield (f"{'samples':>15} {'%':>6} {'95 % interval':>13} {'exact %':>8}"
+               f" {'inside':>6}  function, sampled and counted; without {RECORDER}")
+        rows = compared(self.model, samples)
+        for row in rows:
+            inside = ("yes" if row.inside else "no") if row.sure else ""
+            sure = between(row.count, row.low, row.high)
+            yield (f"{row.count:15,} {100 * row.share:6.1f} {sure}"
+                   f" {100 * row.exact:8.2f} {inside:>6}  {_name(row.function)}")
+        missing = missing_samples(samples)
+        if missing:
+            yield f"{'':15} {missing}"
+        outside = sum(row.sure and not row.inside for row in rows)
+        yield f"{'':15} {outside} outside; by chance it is 1 of {round(1 / (1 - SURE))}"
+
+
+class Compared(NamedTuple):
+    """A function's share of the samples, with its interval, and the exact one."""
+
+    function: Function
+    count: int
+    share: float
+    low: float
+    high: float
+    exact: float
+
+    @property
+    def sure(self) -> bool:
+        return self.count >= SURE_MIN
+
+    @property
+    def inside(self) -> bool:
+        return self.low <= self.exact <= self.high
+
+
+def compared(model: Model, samples: Model) -> list[Compared]:
+    sampled, counted = samples.seen(), model.seen()
+    n, total = sum(sampled.values()), sum(counted.values()) or 1
+    return [
+        Compared(function, count, count / n, *wilson(count, n), counted[function] / total)
+        for function, count in _most(sampled, COMPARED)
+    ]
+
+
+def missing_samples(samples: Model) -> str:
+    """What is to be said if they are many."""
+    missing = samples.profile.missing
+    if missing <= sum(samples.seen().values()) / 100:
+        return ""
+    return (f"skipped and lost: {missing:,} samples more, which differ from those"
+            " taken; a lower rate (-r) would help")
+
+
+def _most(counts: Counter, n: int) -> list:
+    """The highest, with the names of those that are alike in order."""
+    return sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))[:n]
+
+
+def _short(name: str) -> str:
+    """Of a long one of C++'s without what stands in <>."""
+    if len(name) <= NAME_WIDTH:
+        return name
+    kept, depth = [], 0
+    for c in name:
+        depth -= c == ">"
+        if depth == 0:
+            kept.append(c)
+        depth += c == "<"
+    return "".join(kept).replace("<>", "<...>") if depth == 0 else name
+
+
+def _name(function: Function) -> str:
+    return f"{_short(function.name)} [{function.where}]"
+
+
+def _path(path: tuple[Function, ...]) -> str:
+    """Functions from the innermost on; where is said once for neighbours."""
+    return " < ".join(
+        " < ".join(_short(function.name) for function in part) + f" [{where}]"
+        for where, part in itertools.groupby(path, lambda function: function.where)
+    )

@@ -1,0 +1,205 @@
+"""pprof's profile.proto, as write_pprof makes it: stacks with names, for those who
+compare recordings of different builds."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from typing import NamedTuple, Union
+
+from tally.base.errors import ConvertError
+from tally.base.text import clean
+from tally.profile.profile import IDLE, is_kernel
+
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5  # wire types
+FIXED = {FIXED64: 8, FIXED32: 4}
+LIMIT = 256 << 20  # bytes of a profile, packed or not
+# What may be unpacked, as it takes time: so many times the packed size; or this, as
+# recursion packs well.
+TIMES, SMALL = 50, 16 << 20
+KERNEL_PROGRAM = "kernel"
+
+#: The fields of a Profile that are read, by number.
+(TYPES, SAMPLES, MAPPINGS, LOCATIONS, FUNCTIONS, STRINGS) = range(1, 7)
+PERIOD = 12
+COUNTED = ("instructions", "samples")  # what there may be, the best first
+
+
+class Place(NamedTuple):
+    """A function, and where in it: of a caller, where it called."""
+
+    program: str
+    function: str
+    file: str
+    line: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.function} [{self.program}]" if self.program else self.function
+
+
+class Stack(NamedTuple):
+    places: tuple[Place, ...]  # innermost first
+    count: int  # of all samples with these places
+
+
+class Recording(NamedTuple):
+    file: str
+    unit: str  # one of COUNTED
+    period: int  # nanoseconds of a sample; of instructions 1
+    stacks: list[Stack]  # without idle ones
+
+    @property
+    def total(self) -> int:
+        return sum(s.count for s in self.stacks)
+
+
+Message = dict[int, list[Union[int, bytes]]]
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """And where it ends."""
+    value = data[at]
+    if value < 0x80:  # as most are
+        return value, at + 1
+    value, shift = value & 0x7F, 7
+    while True:
+        at += 1
+        value |= (data[at] & 0x7F) << shift
+        shift += 7
+        if data[at] < 0x80:
+            return value, at + 1
+
+
+def _message(data: bytes) -> Message:
+    found: Message = {}
+    at, end = 0, len(data)
+    while at < end:
+        key, at = _varint(data, at)
+        kind = key & 7
+        value: Union[int, bytes]
+        if kind == VARINT:
+            value, at = _varint(data, at)
+        else:
+            size, at = _varint(data, at) if kind == BYTES else (FIXED[kind], at)
+            value = data[at : at + size]
+            at += size
+            if at > end:
+                raise IndexError
+        found.setdefault(key >> 3, []).append(value)
+    return found
+
+
+def _one(message: Message, field: int) -> int:
+    """A number; what is left out is 0."""
+    return message.get(field, [0])[-1]
+
+
+def _numbers(values: list) -> list[int]:
+    """Repeated ones: packed, or one by one."""
+    found: list[int] = []
+    for value in values:
+        if isinstance(value, int):
+            found.append(value)
+            continue
+        number = shift = 0
+        for byte in value:
+            number |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                found.append(number)
+                number = shift = 0
+    return found
+
+
+class _Reader:
+    def __init__(self, data: bytes) -> None:
+        self.message = _message(data)
+        self.strings = [text.decode() for text in self.message.get(STRINGS, [])]
+        self.functions = self._table(FUNCTIONS)
+        self.mappings = self._table(MAPPINGS)
+        self.places = {
+            id: self._place(found) for id, found in self._table(LOCATIONS).items()
+        }
+        self._callers: dict[bytes, tuple[int, ...]] = {}
+        self._idle: dict[bytes, bool] = {}  # by label: most are another's, too
+
+    def _table(self, field: int) -> dict[int, Message]:
+        found = map(_message, self.message.get(field, []))
+        return {_one(entry, 1): entry for entry in found}
+
+    def _place(self, location: Message) -> Place:
+        line = _message(location[4][0])
+        function = self.functions[_one(line, 1)]
+        program = ""
+        if _one(location, 2):
+            path = self.strings[_one(self.mappings[_one(location, 2)], 5)]
+            program = clean(path.rpartition("/")[2])
+        if is_kernel(_one(location, 3)):
+            program = KERNEL_PROGRAM
+        return Place(
+            program, clean(self.strings[_one(function, 2)]),
+            self.strings[_one(function, 4)], _one(line, 2),
+        )
+
+    def counted(self) -> tuple[int, str]:
+        """Which of a sample's values to take, and what it counts."""
+        types = [self.strings[_one(_message(t), 1)] for t in self.message[TYPES]]
+        for unit in COUNTED:
+            if unit in types:
+                return types.index(unit), unit
+        raise KeyError
+
+    def idle(self, label: bytes) -> bool:
+        if label not in self._idle:
+            self._idle[label] = self.strings[_one(_message(label), 2)] == IDLE
+        return self._idle[label]
+
+    def _locations(self, values: list, same: dict[int, int]) -> tuple[int, ...]:
+        """A sample's, its own first. Its callers are decoded once for all samples that
+        have the same ones, as most do."""
+        packed = values[0] if len(values) == 1 else b""
+        if not packed or not isinstance(packed, bytes):
+            return tuple([same[id] for id in _numbers(values)])
+        own, at = _varint(packed, 0)
+        rest = packed[at:]
+        if rest not in self._callers:
+            self._callers[rest] = tuple([same[id] for id in _numbers([rest])])
+        return same[own], *self._callers[rest]
+
+    def stacks(self, which: int) -> list[Stack]:
+        """Samples of the same places are one: several locations may be of a line."""
+        first: dict[Place, int] = {}
+        same = {id: first.setdefault(place, id) for id, place in self.places.items()}
+        counts: dict[tuple[int, ...], int] = {}
+        for data in self.message.get(SAMPLES, []):
+            sample = _message(data)
+            if any(map(self.idle, sample.get(3, []))):
+                continue
+            key = self._locations(sample.get(1, []), same)
+            counts[key] = counts.get(key, 0) + _numbers(sample[2])[which]
+        return [
+            Stack(tuple([self.places[id] for id in key]), n) for key, n in counts.items()
+        ]
+
+
+def read(file: str, data: bytes) -> Recording:
+    if not data:
+        raise ConvertError(file, "empty")
+    if len(data) > LIMIT:
+        raise ConvertError(file, f"more than {LIMIT:,} bytes")
+    try:
+        unpacker = zlib.decompressobj(wbits=31)
+        room = min(LIMIT, max(SMALL, TIMES * len(data)))
+        plain = unpacker.decompress(data, room)
+        if not unpacker.eof:
+            more = f"unpacked it has more than {room:,} bytes"
+            raise ConvertError(file, more if len(plain) == room else "cut off")
+        reader = _Reader(plain)
+        which, unit = reader.counted()
+        period = _one(reader.message, PERIOD) or 1
+        return Recording(file, unit, period, reader.stacks(which))
+    except (zlib.error, gzip.BadGzipFile):
+        raise ConvertError(file, "not a profile of pprof's (.pb.gz)") from None
+    except (IndexError, KeyError, TypeError, AttributeError, UnicodeError, ValueError):
+        raise ConvertError(file, "a damaged profile, or not one of Tally's") from None

@@ -1,0 +1,274 @@
+"""From a sample's program counters to frames with names."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import os
+from pathlib import Path
+from typing import Callable, Iterable, NamedTuple, Optional
+
+from tally.build.files import Files
+from tally.formats.elf import Image
+from tally.profile.profile import (
+    IDLE,
+    INTERRUPT,
+    KERNEL,
+    USER,
+    Process,
+    Profile,
+    Sample,
+)
+
+PROCESS = "process"  # the kind of frames that stand above the code's
+CUT = "[cut]"  # stands for callers that aren't known
+
+
+class Frame(NamedTuple):
+    """One element of a stack. Without an address it's a heading."""
+
+    name: str
+    kind: str  # a mode, or PROCESS
+    image: Optional[Image] = None
+    address: Optional[int] = None
+
+
+class Callers:
+    """The frames around the one that a sample was in, outermost first. Samples that
+    have the same frames around them share one object. Objects are compared by
+    identity, as to hash all the frames for each sample would take too long."""
+
+    def __init__(self, frames: list[Frame], code: list[Frame]) -> None:
+        self.frames = frames  # below process and modes
+        self.code = code  # functions only
+
+
+class Called(NamedTuple):
+    """How often a function was called from one place."""
+
+    caller: Frame  # at that place
+    function: Frame
+    command: Optional[str]
+    count: int
+
+
+class Programs:
+    """The executables that were named for user code."""
+
+    def __init__(self, files: Optional[Files] = None) -> None:
+        self.files = files  # where those that a recording names are found
+        self.by_pid: dict[int, Image] = {}
+        self.names: dict[int, str] = {}  # of processes without one
+        self.others: list[Image] = []
+        self.merged = False  # are processes of one program one?
+        self._images: dict[Path, Image] = {}
+
+    def find(self, address: int) -> Optional[Image]:
+        """The one that holds an address of no known process."""
+        images = [*self.others, *self.by_pid.values()]
+        fitting = [image for image in images if image.holds(address)]
+        return fitting[0] if len(fitting) == 1 else None
+
+    def find_file(self, process: Process) -> Optional[Image]:
+        """What a process ran: the file given for its name, else the one with the
+        content that was recorded."""
+        names = (process.program, os.path.basename(process.program))
+        for image in self.others:
+            if image.name in names:
+                return image
+        if not self.files or not process.digest:
+            return None
+        path = self.files.find(process.program, process.digest)
+        if path and path not in self._images:
+            self._images[path] = Image(path, unnamed=True)
+        return self._images[path] if path else None
+
+
+class Stacks:
+    """Makes frames of one profile's samples."""
+
+    def __init__(
+        self, profile: Profile, kernel: Callable[[], Image], programs: Programs
+    ) -> None:
+        self.profile = profile
+        self.programs = programs
+        self.kernel = kernel
+        self._cache: dict[tuple, Frame] = {}
+        self._callers: dict[tuple[int, ...], Callers] = {}
+        self._choose(profile)
+
+    def _choose(self, profile: Profile) -> None:
+        """Which program each process ran: the one given for it, or the only
+        other one that holds all its addresses."""
+        self.ambiguous: dict[int, list[str]] = {}
+        self.unknown: collections.Counter[str] = collections.Counter()
+        self._images: dict[tuple, Optional[Image]] = {}
+        addresses: dict[tuple, set[int]] = {}
+        for s in profile.samples:
+            whose = addresses.setdefault((s.pid, s.process), set())
+            whose.update(s.user_addresses())
+        for (pid, process), pcs in addresses.items():
+            self._images[pid, process] = self._choose_for(pid, process, pcs)
+        if profile.processes:
+            self._count_unknown()
+
+    def _count_unknown(self) -> None:
+        """Samples in user mode of programs that have no names, and why."""
+        for s in self.profile.samples:
+            image = self._images[s.pid, s.process]
+            if not s.user_addresses() or image and image.named:
+                continue
+            if image:
+                self._count_unnamed(image, s)
+                continue
+            if s.process is None:
+                why = f"process {s.pid} is not known" if s.pid else "of no process"
+            else:
+                p = self.profile.processes[s.process]
+                why = f"{p.program or p.name}: " + (
+                    "no file here has its contents" if p.digest
+                    else "it was gone, or another file, at the end"
+                )
+            self.unknown[why] += s.count
+
+    def _count_unnamed(self, image: Image, s: Sample) -> None:
+        self.unknown[f"{os.path.basename(image.name)}: no symbols"] += s.count
+
+    def _choose_for(
+        self, pid: Optional[int], process: Optional[int], pcs: set[int]
+    ) -> Optional[Image]:
+        if pid in self.programs.by_pid:
+            return self.programs.by_pid[pid]
+        if process is not None:
+            return self.programs.find_file(self.profile.processes[process])
+        if pid in self.programs.names or (self.profile.processes and pid):
+            return None
+        others = self.programs.others
+        if pid is None:
+            others = [*others, *self.programs.by_pid.values()]
+        fitting = [i for i in others if pcs and all(map(i.holds, pcs))]
+        if len(fitting) > 1:
+            self.ambiguous[pid or 0] = [image.name for image in fitting]
+        return fitting[0] if len(fitting) == 1 else None
+
+    def command(self, sample: Sample) -> Optional[str]:
+        """The name of the program that the sample's process ran."""
+        if sample.pid is None and not sample.user_addresses():
+            return None
+        image = self.program(sample)
+        if sample.process is not None:
+            return self.profile.processes[sample.process].command
+        return image.name if image else self.programs.names.get(sample.pid)
+
+    def program(self, sample: Sample) -> Optional[Image]:
+        return self._images.get((sample.pid, sample.process))
+
+    def calls(self) -> Iterable[Called]:
+        """Samples don't tell."""
+        return ()
+
+    def image(self, pid: Optional[int]) -> Optional[Image]:
+        """What a process ran; of several programs, the last."""
+        found = [image for (p, _), image in self._images.items() if p == pid and image]
+        return found[-1] if found else None
+
+    def split(self, s: Sample) -> tuple[Callers, Frame]:
+        """The frames around a sample's own, and that one: its mode if it has no
+        address. No frame is made twice and all are kept, so ids tell them apart."""
+        *outer, own = self.frames(s)
+        key = tuple(map(id, outer))
+        if key not in self._callers:
+            code = [*self.user(s), *self._inside(s)]
+            self._callers[key] = Callers(outer, code[:-1])
+        return self._callers[key], own
+
+    def frames(self, s: Sample) -> list[Frame]:
+        """The functions, outermost first, below process and modes."""
+        frames = self._process(s)
+        user, inside = self.user(s), self._inside(s)
+        if user or s.mode == USER:
+            frames += [nowhere("[user]", USER), *user]
+        if s.mode != USER:
+            frames += [nowhere(f"[{s.mode}]", s.mode), *inside]
+        return frames
+
+    def _process(self, s: Sample) -> list[Frame]:
+        command = self.command(s)
+        if s.pid and command and self.programs.merged:
+            name = command
+        elif s.pid:
+            name = f"{command} ({s.pid})" if command else f"pid {s.pid}"
+        elif s.pid == 0:
+            name = "no process"
+        elif s.hart is not None and s.pc is None and s.mode != IDLE:
+            name = "merged"
+        elif command:
+            name = command
+        else:
+            return []
+        return [nowhere(name, PROCESS)]
+
+    def user(self, s: Sample) -> list[Frame]:
+        chain = self._chain(s.user_addresses(), USER, self.program(s))
+        return [nowhere(CUT, USER), *chain] if s.cut_user else chain
+
+    def _inside(self, s: Sample) -> list[Frame]:
+        if s.mode == USER or s.pc is None:
+            return []
+        chain = self._chain([s.pc, *s.kernel], s.mode, self.kernel())
+        return [nowhere(CUT, s.mode), *chain] if s.cut_kernel else chain
+
+    def _chain(self, pcs: list[int], kind: str, image: Optional[Image]) -> list[Frame]:
+        """Where code was, and its callers, which were left by a call: that is
+        before the address where they go on."""
+        calls: list[int] = []
+        interrupted: Optional[int] = None
+        for i, pc in enumerate(pcs):
+            known, interrupted = interrupted, None
+            if i == 0:
+                interrupted = pc
+            elif pc % 2:
+                interrupted = pc - 1
+            elif known is not None and self._only_in_ra(
+                known, pc, pcs[i + 1 : i + 2] == [pc], image
+            ):
+                continue
+            calls.append(pc - (i > 0))
+        return [self.frame(pc, kind, image) for pc in reversed(calls)]
+
+    @staticmethod
+    def _only_in_ra(pc: int, address: int, again: bool, image: Optional[Image]) -> bool:
+        """Behind where code was interrupted comes what register ra held. Of a
+        function that has its frame that is no caller, or it is in the frame,
+        too: then it comes again."""
+        if not image:
+            return again
+        function = image.function(pc)
+        if not again and (not function or function != image.function(address - 1)):
+            return False
+        return image.frame_is_set(pc)
+
+    def frame(self, pc: int, kind: str, image: Optional[Image]) -> Frame:
+        key = pc, kind, image
+        if key not in self._cache:
+            self._cache[key] = self._frame(pc, kind, image)
+        return self._cache[key]
+
+    def _frame(self, pc: int, kind: str, image: Optional[Image]) -> Frame:
+        function = image.function(pc) if image else None
+        name = function.name if function else f"{pc:#x}"
+        return Frame(name, kind, image if function else None, pc)
+
+
+@functools.lru_cache(maxsize=None)
+def nowhere(name: str, kind: str) -> Frame:
+    """One that has no address: the same for all, as others are."""
+    return Frame(name, kind)
+
+
+def mode_counts(profile: Profile) -> dict[str, int]:
+    """Samples of each mode."""
+    counts = dict.fromkeys((USER, KERNEL, INTERRUPT, IDLE), 0)
+    for s in profile.samples:
+        counts[s.mode] += s.count
+    return counts

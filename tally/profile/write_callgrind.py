@@ -1,0 +1,105 @@
+"""callgrind's format, for callgrind_annotate and KCachegrind: what each line of
+each function costs, and what its calls cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple, Optional
+
+from tally.formats.lines import Line
+from tally.profile.profile import USER
+from tally.profile.stacks import Frame, Stacks
+
+NOWHERE = Line("???", 0)
+UNCOUNTED = 1  # calls of samples, and jumps into a function: 0 would confuse viewers
+
+
+class Function(NamedTuple):
+    object: str
+    file: str
+    name: str
+    line: int  # its first
+
+
+class _Costs:
+    """By function."""
+
+    def __init__(self, stacks: Stacks) -> None:
+        self._known: dict[tuple[int, Optional[str]], tuple] = {}
+        self.own: dict[Function, Counter] = {}  # by line
+        self.calls: dict[Function, Counter] = {}  # by line and function
+        self.inclusive: dict[Function, Counter] = {}
+        alike: Counter = Counter()
+        for s in stacks.profile.samples:
+            callers, own = stacks.split(s)
+            command = stacks.command(s)
+            alike[callers, command, self.function(own, command)] += s.count
+        for (callers, command, (function, line)), count in alike.items():
+            self.own.setdefault(function, Counter())[line] += count
+            chain = [self.function(frame, command) for frame in callers.code]
+            chain.append((function, line))
+            for (caller, line), (function, _) in set(zip(chain, chain[1:])):
+                costs = self.inclusive.setdefault(caller, Counter())
+                costs[line, function] += count
+        for call in stacks.calls():
+            caller, line = self.function(call.caller, call.command)
+            function, _ = self.function(call.function, call.command)
+            self.calls.setdefault(caller, Counter())[line, function] += call.count
+
+    def function(self, frame: Frame, command: Optional[str]) -> tuple[Function, Line]:
+        """And the line that it is at. A frame that is kept has its id alone."""
+        key = id(frame), command
+        if key not in self._known:
+            start, at = NOWHERE, NOWHERE
+            if frame.image and frame.address is not None:
+                entry = frame.image.function(frame.address)
+                start = entry and frame.image.line(entry.start) or NOWHERE
+                at = frame.image.line(frame.address) or NOWHERE
+            where = frame.image.name if frame.image else "kernel"
+            if not frame.image and frame.kind == USER:
+                where = command or "?"
+            function = Function(where, start.file, frame.name, start.number)
+            self._known[key] = frame, function, at
+        return self._known[key][1:]
+
+
+def _line_costs(costs: _Costs, function: Function) -> list[str]:
+    said, file = [], function.file
+    for line, count in sorted(costs.own.get(function, {}).items()):
+        if line.file != file:  # it was inlined
+            file = line.file
+            said.append(f"{'fe' if file == function.file else 'fi'}={file}")
+        said.append(f"{line.number} {count}")
+    if file != function.file:
+        said.append(f"fe={function.file}")
+    return said
+
+
+def _call_costs(costs: _Costs, function: Function) -> list[str]:
+    said, file = [], function.file
+    counts = costs.calls.get(function, Counter())
+    for (line, callee), cost in sorted(costs.inclusive.get(function, {}).items()):
+        if line.file != file:
+            file = line.file
+            said.append(f"{'fe' if file == function.file else 'fi'}={file}")
+        said += [
+            f"cob={callee.object}", f"cfi={callee.file}", f"cfn={callee.name}",
+            f"calls={counts[line, callee] or UNCOUNTED} {callee.line}",
+            f"{line.number} {cost}",
+        ]
+    return said
+
+
+def write(stacks: Stacks, title: str) -> bytes:
+    costs = _Costs(stacks)
+    unit = f"{stacks.profile.unit}s".capitalize()
+    lines = [
+        "# callgrind format", "version: 1", "creator: Tally", f"cmd: {title}",
+        *(f"desc: {text}" for text in stacks.profile.remarks()),
+        "positions: line", f"events: {unit}", f"summary: {stacks.profile.total}", "",
+    ]
+    for function in sorted({*costs.own, *costs.inclusive}):
+        lines += [f"ob={function.object}", f"fl={function.file}", f"fn={function.name}"]
+        lines += _line_costs(costs, function) + _call_costs(costs, function) + [""]
+    lines.append(f"totals: {stacks.profile.total}\n")
+    return "\n".join(lines).encode(errors="replace")

@@ -1,0 +1,31 @@
+"""Folded stacks: a line for each, its frames from the outermost, a count."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from typing import Iterable
+
+from tally.profile.stacks import Stacks
+
+
+@functools.lru_cache(1 << 16)
+def _clean(name: str) -> str:
+    """What separates frames and lines can't be in a name."""
+    return " ".join(name.replace(";", ",").split())
+
+
+def fold(names: Iterable[str]) -> str:
+    return ";".join(map(_clean, names))
+
+
+def write(stacks: Stacks) -> bytes:
+    alike: Counter = Counter()
+    for sample in stacks.profile.samples:
+        callers, own = stacks.split(sample)
+        alike[callers, own.name] += sample.count
+    counts: Counter = Counter()
+    for (callers, name), count in alike.items():
+        counts[fold([*(frame.name for frame in callers.frames), name])] += count
+    lines = (f"{stack} {count}\n" for stack, count in counts.items())
+    return "".join(sorted(lines)).encode()

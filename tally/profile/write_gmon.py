@@ -1,0 +1,135 @@
+"""GNU's gmon.out: a histogram of one executable, for gprof."""
+
+from __future__ import annotations
+
+import struct
+from typing import Iterator, Optional
+
+from tally.base.text import plural
+from tally.profile.profile import IDLE, USER, Profile, Sample, Unfit, is_kernel
+from tally.profile.stacks import Stacks
+
+BIN_LIMIT = 0xFFFF  # samples; what is over comes in further records
+RECORD_LIMIT = 1 << 20  # of these
+RANGE_LIMIT = 1 << 22  # bins
+ADDRESS_LIMIT = 1 << 64
+COUNT_LIMIT = 0xFFFFFFFF  # calls
+UNIT = b"seconds".ljust(15, b"\0")
+
+
+def _belongs(s: Sample, of: object) -> bool:
+    """of: "kernel", a pid, or None for user code of no known process."""
+    if s.pc is None or (s.mode != USER) != (of == "kernel"):
+        return False
+    return of == "kernel" or s.pid == of
+
+
+def choose(stacks: Stacks, wanted: Optional[str]) -> object:
+    """What the histogram is of: the kernel, or a process by pid or name."""
+    samples = stacks.profile.samples
+    if wanted is None:
+        plain = [s for s in samples if s.pc is not None and s.pid is None]
+        return None if plain and not is_kernel(plain[0].pc or 0) else "kernel"
+    if wanted == "kernel":
+        return "kernel"
+    pids = sorted({s.pid for s in samples if s.pid})
+    for pid in pids:
+        if wanted == str(pid):
+            return pid
+    named = [p for p in pids if (i := stacks.image(p)) and i.name == wanted]
+    if len(named) == 1:
+        return named[0]
+    why = "no such process" if not named else "several processes"
+    raise Unfit(f"--of {wanted}: {why}")
+
+
+def _range(stacks: Stacks, of: object, pcs: list[int]) -> tuple[int, int]:
+    """What the histogram spans: what was counted, or the whole text."""
+    profile = stacks.profile
+    low, high = min(pcs, default=0) & ~1, max(pcs, default=0) + 1
+    if profile.text:
+        low, high = profile.text
+    elif of == "kernel":
+        low, high = stacks.kernel().text
+    elif (image := stacks.image(of)) is not None:
+        low, high = image.text
+    width = profile.width
+    bins = max(1, -(-(high - low) // width))
+    if bins > RANGE_LIMIT or low + bins * width >= ADDRESS_LIMIT:
+        raise Unfit(f"no gmon.out has a range from {low:#x} to {high:#x}")
+    return low, low + bins * width
+
+
+def write(stacks: Stacks, wanted: Optional[str]) -> tuple[bytes, list[str]]:
+    """The file, and what it lacks."""
+    profile = stacks.profile
+    of = choose(stacks, wanted)
+    mine = [s for s in profile.samples if _belongs(s, of)]
+    low, high = _range(stacks, of, [s.pc for s in mine])
+    image = None if of == "kernel" else stacks.image(of)
+    base = image.base if image else 0  # gprof knows the file's own addresses
+    bins = [0] * ((high - low) // profile.width)
+    inside = 0
+    for s in mine:
+        if low <= s.pc < high:
+            bins[(s.pc - low) // profile.width] += s.count
+            inside += s.count
+    out = struct.pack("<4sI12x", b"gmon", 1)
+    out += _histograms(profile, low - base, bins)
+    out += _arcs(stacks, low, base)
+    return out, _remarks(profile, inside)
+
+
+def _arcs(stacks: Stacks, low: int, base: int) -> bytes:
+    """Calls. gprof drops those from nowhere, so if the caller isn't known the
+    first function stands for it."""
+    image = stacks.image(None)
+    first = image.functions[0].start if image else low
+    return b"".join(
+        struct.pack("<BQQI", 1, (start or first) - base, target - base,
+                    min(count, COUNT_LIMIT))
+        for start, target, count in stacks.profile.calls
+    )
+
+
+def _pieces(bins: list[int]) -> Iterator[tuple[int, int]]:
+    """Where to cut them: who has more than one record holds stands alone, so
+    that its further ones are short."""
+    start = 0
+    for i, count in enumerate(bins):
+        if count > BIN_LIMIT:
+            if start < i:
+                yield start, i
+            yield i, i + 1
+            start = i + 1
+    if start < len(bins):
+        yield start, len(bins)
+
+
+def _histograms(profile: Profile, low: int, bins: list[int]) -> bytes:
+    """Records over one range are added up."""
+    records = sum(count // BIN_LIMIT for count in bins)
+    if records > RECORD_LIMIT:
+        raise Unfit(f"its counts take {records:,} records of a gmon.out")
+    out = bytearray()
+    for first, last in _pieces(bins):
+        head = struct.pack(
+            "<BQQII15sc", 0, low + first * profile.width, low + last * profile.width,
+            last - first, profile.rate, UNIT, b"s",
+        )
+        part = [min(count, BIN_LIMIT) for count in bins[first:last]]
+        out += head + struct.pack(f"<{len(part)}H", *part)
+        full, rest = divmod(max(bins[first] - BIN_LIMIT, 0), BIN_LIMIT)
+        out += (head + struct.pack("<H", BIN_LIMIT)) * full
+        if rest:
+            out += head + struct.pack("<H", rest)
+    return bytes(out)
+
+
+def _remarks(profile: Profile, inside: int) -> list[str]:
+    idle = sum(s.count for s in profile.samples if s.mode == IDLE and s.pc is None)
+    left = profile.total - inside
+    if not left:
+        return []
+    text = f"{plural(left, 'sample')} of other code not in the histogram"
+    return [f"{text}, {idle:,} of them idle" if idle else text]

@@ -1,0 +1,92 @@
+"""speedscope's JSON: a profile for each hart, in the order of time."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Optional
+
+from tally.profile.profile import Sample
+from tally.profile.stacks import Callers, Frame, Stacks
+
+SCHEMA = "https://www.speedscope.app/file-format-schema.json"
+
+
+class _Frames:
+    """All profiles' frames, each once."""
+
+    def __init__(self) -> None:
+        self.list: list[dict] = []
+        self._index: dict[tuple, int] = {}
+        self._callers: dict[Callers, tuple[int, ...]] = {}
+
+    def index(self, frame: Frame) -> int:
+        """A function is one frame, wherever in it the address is."""
+        function = None
+        if frame.image and frame.address is not None:
+            function = frame.image.function(frame.address)
+        key = frame.name, frame.kind, frame.image, function
+        if key not in self._index:
+            self._index[key] = len(self.list)
+            entry: dict = {"name": frame.name}
+            line = frame.image.line(function.start) if function else None
+            if line:
+                entry.update(file=line.file, line=line.number)
+            self.list.append(entry)
+        return self._index[key]
+
+    def callers(self, callers: Callers) -> tuple[int, ...]:
+        if callers not in self._callers:
+            self._callers[callers] = tuple(map(self.index, callers.frames))
+        return self._callers[callers]
+
+
+def _title(hart: Optional[int]) -> str:
+    return "all harts" if hart is None else f"hart {hart}"
+
+
+def _weighted(
+    stacks: Stacks, frames: _Frames, samples: list[Sample]
+) -> tuple[list[list[int]], list[int]]:
+    """Stacks, and what each stands for: nanoseconds, in the order of time; or all
+    instructions that have the same one."""
+    profile = stacks.profile
+    found = []
+    for s in samples:
+        callers, own = stacks.split(s)
+        found.append(((*frames.callers(callers), frames.index(own)), s.count))
+    if not profile.exact:
+        return [list(f) for f, _ in found], [n * profile.period for _, n in found]
+    counts: Counter = Counter()
+    for stack, n in found:
+        counts[stack] += n
+    return [list(stack) for stack in counts], list(counts.values())
+
+
+def write(stacks: Stacks, title: str) -> bytes:
+    profile = stacks.profile
+    frames = _Frames()
+    harts: dict[Optional[int], list[Sample]] = {}
+    for s in profile.samples:
+        harts.setdefault(s.hart, []).append(s)
+    profiles = []
+    for hart in sorted(harts or [None], key=lambda h: (h is None, h)):
+        samples, weights = _weighted(stacks, frames, harts.get(hart, []))
+        profiles.append({
+            "type": "sampled",
+            "name": _title(hart) + (", instructions" if profile.exact else ""),
+            "unit": "none" if profile.exact else "nanoseconds",
+            "startValue": 0,
+            "endValue": sum(weights),
+            "samples": samples,
+            "weights": weights,
+        })
+    file = {
+        "$schema": SCHEMA,
+        "exporter": "tally-convert",
+        "name": "; ".join([title, *profile.remarks()]),
+        "activeProfileIndex": 0,
+        "shared": {"frames": frames.list},
+        "profiles": profiles,
+    }
+    return (json.dumps(file, indent=1) + "\n").encode()

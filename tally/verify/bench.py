@@ -1,0 +1,306 @@
+"""scripts/bench: what operations cost in guest instructions.
+
+With no arguments: measure, print a table beside the peers' figures, write
+build/bench.json. --check FILE compares with earlier figures, by compiler: it
+fails if any is more than 3 % worse, or 15 % if they are of another compiler's.
+--from FILE takes its figures instead of measuring, --save FILE puts them there
+for later checks. --scaling measures something else: ratios of rates on several
+harts. They hang on the host, which needs as many processors of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import statistics
+import struct
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from typing import NamedTuple, Optional
+
+from tally.base.cli import Parser, put, script
+from tally.base.errors import SetupError, UsageError
+from tally.boot.machine import Machine, find_qemu
+from tally.build import image
+
+BENCH = image.ROOT / "tests" / "bench"
+SCALE = image.ROOT / "tests" / "scale"
+RESULT = image.BUILD / "bench.json"
+WORSE = 1.03  # a figure that has grown by more fails a check
+FOREIGN = 1.15  # of those that another version of the compiler gave
+PT_LOAD = 1
+PAGE = 4096
+ONE_HART = ("--icount", "0", "--harts", "1", "--extra", str(BENCH))
+
+
+class Row(NamedTuple):
+    """What is known of an operation beforehand; None: nothing."""
+
+    what: str
+    xv6: Optional[float]  # compiled -O2
+    linux: Optional[float]
+    goal: float
+
+
+ROWS = {
+    "getpid": Row("null system call", 875, 272, 130),
+    "pipe_self": Row("pipe, write 1 + read 1", 27_682, 2_648, 900),
+    "pipe_rtt": Row("pipe, 1-byte round trip", 65_844, 13_086, 4_000),
+    "yield_alone": Row("sched_yield, alone", None, 1_102, 300),
+    "fork_exit_wait": Row("fork + exit + wait", 544_747, 104_260, 20_000),
+    "fork_256pages": Row("the same, 256 more pages", 12_231_018, 212_185, 45_000),
+    "fork_exec": Row("fork + exec + exit + wait", 1_389_624, 231_765, 60_000),
+    "heap_page": Row("heap growth, a page", 24_894, 4_504, 1_500),
+    "heap_free_page": Row("heap released, a page", 12_557, 1_437, 300),
+    "open_close": Row("open + close", 375_866, 7_098, 2_000),
+    "write_64k": Row("create + write 64 KiB", 21_341_021, 119_600, 40_000),
+    "read_64k": Row("open + read 64 KiB", 2_809_910, 50_400, 25_000),
+    "pipe_4096": Row("pipe, 1 MiB by 4096, a byte", 524, 2.06, 0.8),
+    "pipe_512": Row("pipe, 1 MiB by 512, a byte", 547, 6.3, 2.5),
+    "tick": Row("timer tick over a user loop", 22_090, 4_200, 300),
+    "tick_sbi": Row("the same, sstc=off", None, 5_450, 1_200),
+    "sample_prf": Row("a tick more with prf", None, None, 80),
+    "sample_kprof": Row("with kprof", None, 46, 25),
+    "sample_pcs": Row("with pcs", None, None, 60),
+    "sample_profil": Row("with profil", None, None, 120),
+    "sample_all": Row("with all four", None, 2_978, 260),
+    "sample_prf_kernel": Row("over a kernel's loop, with prf", None, None, 80),
+    "sample_kprof_kernel": Row("with kprof", None, None, 25),
+    "sample_pcs_kernel": Row("with pcs", None, None, 60),
+    "sample_profil_kernel": Row("with profil", None, None, 120),
+    "sample_all_kernel": Row("with all four", None, None, 260),
+    "boot": Row("first instruction to a shell's command", 20_000_000, None, 5_000_000),
+    "image_bytes": Row("the kernel's image, bytes", None, None, 256 << 10),
+    "boot_bytes": Row("memory in use then, 4 harts, bytes", None, None, 2 << 20),
+}
+
+
+class BenchError(Exception):
+    pass
+
+
+def guest(command: str, *options: str) -> dict[str, float]:
+    """Figures that a guest prints: a line each, a name and a number."""
+    run = subprocess.run(
+        [str(image.ROOT / "scripts" / "run"), *options, "--", command],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    if run.returncode:
+        raise BenchError(f"{command!r} failed")
+    pairs = (line.split() for line in run.stdout.splitlines())
+    return {name: float(value) for name, value in pairs}
+
+
+def firmware_cycles(machine: Machine) -> int:
+    """What the firmware takes until a kernel's first instruction."""
+    stub = image.BUILD / "first.elf"
+    source = str(BENCH / "first.S")
+    flags = ["-nostdlib", "-march=rv64imac_zicsr", "-mabi=lp64", "-Wl,-N,--no-warn-rwx-segments,-Ttext=0x80200000"]
+    subprocess.run([*compiler(), *flags, "-o", str(stub), source], check=True)
+    arguments = machine.arguments(str(stub), str(image.BUILD / "initrd.tar"), True)
+    try:
+        said = subprocess.run([find_qemu(), *arguments], capture_output=True, timeout=60)
+    except subprocess.TimeoutExpired as error:
+        raise BenchError("the firmware does not come to an end") from error
+    digits = re.search(rb"([0-9a-f]{16})$", said.stdout.strip())
+    if not digits:
+        raise BenchError("the firmware does not say what it takes")
+    return int(digits[1], 16)
+
+
+def load_sizes(kernel: Path) -> tuple[int, int]:
+    """Bytes that a loader takes from the ELF file, and that they become."""
+    data = kernel.read_bytes()
+    (start,) = struct.unpack_from("<Q", data, 32)
+    size, count = struct.unpack_from("<HH", data, 54)
+    headers = (data[start + i * size :] for i in range(count))
+    loads = [h for h in headers if struct.unpack_from("<I", h)[0] == PT_LOAD]
+    sizes = [struct.unpack_from("<QQ", h, 32) for h in loads]
+    return sum(s[0] for s in sizes), sum(s[1] for s in sizes)
+
+
+def initrd_bytes() -> int:
+    """The pages that the initrd's files take in the guest's memory."""
+    with tarfile.open(image.BUILD / "initrd.tar") as tar:
+        return sum((member.size + PAGE - 1) // PAGE * PAGE for member in tar)
+
+
+def measure() -> dict[str, float]:
+    with image.build_lock():
+        image.make()
+    figures = guest("bench", *ONE_HART)
+    figures.update(guest("bench ticks", *ONE_HART))
+    figures.update(guest("bench tick_sbi", *ONE_HART, "--cpu", "sstc=off"))
+    figures.update(guest("bench boot", *ONE_HART))
+    figures["boot"] -= firmware_cycles(Machine(harts=1, icount=0))
+    four = guest("bench boot", "--icount", "0", "--extra", str(BENCH))
+    in_file, in_memory = load_sizes(image.BUILD / "kernel.elf")
+    figures["boot_bytes"] = four["boot_bytes"] + in_memory - initrd_bytes()
+    figures["image_bytes"] = in_file
+    return {name: figures[name] for name in ROWS}
+
+
+class Ratio(NamedTuple):
+    """A rate, and another that it is compared with: harts, what scale does."""
+
+    what: str
+    of: tuple[int, str]
+    to: tuple[int, str]
+    goal: float
+    options: tuple[str, ...] = ()
+
+
+RATIOS = (
+    Ratio("getpid, 2 processes on 2 harts, to 1", (2, "getpid 2"), (2, "getpid 1"), 1.9),
+    Ratio("fork + exit + wait, the same", (2, "fork 2"), (2, "fork 1"), 1.6),
+    Ratio("getpid, 1 process on 4 harts, to 1 hart", (4, "getpid 1"), (1, "getpid 1"), 0.9),
+    Ratio(
+        "a loop sampled at 10 kHz, 1 hart, 1 ns an instruction",
+        (1, "loop 1 100 10000"), (1, "loop 1 100"), 0.99, ("--icount", "0"),
+    ),
+    Ratio(
+        "the same on 4 harts, which share that",
+        (4, "loop 4 100 10000"), (4, "loop 4 100"), 0.99, ("--icount", "0"),
+    ),
+)
+TIMES = 5  # the median counts
+LASTS = "1000"  # ms
+
+
+def rate(harts: int, what: str, options: tuple[str, ...]) -> float:
+    words = what.split()
+    if not options:
+        words.append(LASTS)
+    boot = ["--harts", str(harts), *options, "--extra", str(SCALE)]
+    (figure,) = guest(f"echo rate $(scale {' '.join(words)})", *boot).values()
+    return figure
+
+
+def scaling() -> int:
+    """Print each ratio; how many are below their goals."""
+    below = 0
+    for r in RATIOS:
+        pairs = [
+            rate(*r.of, r.options) / rate(*r.to, r.options)
+            for _ in range(1 if r.options else TIMES)
+        ]
+        ratio = statistics.median(pairs)
+        below += ratio < r.goal
+        print(f"{r.what:56} {ratio:6.3f} {r.goal:6.2f}{'  below' * (ratio < r.goal)}")
+    return below
+
+
+def number(value: Optional[float]) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.2f}" if value < 100 and value % 1 else f"{round(value):,}"
+
+
+def table(figures: dict[str, float]) -> str:
+    lines = [f"{'':40} {'Tally':>12} {'xv6 -O2':>12} {'Linux':>10} {'goal':>10}"]
+    for name, row in ROWS.items():
+        cells = [figures[name], row.xv6, row.linux, row.goal]
+        shown = [number(cell).rjust(w) for cell, w in zip(cells, (12, 12, 10, 10))]
+        mark = "" if figures[name] <= row.goal else "  over"
+        lines.append(f"{row.what:40} {' '.join(shown)}{mark}")
+    return "\n".join(lines)
+
+
+def compiler() -> list[str]:
+    command = ["make", "-s", "-C", str(image.ROOT), "print-CC"]
+    return subprocess.run(command, capture_output=True, text=True).stdout.split()
+
+
+def compiler_name() -> str:
+    """As the checked-in figures call it."""
+    command = [*compiler(), "-dumpversion"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return "gcc " + said.split(".")[0].strip()
+
+
+def worse(figures: dict[str, float], known: dict, name: str) -> list[str]:
+    """Lines about figures that have grown too much."""
+    allowed = WORSE if name in known else FOREIGN
+    baseline = known.get(name) or next(iter(known.values()))
+    return [
+        f"{key}: {number(figures[key])}, was {number(old)}"
+        for key, old in baseline.items()
+        if figures[key] > old * allowed
+    ]
+
+
+def read_figures(file: Path) -> dict[str, float]:
+    """A number for each operation."""
+    figures = read_json(file)
+    if not is_complete(figures):
+        raise BenchError(f"{file}: not the figures of all operations")
+    return figures
+
+
+def read_known(file: Path) -> dict[str, dict[str, float]]:
+    """Figures by compiler."""
+    known = read_json(file)
+    good = isinstance(known, dict) and known and all(map(is_complete, known.values()))
+    if not good:
+        raise BenchError(f"{file}: not the figures of compilers")
+    return known
+
+
+def read_json(file: Path) -> object:
+    try:
+        return json.loads(file.read_text())
+    except ValueError as error:
+        raise BenchError(f"{file}: {error}") from error
+
+
+def is_complete(figures: object) -> bool:
+    return isinstance(figures, dict) and figures.keys() >= ROWS.keys() and all(
+        isinstance(value, (int, float)) for value in figures.values()
+    )
+
+
+def check(figures: dict[str, float], file: Path) -> int:
+    found = worse(figures, read_known(file), compiler_name())
+    for line in found:
+        print(f"bench: worse: {line}", file=sys.stderr)
+    return 1 if found else 0
+
+
+def save(figures: dict[str, float], file: Path) -> None:
+    known = read_known(file) if file.is_file() else {}
+    known[compiler_name()] = figures
+    put(file, (json.dumps(known, indent=1, sort_keys=True) + "\n").encode())
+
+
+def main() -> int:
+    parser = Parser("bench", description=__doc__)
+    parser.add_argument("--check", type=Path, metavar="FILE")
+    parser.add_argument("--save", type=Path, metavar="FILE")
+    parser.add_argument("--from", type=Path, metavar="FILE", dest="given")
+    parser.add_argument("--scaling", action="store_true")
+    options = parser.parse(sys.argv[1:])
+    if options.scaling and (options.given or options.save or options.check):
+        raise UsageError("--scaling measures something else than the others are about")
+    if options.scaling:
+        with image.build_lock():
+            image.make()
+        return min(scaling(), 1)
+    if options.given:
+        figures = read_figures(options.given)
+    else:
+        figures = measure()
+        RESULT.write_text(json.dumps(figures, indent=1) + "\n")
+    print(table(figures))
+    if options.save:
+        save(figures, options.save)
+    if options.check:
+        return check(figures, options.check)
+    return 0
+
+
+def entry() -> int:
+    return script("bench", main, BenchError, SetupError, image.BuildError,
+                  subprocess.CalledProcessError)

@@ -1,0 +1,96 @@
+"""scripts/bench-host: what the host's side of Tally costs.
+
+    bench-host [WHAT...]
+
+Prints for each the seconds of a processor, and what they are of a fixed piece of
+work that is measured after it: the ratio says the same on a fast host, a
+slow one and a busy one, more or less. So it is for a reader, and no test asserts it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tally.base.cli import Parser, script
+from tally.build import image
+
+ROUNDS = 3  # of which the cheapest counts: what else the host does only adds
+WORK = [sys.executable, "-c", "d = {}\nfor i in range(6_000_000): d[i & 4095] = i"]
+SCRIPTS = image.ROOT / "scripts"
+RECORD = "seq 20000 | sort -rn | uniq -c | wc -l"  # what the recording is of
+SAMPLES = "hz 2000", "jitter on"
+
+#: By name, with {record} for a recording of getpc's, and {out} for a folder; {below}
+#: is its path from the checkout, as make can't work with any.
+COSTS = {
+    "conversion to folded stacks": "{scripts}/tally-convert {record} {out}/x.folded",
+    "to a flame graph": "{scripts}/tally-convert {record} {out}/x.svg",
+    "to pprof's format": "{scripts}/tally-convert {record} {out}/x.pb.gz",
+    "to a page for a browser": "{scripts}/tally-convert {record} {out}/x.html",
+    "boot to the end of true": "{scripts}/run -- true",
+    "exact profile of true": "{scripts}/tally --exact -- true",
+    "build": "make -s -C {root} BUILD={below}/build",
+}
+
+
+def seconds(command: list[str]) -> float:
+    """Of processors, by the command and what it starts."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def recording(folder: Path) -> Path:
+    """The same of each run of one commit."""
+    settings = "; ".join(f"echo {word} >/dev/profclock" for word in SAMPLES)
+    command = f"{settings}; getpc -s -b 7 -o /host/pc.out sh -c '{RECORD}'"
+    options = ["--harts", "1", "--icount", "5", "--share", str(folder)]
+    subprocess.run([SCRIPTS / "run", *options, "--", command], check=True,
+                   stdout=subprocess.DEVNULL)
+    return folder / "pc.out"
+
+
+def cost(command: str, places: dict[str, Path]) -> tuple[float, float]:
+    """In seconds, and in pieces of the fixed work."""
+    pairs = []
+    for _ in range(ROUNDS):
+        with tempfile.TemporaryDirectory(dir=image.BUILD) as out:
+            below = Path(out).relative_to(image.ROOT)
+            words = [w.format(out=out, below=below, **places) for w in command.split()]
+            pairs.append((seconds(words), seconds(WORK)))
+    taken, work = (min(column) for column in zip(*pairs))
+    return taken, taken / work
+
+
+def main() -> int:
+    parser = Parser("bench-host", description=__doc__,
+                    formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("what", metavar="WHAT", nargs="*",
+                        help="a part of the names of what is measured; all")
+    chosen = parser.parse(sys.argv[1:]).what
+    names = [n for n in COSTS if not chosen or any(word in n for word in chosen)]
+    if not names:
+        parser.error(f"nothing is called {chosen[0]}: there are {', '.join(COSTS)}")
+    with image.build_lock():
+        image.make()
+    with tempfile.TemporaryDirectory() as folder:
+        places = {"scripts": SCRIPTS, "root": image.ROOT, "record": Path()}
+        if any("record" in COSTS[name] for name in names):
+            places["record"] = recording(Path(folder))
+        for name in names:
+            taken, ratio = cost(COSTS[name], places)
+            print(f"{name:30} {taken:8.2f} s {ratio:8.2f}", flush=True)
+    return 0
+
+
+def entry() -> int:
+    os.environ.pop("MAKEFLAGS", None)
+    return script("bench-host", main, image.BuildError,
+                  subprocess.CalledProcessError)
