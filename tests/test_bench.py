@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tally import ROOT
 from tally.build import image
 
 pytestmark = pytest.mark.skipif(image.DEBUG, reason="of the ordinary kernel")
 
-ROOT = Path(__file__).resolve().parents[1]
 BASELINE = ROOT / "tests" / "bench-baseline.json"
 
 

@@ -15,6 +15,7 @@ import pytest
 from harness import elves
 from harness.page import Page
 from harness.tools import tool
+from tally import ROOT
 from tally.build import image, programs
 from tally.verify.patience import HANG, WHOLE
 
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("images")  # built once, not in a test
 def script(name: str, folder: Path, *words: str) -> subprocess.CompletedProcess:
     """Called from a folder, as the user would."""
     return subprocess.run(
-        [str(image.ROOT / "scripts" / name), *words], cwd=folder, text=True,
+        [str(ROOT / "scripts" / name), *words], cwd=folder, text=True,
         stdin=subprocess.DEVNULL, capture_output=True, timeout=WHOLE,
     )
 
@@ -292,9 +293,9 @@ def test_names_of_cxx(shapes: Path) -> None:
 
 def test_readme_begins_with_a_program_of_linux(tmp_path: Path) -> None:
     """README's first commands give what it shows, but for what the compiler decides."""
-    text = (image.ROOT / "README.md").read_text()
+    text = (ROOT / "README.md").read_text()
     compiler, command, said = re.findall(r"^    (?:\$ )?(\S.*)$", text, re.M)[:3]
-    subprocess.run(f"cd {image.ROOT} && {compiler} -o {tmp_path}/a.out", shell=True,
+    subprocess.run(f"cd {ROOT} && {compiler} -o {tmp_path}/a.out", shell=True,
                    check=True)
     name, *words = command.removeprefix("scripts/").split()
     page = script(name, tmp_path, *words).stdout

@@ -17,13 +17,13 @@ import pytest
 from harness import manual, transcript
 from harness.guest import Guest, Result
 from harness.transcript import Step
-from tally.build import image
+from tally import ROOT
 from tally.verify import machines as tiers
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "commands").glob("*.txt"))
 STEPS = [step for file in TRANSCRIPTS for step in transcript.read(file)]
 
-COMMANDS = sorted({file.stem for file in image.ROOT.glob("user/cmd/*.c")} - {"init"})
+COMMANDS = sorted({file.stem for file in ROOT.glob("user/cmd/*.c")} - {"init"})
 # To these an unknown option is text, or the name of something else.
 LENIENT = {"echo", "false", "find", "kill", "true"}
 STRICT = [command for command in COMMANDS if command not in LENIENT]

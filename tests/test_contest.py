@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tally import ROOT
 from tally.build import image
 from tally.grading.contest import Kernels, Plant, planted, plants
 from tally.grading.lab import read_course
 from tally.grading.tree import Kernel
 from test_labs import pytestmark as needs_sandbox
 
-RANK = image.ROOT / "labs/rank"
+RANK = ROOT / "labs/rank"
 PLANTS = {plant.name: plant for plant in plants()}
 FIRST = 3  # lines of tally's table of the kernel's functions
 TALLY = f"tally -k -n {FIRST} -o /tmp/report sh /extra/workload >/dev/null"
@@ -55,7 +56,7 @@ def seed_of(name: str) -> str:
 def test_a_ranking(tmp_path: Path) -> None:
     """Who has mended it is before who hasn't; who prints something else is nowhere."""
     pipe = "kernel/fs/pipe.c"
-    mended = (image.ROOT / pipe).read_text()
+    mended = (ROOT / pipe).read_text()
     slow = PLANTS["pieces"].edit.apply(mended)
     endless = mended.replace("\t\tsize_t rest =", "\t\tif (at > 9000)\n"
                              '\t\t\tasm volatile("1: j 1b");\n\t\tsize_t rest =')
@@ -93,7 +94,7 @@ def test_a_students_tree(tmp_path: Path) -> None:
     done = subprocess.run([RANK, "--handout", to, "--seed", seed_of("clears")],
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    page = (image.ROOT / "kernel/mm/page.c").read_text()
+    page = (ROOT / "kernel/mm/page.c").read_text()
     assert (to / "kernel/mm/page.c").read_text() == PLANTS["clears"].edit.apply(page)
     assert sorted(str(f.relative_to(to)) for f in (to / "labs").rglob("*.*")) == [
         "labs/contest/README.md", "labs/contest/workload.sh"

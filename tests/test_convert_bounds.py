@@ -18,7 +18,7 @@ import pytest
 
 from harness import elves, profiles as made
 from harness.converter import CONVERT, Converter
-from tally.build import image
+from tally import ROOT
 from tally.verify.patience import HANG
 
 MEMORY = 1 << 30  # bytes of address space
@@ -269,7 +269,7 @@ def test_damaged(convert: Converter, tmp_path: Path, kind: str) -> None:
         (tmp_path / f"{i}.{kind}").write_bytes(damaged(WHOLE[kind], pick))
     result = subprocess.run(
         [sys.executable, "-c", RUNNER, convert.folder / "kernel.elf", tmp_path],
-        cwd=image.ROOT, capture_output=True, text=True,
+        cwd=ROOT, capture_output=True, text=True,
         preexec_fn=limited,
     )
     assert (result.stdout, result.stderr, result.returncode) == ("", "", 0)

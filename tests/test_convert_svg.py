@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from harness import elves, profiles as made
-from tally.build import image
+from tally import ROOT
 
-CONVERT = str(image.ROOT / "scripts" / "tally-convert")
+CONVERT = str(ROOT / "scripts" / "tally-convert")
 SVG = "{http://www.w3.org/2000/svg}"
 FUNCTIONS = ("main", "work")
 WORK = elves.PROGRAM_TEXT + elves.STEP

@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 
 from harness.cookbook import MACHINE, Variant, run, table, tally
+from tally import ROOT
 from tally.build import image
 from tally.grading.contest import Kernels, plants
 from test_labs import pytestmark as needs_sandbox
 
-PAGE = image.ROOT / "docs" / "cookbook.md"
+PAGE = ROOT / "docs" / "cookbook.md"
 COUNTS = PAGE.with_name("counts.md")
 SEED = int(os.environ.get("COOKBOOK_SEED", 1))
 FUNCTIONS, PATHS, CALLED_BY = "its program and source", "by way of", "called by"
@@ -252,7 +253,7 @@ def test_what_a_kernels_change_did(tmp_path: Path, seed: int) -> None:
 
 def test_counts_in_ci(shop: Variant, tmp_path: Path) -> None:
     """docs/counts.md, in a stranger's repository: its own steps."""
-    (tmp_path / "tally").symlink_to(image.ROOT)
+    (tmp_path / "tally").symlink_to(ROOT)
     shop.folder = tmp_path / "programs"
     shop.write()
     (workflow,) = re.findall(r"```yaml\n(.*?)```", COUNTS.read_text(), re.S)
@@ -304,7 +305,7 @@ def test_the_page_is_true(block: int, seed: int) -> None:
     prelude, _ = blocks()[0]
     commands, shown = blocks()[block]
     done = subprocess.run(
-        ["sh", "-e", "-c", f"{prelude}\n{commands}"], cwd=image.ROOT,
+        ["sh", "-e", "-c", f"{prelude}\n{commands}"], cwd=ROOT,
         capture_output=True, text=True,
     )
     lines = [shape(line) for line in done.stdout.splitlines()]

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from harness.guest import Guest, Images
+from tally import ROOT
 from tally.boot import frames
 from tally.boot.machine import find_qemu
 from tally.build import image
-from tally.verify.machines import MACHINES
-
-ROOT = Path(__file__).resolve().parents[1]
-
 from tally.verify.coverage import covered
 from tally.verify.coverage.covered import File
 from tally.verify.coverage.record import Boots, Recorder
+from tally.verify.machines import MACHINES
 
 LCOV = re.compile(
     r"(TN:\nSF:/.+\n(FN:\d+,\w+\nFNDA:\d+,\w+\n)*FNF:\d+\nFNH:\d+\n"

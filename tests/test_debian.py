@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness import debian
-from tally.build import image
+from tally import ROOT
 from tally.verify.patience import WHOLE
 
 FOLDER = Path(__file__).parent / "debian"
@@ -45,7 +45,7 @@ def root() -> Path:
 @pytest.mark.parametrize("script", COMMANDS)
 def test_as_on_linux(root: Path, script: str) -> None:
     done = subprocess.run(
-        [str(image.ROOT / "scripts" / "run"), "--icount", "6", "--extra", str(FOLDER),
+        [str(ROOT / "scripts" / "run"), "--icount", "6", "--extra", str(FOLDER),
          "--", COMMANDS[script]],
         cwd=root, stdin=subprocess.DEVNULL, capture_output=True, text=True,
         timeout=WHOLE,

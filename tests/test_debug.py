@@ -15,6 +15,7 @@ import pytest
 
 from harness.checks import failures
 from harness.guest import STRICT, Guest
+from tally import ROOT
 from tally.build import image
 from tally.verify import guests
 from tally.verify.machines import ALL
@@ -52,7 +53,7 @@ if ALL:
 def run(command: str, *options: str) -> subprocess.CompletedProcess:
     return subprocess.run(
         ["scripts/run", *options, "--timeout", "300", "--", command],
-        cwd=image.ROOT,
+        cwd=ROOT,
         env={**os.environ, "DEBUG": "1"},
         capture_output=True,
         text=True,
@@ -64,7 +65,7 @@ def built() -> None:
     """Without a warning."""
     command = ["make", "-s", f"-j{os.cpu_count()}", "DEBUG=1", STRICT]
     with image.build_lock():
-        done = subprocess.run(command, cwd=image.ROOT, capture_output=True, text=True)
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (done.stderr, done.returncode) == ("", 0)
 
 
@@ -141,7 +142,7 @@ def test_names_of_ones_own_programs() -> None:
     """They are built once for both kernels; samples have names on this one, too."""
     command = ["scripts/tally", "--harts", "1", "--icount", "6",
                "--extra", "tests/exact", "--", "known 30000"]
-    run = subprocess.run(command, cwd=image.ROOT, env={**os.environ, "DEBUG": "1"},
+    run = subprocess.run(command, cwd=ROOT, env={**os.environ, "DEBUG": "1"},
                          capture_output=True, text=True)
     assert (run.stderr, run.returncode) == ("", 0)
     assert " loop [known]\n" in run.stdout

@@ -12,11 +12,11 @@ import pytest
 from harness import lesser
 from harness.page import Page
 from harness.pprof import Pprof
-from tally.build import image
+from tally import ROOT
 
-DEMO = image.ROOT / "scripts" / "demo"
-CONVERT = image.ROOT / "scripts" / "tally-convert"
-FOLDER = image.ROOT / "build" / "demo"
+DEMO = ROOT / "scripts" / "demo"
+CONVERT = ROOT / "scripts" / "tally-convert"
+FOLDER = ROOT / "build" / "demo"
 FILES = {
     "calls", "flame.svg", "folded.txt", "gmon.out", "index.html", "kpdata",
     "pc.out", "profile.pb.gz", "speedscope.json",

@@ -14,14 +14,14 @@ import pytest
 
 from harness import elves, profiles as made
 from harness.converter import Converter
+from tally import ROOT
 from tally.base.errors import ConvertError
-from tally.build import image
 from tally.profile import compare, read_pprof
 from tally.profile.compare_lines import Lines
 from tally.profile.read_pprof import Place, Recording, Stack
 from tally.profile.write_pprof import message, number, packed
 
-DIFF = str(image.ROOT / "scripts" / "tally-diff")
+DIFF = str(ROOT / "scripts" / "tally-diff")
 SVG = "{http://www.w3.org/2000/svg}"
 KERNEL_TEXT = 0xFFFFFFFF80200000
 

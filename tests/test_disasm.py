@@ -12,6 +12,7 @@ import pytest
 from harness import elves
 from harness.guest import Guest
 from harness.tools import tool
+from tally import ROOT
 from tally.build import image
 
 SOURCE = Path(__file__).parent / "disasm" / "lines.c"
@@ -30,7 +31,7 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """disasm.c on the host, with the compiler's sanitizers where it has them."""
     compiler = tool("gcc")
     program = tmp_path_factory.mktemp("disasm") / "lines"
-    folder = image.ROOT / "user" / "cmdlib"
+    folder = ROOT / "user" / "cmdlib"
     for more in [SANITIZED], []:
         built = subprocess.run(
             [compiler, *FLAGS.split(), *more, f"-I{folder}", SOURCE,
@@ -112,7 +113,7 @@ def test_what_is_not_built(lines: Path, tmp_path: Path) -> None:
 @pytest.mark.machines("4")
 def test_annotated(guest: Guest) -> None:
     """tally -a: each sample of a function is at one of its instructions."""
-    extra = image.ROOT / "examples"
+    extra = ROOT / "examples"
     result = guest("echo seed 3 >/dev/profclock; tally -a discount shop", extra=extra)
     head = re.search(r" discount \[shop \d+\], (\d+) samples in it\n", result.out)
     assert head and not result.err

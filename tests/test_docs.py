@@ -8,9 +8,8 @@ from typing import Iterator
 
 import pytest
 
-from tally.build import image
+from tally import ROOT
 
-ROOT = image.ROOT
 DOCS = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "CONTRIBUTING.md"]
 MADE = ("build", ".git", ".cache")  # what the names of folders made here begin with
 FILES = {

@@ -16,6 +16,7 @@ import pytest
 
 from harness import pcstream as pcs
 from harness.guest import Guest
+from tally import ROOT
 from tally.build import image
 from tally.build.files import Files
 from tally.formats.digest import digest
@@ -147,7 +148,7 @@ def test_another_kernel(guest: Guest, tmp_path: Path) -> None:
         stream[:at] + bytes([stream[at] ^ 1]) + stream[at + 1 :]
     )
     result = subprocess.run(
-        [image.ROOT / "scripts" / "tally-convert", tmp_path / "pc.out",
+        [ROOT / "scripts" / "tally-convert", tmp_path / "pc.out",
          tmp_path / "x.folded"], capture_output=True, text=True,
     )
     assert result.returncode == 1

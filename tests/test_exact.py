@@ -17,6 +17,7 @@ import pytest
 
 from harness.page import Page
 from harness.pprof import Pprof, fields, numbers
+from tally import ROOT
 from tally.boot.machine import find_qemu
 from tally.build import image
 from tally.formats.program import program
@@ -25,7 +26,6 @@ from tally.profile.page import between, wilson
 
 pytestmark = pytest.mark.skipif(image.DEBUG, reason="of the ordinary kernel")
 
-ROOT = image.ROOT
 EXTRA = ("--extra", str(ROOT / "tests" / "exact"))
 MAIN = ("known", "[user]", "_start", "main")
 
@@ -342,7 +342,7 @@ def test_gmon(tmp_path: Path) -> None:
     assert re.fullmatch(r"tally: gmon\.out of known, process \d+; .*\n", run.stderr)
     built = image.overlay_bin(Path(EXTRA[1])) / "known"
     said = subprocess.run(
-        [str(image.ROOT / "scripts" / "tally-convert"), "--program", str(built),
+        [str(ROOT / "scripts" / "tally-convert"), "--program", str(built),
          "--to", "folded", str(file)], capture_output=True, text=True, check=True,
     ).stdout
     rows = dict(line.rsplit(" ", 1) for line in said.splitlines())

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from harness.guest import Images
+from tally import ROOT
 from tally.boot import frames
 from tally.boot.machine import Boot, Machine, Outcome
 from tally.build import image
@@ -25,9 +26,9 @@ from tally.commands.expect import Script
 from tally.commands.run import Stopped
 from tally.verify.patience import HANG, wait_for
 
-SCRIPT = str(image.ROOT / "scripts" / "expect")
-EXAMPLES = image.ROOT / "examples" / "expect"
-PAGE = image.ROOT / "docs" / "expect.md"
+SCRIPT = str(ROOT / "scripts" / "expect")
+EXAMPLES = ROOT / "examples" / "expect"
+PAGE = ROOT / "docs" / "expect.md"
 
 pytestmark = pytest.mark.usefixtures("images")  # built once, not in a test
 
@@ -79,7 +80,7 @@ def test_the_page_quotes_them() -> None:
         assert "".join(f"    {line}\n" for line in lines) in text
     (workflow,) = re.findall(r"```yaml\n(.*?)```", text, re.S)
     for name in re.findall(r"tally/(\S+)", workflow):
-        assert os.access(image.ROOT / name, os.X_OK), name
+        assert os.access(ROOT / name, os.X_OK), name
     for option in re.findall(r" (--\w+)", workflow):
         assert option in run("--help").stdout
 
@@ -255,7 +256,7 @@ def test_machines(tmp_path: Path) -> None:
 def test_programs(tmp_path: Path) -> None:
     """--extra DIR; and two boots at once print what one after the other does."""
     write(tmp_path, hello="hello you\n", sieve="primes | head -n 3\n")
-    extra = ["--extra", image.ROOT / "examples"]
+    extra = ["--extra", ROOT / "examples"]
     assert run("--update", "-j", "2", *extra, tmp_path).returncode == 0
     assert "| Hello, you" in (tmp_path / "hello.expected").read_text()
     result = run("-j", "1", *extra, tmp_path)

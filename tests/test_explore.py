@@ -7,10 +7,10 @@ import subprocess
 
 import pytest
 
-from tally.build import image
+from tally import ROOT
 from tally.verify import explore
 
-SCRIPT = image.ROOT / "scripts" / "explore"
+SCRIPT = ROOT / "scripts" / "explore"
 
 
 def listed(*words: str) -> list[str]:

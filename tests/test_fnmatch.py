@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from harness.tools import tool
-from tally.build import image
+from tally import ROOT
 
 PROGRAM = r"""
 #define _GNU_SOURCE
@@ -80,7 +80,7 @@ def test_it_matches_as_the_host_does(tmp_path: Path) -> None:
     source, program = tmp_path / "compare.c", tmp_path / "compare"
     source.write_text(PROGRAM)
     part = tmp_path / "fnmatch.o"
-    ours = ["-Dfnmatch=our_fnmatch", "-c", str(image.ROOT / "user/lib/fnmatch.c")]
+    ours = ["-Dfnmatch=our_fnmatch", "-c", str(ROOT / "user/lib/fnmatch.c")]
     subprocess.run([compiler, "-O1", "-w", *ours, "-o", str(part)], check=True)
     subprocess.run([compiler, "-w", str(source), str(part), "-o", str(program)],
                    check=True)

@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
+from tally import ROOT
 from tally.boot.machine import free_port
-from tally.build import image
 from tally.verify.patience import WHOLE
 
 pytestmark = pytest.mark.usefixtures("images")  # what is debugged is built
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("images")  # what is debugged is built
 
 def make_gdb(*words: str, typed: str = "") -> subprocess.CompletedProcess:
     return subprocess.run(
-        ["make", "-C", str(image.ROOT), "gdb", *words],
+        ["make", "-C", str(ROOT), "gdb", *words],
         input=typed, capture_output=True, text=True, timeout=WHOLE,
     )
 
@@ -72,7 +72,7 @@ def session(command: str, typed: str) -> tuple[str, bytes, int]:
     """What gdb shows for what is typed, the command's output, and the status."""
     gdb, port = fitting_gdb(), free_port()
     waiting = subprocess.Popen(
-        [str(image.ROOT / "scripts" / "run"), "--harts", "1", "--timeout", "110",
+        [str(ROOT / "scripts" / "run"), "--harts", "1", "--timeout", "110",
          "--gdb", str(port), "--", command],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
     )

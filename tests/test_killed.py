@@ -12,7 +12,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from tally.build import image
+from tally import ROOT
 from tally.verify.patience import HANG
 
 PROGRAMS = Path(__file__).parent / "hostile"
@@ -41,7 +41,7 @@ def said_until_killed(share: Path, chance: random.Random) -> list[str]:
         command += ["--harts", str(chance.choice([1, 2, 8]))]
     command += ["--timeout", str(HANG), "--", f"synced {chance.randrange(1 << 30)}"]
     with subprocess.Popen(
-        command, cwd=image.ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as run:
         first = run.stdout.readline()
         time.sleep(chance.random() ** 2)  # the moment, not a condition

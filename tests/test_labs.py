@@ -22,6 +22,7 @@ from typing import Iterable
 import pytest
 
 from harness import lesser
+from tally import ROOT
 from tally.build import image
 from tally.grading import course_page, report, stores
 from tally.grading.boots import WAITS, WORKS, Heard, Plan, read_marks
@@ -44,7 +45,7 @@ from tally.grading.script import Step, Test as LabTest, data
 from tally.grading.tree import Tree, put_lab
 from tally.verify.machines import ALL
 
-LABS = image.ROOT / "labs"
+LABS = ROOT / "labs"
 FILE = "kernel/syscall/hart_ticks.c"  # what lab ticks is about
 COURSE = read_course()
 TICKS = Lab("ticks", COURSE)
@@ -131,7 +132,7 @@ def applied(edits: Iterable[Edit], texts: dict[str, str]) -> dict[str, str]:
     """Files as edits leave them; texts: as they were, unless as the kernel's."""
     texts = dict(texts)
     for edit in edits:
-        text = texts.get(edit.file) or (image.ROOT / edit.file).read_text()
+        text = texts.get(edit.file) or (ROOT / edit.file).read_text()
         texts[edit.file] = edit.apply(text)
     return texts
 
@@ -139,7 +140,7 @@ def applied(edits: Iterable[Edit], texts: dict[str, str]) -> dict[str, str]:
 def test_how_often_seeds_ask_for_the_same() -> None:
     """docs/teaching.md says for how many seeds one solution is right."""
     said = r"seed in (\d+) does for sched, one in (\d+) for mutex and pipe, one in (\d+)"
-    found = re.search(said, (image.ROOT / "docs/teaching.md").read_text())
+    found = re.search(said, (ROOT / "docs/teaching.md").read_text())
     assert found
     sched, middle, least = map(int, found.groups())
     often = {"sched": sched, "mutex": middle, "pipe": middle}
@@ -203,7 +204,7 @@ def test_a_fork_that_fails_harms_nobody(tmp_path: Path) -> None:
     script = "none\na open 0 w /dev/ktest\nb put 0 failalloc 1\nc child 0 1\n"
     (tmp_path / "script").write_text(f"{script}d kill 0 9\ne kill 0 9\n")
     done = subprocess.run(
-        [image.ROOT / "scripts/run", "--extra", tmp_path, "--icount", "5", "--",
+        [ROOT / "scripts/run", "--extra", tmp_path, "--icount", "5", "--",
          "observe /extra/script; echo $?"],
         stdin=subprocess.DEVNULL, capture_output=True, text=True,
     )
@@ -662,7 +663,7 @@ def test_parts_by_gnu_parallel(tmp_path: Path) -> None:
     """The example of docs/teaching.md, for some who hand in nothing: the bytes of one
     run."""
     assert shutil.which("parallel"), "no parallel: scripts/setup check installs it"
-    text = (image.ROOT / "docs/teaching.md").read_text()
+    text = (ROOT / "docs/teaching.md").read_text()
     (example,) = re.findall(r"    (parallel .*?)\n\n", text, re.S)
     for name in "abcdef":
         (tmp_path / "submissions" / name).mkdir(parents=True)
@@ -1001,7 +1002,7 @@ def test_what_brings_nothing(facts: dict) -> None:
     assert any("the machine went off before" in why for why in whys) == (
         facts["submission"] == "poweroff"
     )
-    assert str(image.ROOT) not in "".join(whys)
+    assert str(ROOT) not in "".join(whys)
     place = r"sys_hart_ticks \(kernel/syscall/hart_ticks.c:\d+\) stores to machine"
     told = "\n".join(facts["stores"])
     assert re.fullmatch(place if facts["submission"] == "clock" else "", told)
@@ -1195,7 +1196,7 @@ def test_lies_has_an_honest_server(tmp_path: Path, whole: bool) -> None:
     (share / "f").write_text("from the host\n" * 9000)
     command = "cp /host/f /host/d/g; cat /host/d/none; ls /host/d; wc -c </host/d/g"
     done = subprocess.run(
-        [image.ROOT / "scripts/run", "--share", share, "--kernel",
+        [ROOT / "scripts/run", "--share", share, "--kernel",
          tree.build / "kernel.elf", "--", command],
         stdin=subprocess.DEVNULL, capture_output=True, text=True,
     )
@@ -1268,10 +1269,10 @@ def test_a_hand_out_boots_the_same(handed_out: Path, tmp_path: Path) -> None:
 def test_a_workflow_grades_from_outside(tmp_path: Path) -> None:
     """docs/teaching.md's, in a private repository, with a student's beside it, whose
     grader says what the student wants."""
-    (tmp_path / "tally").symlink_to(image.ROOT)
+    (tmp_path / "tally").symlink_to(ROOT)
     liar = "print('10 of 10 points')\n"
     hand_in(tmp_path / "student", liar, "tally/grading/grade.py")
-    text = (image.ROOT / "docs/teaching.md").read_text()
+    text = (ROOT / "docs/teaching.md").read_text()
     (workflow,) = re.findall(r"```yaml\n(.*?)```", text, re.S)
     setup, grade = re.findall(r"- run: (tally/.*)", workflow)
     assert setup == "tally/scripts/setup -y labs"

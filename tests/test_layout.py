@@ -11,7 +11,7 @@ from elftools.elf.constants import P_FLAGS, SH_FLAGS
 from harness.console import Console
 from harness.guest import Images
 from harness.kernel_image import KernelImage
-from tally.build import image
+from tally import ROOT
 
 DIRECT = 0xFFFFFFFF00000000  # where physical memory is mapped
 LOAD = 0x80200000  # where the firmware jumps to
@@ -97,15 +97,15 @@ def test_pages(console: Console) -> None:
 def test_make_size() -> None:
     """It prints how many lines each part has: of code, and in all."""
     result = subprocess.run(
-        ["make", "-s", "-C", str(image.ROOT), "size"], capture_output=True, text=True
+        ["make", "-s", "-C", str(ROOT), "size"], capture_output=True, text=True
     )
     parts = re.findall(r"^[Tai].*?\s(\d+) +(\d+) +(?:\d+|-)$", result.stdout, re.M)
     assert result.returncode == 0 and len(parts) == 4
-    linux = (image.ROOT / "kernel/linux").iterdir()
+    linux = (ROOT / "kernel/linux").iterdir()
     assert int(parts.pop()[1]) == sum(len(f.read_text().splitlines()) for f in linux)
     code, lines = ([int(part[i]) for part in parts] for i in (0, 1))
     assert code == sorted(code) and lines == sorted(lines)
-    files = [f for s in "chS" for f in (image.ROOT / "kernel").rglob(f"*.{s}")]
-    boot = [f for f in (image.ROOT / "boot").iterdir()]
+    files = [f for s in "chS" for f in (ROOT / "kernel").rglob(f"*.{s}")]
+    boot = [f for f in (ROOT / "boot").iterdir()]
     assert lines[-1] == sum(len(f.read_text().splitlines()) for f in files + boot)
     assert all(0.5 < c / n < 0.95 for c, n in zip(code, lines))

@@ -11,8 +11,8 @@ import pytest
 
 from harness.guest import Guest, Images
 from harness.tools import tool
+from tally import ROOT
 from tally.boot import frames, machine
-from tally.build import image
 from tally.verify.machines import MACHINES
 from tally.verify.patience import wait_for
 
@@ -136,7 +136,7 @@ def test_no_input() -> None:
     """A shell with nobody at the terminal waits, as for one who thinks; only a
     limit ends that."""
     run = subprocess.run(
-        [str(image.ROOT / "scripts" / "run"), "--limit", "3", "--timeout", "120"],
+        [str(ROOT / "scripts" / "run"), "--limit", "3", "--timeout", "120"],
         stdin=subprocess.DEVNULL,
         capture_output=True,
     )

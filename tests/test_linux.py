@@ -18,7 +18,7 @@ import pytest
 
 from harness.guest import Guest, Images, Result
 from harness.tools import tool
-from tally.build import image
+from tally import ROOT
 from tally.verify.machines import MACHINES
 from tally.verify.patience import HANG
 
@@ -170,14 +170,14 @@ OF_THREADS = {"CLONE_FS", "CLONE_FILES", "CLONE_SIGHAND", "CLONE_THREAD"}
 
 def rows() -> list[tuple[list[str], str, str]]:
     """docs/linux.md's: the calls, what is there of them, and what else is said."""
-    text = (image.ROOT / "docs" / "linux.md").read_text()
+    text = (ROOT / "docs" / "linux.md").read_text()
     return [(re.findall(r"`(\w+)`", calls), state, said)
             for calls, state, said in ROW.findall(text)]
 
 
 def test_each_call_has_its_row() -> None:
     """docs/linux.md: each call that is there stands in a table, once."""
-    listed = LISTED.findall((image.ROOT / "include" / "sys" / "syscalls.h").read_text())
+    listed = LISTED.findall((ROOT / "include" / "sys" / "syscalls.h").read_text())
     told = [call for calls, _, _ in rows() for call in calls]
     assert sorted(told) == sorted(name.removeprefix("linux_") for name in listed)
 

@@ -19,9 +19,9 @@ import pytest
 
 from harness import rvwmo
 from harness.rvwmo import Hart, Instruction, Litmus
-from tally.build import image
+from tally import ROOT
 
-FILE = image.ROOT / "docs/locks.md"
+FILE = ROOT / "docs/locks.md"
 KNOWN = (Path(__file__).parent / "litmus/known.txt").read_text().strip().split("\n\n")[1:]
 
 BLOCKS = re.findall(r"^```litmus\n(.*?)^```$", FILE.read_text(), re.M | re.S)
@@ -36,7 +36,7 @@ ORDER = re.compile(
     r"__ATOMIC_(ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)"
     r"|\bfence\((?!before)|\bfence (?=\w+, \w)"
 )
-SOURCES = sorted((image.ROOT / "kernel").rglob("*.[chS]"))
+SOURCES = sorted((ROOT / "kernel").rglob("*.[chS]"))
 
 
 @pytest.mark.parametrize("text", KNOWN, ids=lambda text: text.split()[1].strip(":"))
@@ -236,7 +236,7 @@ def functions(file: Path) -> dict[str, str]:
 def place(note: str, files: list[str]) -> tuple[str, str, int, int]:
     """Where words are, `FUNCTION: WORDS`, of a function of one of the files."""
     name, _, words = note.partition(": ")
-    found = [(f, functions(image.ROOT / f).get(name)) for f in files]
+    found = [(f, functions(ROOT / f).get(name)) for f in files]
     found = [(file, body) for file, body in found if body is not None]
     assert len(found) == 1, f"{name}: in {len(found)} of {files}"
     file, body = found[0]
@@ -318,7 +318,7 @@ def test_all_orders_are_there() -> None:
     known = {p for test in TESTS for p in places(test)}
     missing = []
     for source in SOURCES:
-        file = str(source.relative_to(image.ROOT))
+        file = str(source.relative_to(ROOT))
         for name, body in functions(source).items():
             spans = [(a, b) for f, n, a, b in known if (f, n) == (file, name)]
             for match in ORDER.finditer(body):
@@ -362,7 +362,7 @@ INSTRUCTION = re.compile(
 def test_the_compiler_makes_them() -> None:
     """The instructions that the litmus tests have, or stronger ones."""
     command = ["make", "-s", "print-CC"]
-    done = subprocess.run(command, cwd=image.ROOT, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     command = [done.stdout.strip(), *"-O2 -S -xc - -o -".split()]
     wrong = []
     for words, makes in MADE.items():

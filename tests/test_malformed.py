@@ -21,6 +21,7 @@ from harness import devicetree
 from harness.devicetree import Node
 from harness.guest import Guest, Images
 from harness.tools import tool
+from tally import ROOT
 from tally.build import image
 from tally.verify.machines import MACHINES, words
 from tally.verify.patience import HANG, WHOLE
@@ -58,8 +59,8 @@ def test_by_the_thousand(images: Images, tmp_path: Path, what: str) -> None:
     program, tree = tmp_path / what, tmp_path / "tree"
     command = [tool("gcc"), *FLAGS.split(), "-Dasm(...)=", "-o", str(program)]
     folders = (".", "kernel", "debug")
-    command += [f"-I{image.ROOT / folder}" for folder in folders]
-    command += [str(SOURCES / f"{what}.c"), "-idirafter", str(image.ROOT / "include")]
+    command += [f"-I{ROOT / folder}" for folder in folders]
+    command += [str(SOURCES / f"{what}.c"), "-idirafter", str(ROOT / "include")]
     built = subprocess.run(command, capture_output=True, text=True)
     assert built.returncode == 0, built.stderr
     tree.write_bytes(devicetree.build(dump_tree(images, tmp_path, 4)))

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tally.build import image
+from tally import ROOT
 from tally.verify import mutants
 from tally.verify.mutants import Mutant, MutantError
 from tally.verify.mutate import Failure
 
-SCRIPT = image.ROOT / "scripts" / "mutants"
+SCRIPT = ROOT / "scripts" / "mutants"
 
 LIST = """\
 # Said to nobody.
@@ -38,7 +38,7 @@ survives Why.
 
 
 def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> list[Mutant]:
-    monkeypatch.setattr(image, "ROOT", tmp_path)
+    monkeypatch.setattr(mutants, "ROOT", tmp_path)
     file = tmp_path / "list.txt"
     file.write_text(text)
     return mutants.read(file)[0]

@@ -15,11 +15,12 @@ from typing import Callable, Iterator, NamedTuple
 import pytest
 
 from harness import elves, profiles as made
+from tally import ROOT
 from tally.boot.machine import STOP_SIGNALS
 from tally.build import image
 from test_diff import BASE, pprof
 
-SCRIPTS = image.ROOT / "scripts"
+SCRIPTS = ROOT / "scripts"
 
 LONG = "9" * 5000  # of so many digits Python makes no number
 BYTE = "\udcff"  # one that is no letter

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from harness import elves, profiles as made
+from tally import ROOT
 from tally.base.cli import put
-from tally.build import image
 from tally.grading import report
 from test_bench import BASELINE
 from test_diff import BASE, pprof
 
-SCRIPTS = image.ROOT / "scripts"
+SCRIPTS = ROOT / "scripts"
 
 
 class Fifo:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tally import ROOT
 from tally.build import image
 from tally.build.image import BuildError, overlay
 
@@ -36,7 +37,7 @@ def test_any_characters(tmp_path: Path) -> None:
     boots with a kernel and a folder, and is counted by a plugin."""
     odd = tmp_path / ODD
     root = odd / "tally"
-    shutil.copytree(image.ROOT, root, copy_function=copy, symlinks=True,
+    shutil.copytree(ROOT, root, copy_function=copy, symlinks=True,
                     ignore=shutil.ignore_patterns(*MADE))
     for name in "extra", "share":
         (odd / name).mkdir()
@@ -60,7 +61,7 @@ def test_any_characters(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["BUILD", "EXTRA", "OVERLAY"])
 def test_make_says_what_it_cannot_do(name: str) -> None:
-    run = subprocess.run(["make", "-n", "overlay", f"{name}=a b"], cwd=image.ROOT,
+    run = subprocess.run(["make", "-n", "overlay", f"{name}=a b"], cwd=ROOT,
                          capture_output=True, text=True)
     said = f"make can't work with a blank in {name}: scripts/run --extra can.  Stop."
     assert (run.returncode, run.stderr.count("\n")) == (2, 1)

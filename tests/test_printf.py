@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from harness.tools import tool
-from tally.build import image
+from tally import ROOT
 
 PROGRAM = """
 #include <limits.h>
@@ -48,7 +48,7 @@ def test_it_prints_as_the_host_does(tmp_path: Path) -> None:
     source.write_text(PROGRAM)
     renamed = ["-Dsnprintf=kernel_snprintf", "-Dvsnprintf=kernel_vsnprintf"]
     part = tmp_path / "printf.o"
-    kernel = [f"-I{image.ROOT}", *renamed, "-c", str(image.ROOT / "lib/printf.c")]
+    kernel = [f"-I{ROOT}", *renamed, "-c", str(ROOT / "lib/printf.c")]
     subprocess.run([compiler, "-w", *kernel, "-o", str(part)], check=True)
     subprocess.run([compiler, "-w", str(source), str(part), "-o", str(program)],
                    check=True)

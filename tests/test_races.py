@@ -11,7 +11,7 @@ import pytest
 
 from harness.checks import assert_checks
 from harness.guest import Guest, Images
-from tally.build import image
+from tally import ROOT
 from tally.verify.guests import machines_of
 from tally.verify.machines import MACHINES
 
@@ -74,7 +74,7 @@ def test_one_hart_has_none(guest: Guest) -> None:
 
 def make(*words: str) -> subprocess.CompletedProcess:
     return subprocess.run(
-        ["make", "-C", str(image.ROOT), "races", *words],
+        ["make", "-C", str(ROOT), "races", *words],
         capture_output=True, text=True,
     )
 

@@ -15,14 +15,15 @@ from typing import NamedTuple
 import pytest
 
 from harness import elves
+from tally import ROOT
 from tally.build import image
 
-KERNEL = image.ROOT / "kernel"
+KERNEL = ROOT / "kernel"
 INCLUDE = re.compile(r'^\s*#\s*include "(?:\.\./)*([\w.]+)/[^"]+"', re.M)
 
 
 def block(kind: str) -> list[str]:
-    text = (image.ROOT / "docs" / "tour.md").read_text()
+    text = (ROOT / "docs" / "tour.md").read_text()
     found = re.findall(rf"```{kind}\n(.*?)```", text, re.S)
     assert len(found) == 1, f"docs/tour.md has {len(found)} blocks of {kind}"
     return found[0].splitlines()
@@ -55,7 +56,7 @@ def test_every_folder_is_drawn() -> None:
 def test_includes_follow_the_arrows() -> None:
     rooms = drawn()
     wrong = [
-        f"{file.relative_to(image.ROOT)} includes {other}/"
+        f"{file.relative_to(ROOT)} includes {other}/"
         for file in sources()
         if room_of(file)
         for other in INCLUDE.findall(file.read_text())
@@ -83,7 +84,7 @@ class Symbols(NamedTuple):
 
 def symbols(files: list[Path]) -> dict[Path, Symbols]:
     """Of the objects that are made of these sources."""
-    made = {str(image.BUILD / f.relative_to(image.ROOT)) + ".o": f for f in files}
+    made = {str(image.BUILD / f.relative_to(ROOT)) + ".o": f for f in files}
     nm = subprocess.run([elves.tool("nm"), "-A", *made], capture_output=True, text=True,
                         check=True)
     found = {file: Symbols(set(), set(), set()) for file in files}
@@ -140,7 +141,7 @@ def test_calls_for_programs_of_linux() -> None:
     """docs/tour.md: kernel/linux has calls that no command of Tally's own makes."""
     with image.build_lock():
         image.make()
-    numbers = CALL.findall((image.ROOT / "include/sys/syscalls.h").read_text())
+    numbers = CALL.findall((ROOT / "include/sys/syscalls.h").read_text())
     commands = [f.read_bytes() for f in (image.BUILD / "bin").iterdir() if f.is_file()]
     made = {
         name for number, name in numbers

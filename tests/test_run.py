@@ -14,10 +14,11 @@ from harness import elves
 from harness.console import Console
 from harness.guest import Guest, Images
 from harness.kernel_image import KernelImage
+from tally import ROOT
 from tally.boot.lastwords import with_lines
 from tally.build import image
 
-RUN = str(image.ROOT / "scripts" / "run")
+RUN = str(ROOT / "scripts" / "run")
 EXTRA = Path(__file__).parent / "extra"
 QUICK = ["--icount", "6", "--timeout", "300"]
 
@@ -131,7 +132,7 @@ def test_lines_of_last_words(images: Images) -> None:
     assert third == f"taken at nobody+0x4, spin_lock+0x1{place}"
     trap = f"panic: fault, scause 13\nhart 0, process 2\n  {lock:#x} nobody+0x0\n"
     assert f"nobody+0x0{place}\n" in with_lines(trap.encode(), kernel).decode()
-    assert with_lines(text.encode(), image.ROOT / "README.md") == text.encode()
+    assert with_lines(text.encode(), ROOT / "README.md") == text.encode()
 
 
 @pytest.mark.parametrize(
@@ -229,7 +230,7 @@ def test_too_little_memory(mem: str) -> None:
 
 def test_enough_memory() -> None:
     """tally-run(1): "24M are enough to boot", on any number of harts."""
-    (mem,) = re.findall(r"^(\d+M) are enough", (image.ROOT / "man/tally-run.1").read_text(), re.M)
+    (mem,) = re.findall(r"^(\d+M) are enough", (ROOT / "man/tally-run.1").read_text(), re.M)
     result = run("echo booted", "--mem", mem, "--harts", "16")
     assert (result.stdout, result.stderr) == (b"booted\n", b"")
 

@@ -19,13 +19,14 @@ import pytest
 
 from harness import checks
 from harness.guest import Images
+from tally import ROOT
 from tally.boot import frames
 from tally.boot.machine import Boot, Machine, memory_bytes, qemu_version
 from tally.build import image
 from tally.verify.patience import HANG, wait_for
 
-RUN = str(image.ROOT / "scripts" / "run")
-TALLY = str(image.ROOT / "scripts" / "tally")
+RUN = str(ROOT / "scripts" / "run")
+TALLY = str(ROOT / "scripts" / "tally")
 BANNER = "\\r\\nOpenSBI v0.0\\r\\n"
 
 FakeQemu = Callable[[str], Path]
@@ -617,8 +618,8 @@ def test_a_fixtures_failure_is_shown_once(tmp_path: Path) -> None:
         "def test(broken, n): pass\n"
     )
     command = [sys.executable, "-B", "-m", "pytest", "-p", "conftest"]
-    command += ["-c", image.ROOT / "pytest.ini", tmp_path / "test_it.py"]
-    path = f"{image.ROOT}/tests:{image.ROOT}"
+    command += ["-c", ROOT / "pytest.ini", tmp_path / "test_it.py"]
+    path = f"{ROOT}/tests:{ROOT}"
     environment = {**os.environ, "PYTHONPATH": path}
     said = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert "3 errors" in said.stdout

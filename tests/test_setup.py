@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from harness import elves, lesser
-from tally.build import image
+from tally import ROOT
 
-SETUP = str(image.ROOT / "scripts" / "setup")
+SETUP = str(ROOT / "scripts" / "setup")
 GCC = "a RISC-V GCC (riscv64-unknown-elf-gcc)"
 LINUX = ("a compiler of Linux's programs (riscv64-linux-gnu-gcc),"
          " its C library")

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from harness.guest import Images
-from tally.build import image
+from tally import ROOT
 
-SCRIPT = image.ROOT / "scripts" / "expect"
+SCRIPT = ROOT / "scripts" / "expect"
 FOLDER = Path(__file__).parent / "shell"
 NAMES = sorted({file.stem for file in FOLDER.iterdir()})
 

@@ -14,7 +14,7 @@ import pytest
 
 from harness import debian, sources
 from harness.tools import tool
-from tally.build import image
+from tally import ROOT
 from tally.verify import machines as tiers
 from tally.verify.patience import WHOLE
 
@@ -80,7 +80,7 @@ def extra(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def guest(script: str, program: Path, *words: str) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [str(image.ROOT / "scripts" / script), "--icount", "6", *words], text=True,
+        [str(ROOT / "scripts" / script), "--icount", "6", *words], text=True,
         cwd=program.parent, stdin=subprocess.DEVNULL, capture_output=True, timeout=WHOLE,
     )
 

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from harness import manual
-from tally.build import image
+from tally import ROOT
 
-ROOT = image.ROOT
 C_FOLDERS = ("boot", "debug", "kernel", "lib", "include", "user", "examples")
 C_FOLDERS += ("labs", "tests", "scripts", "tally")
 C_FILES = sorted(f for d in C_FOLDERS for f in (ROOT / d).rglob("*.[ch]"))

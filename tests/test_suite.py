@@ -12,14 +12,14 @@ import pytest
 
 from harness import guest as harness
 from harness.guest import Guest, Images
-from tally.build import image
+from tally import ROOT
 from tally.verify.machines import MACHINES
 
 #: What a guest program gives up after.
 DEADLINES = f"""
 #include <stdio.h>
-#include "{image.ROOT}/tests/guest/helpers.h"
-#include "{image.ROOT}/tests/guest/observe.h"
+#include "{ROOT}/tests/guest/helpers.h"
+#include "{ROOT}/tests/guest/observe.h"
 
 int
 main(void)
@@ -34,7 +34,7 @@ def test_patience_is_the_guests_too(
     images: Images, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """TEST_PATIENCE=4 stretches what programs wait for by that."""
-    (tmp_path / "flags").write_text(f"-I{image.ROOT}/tests/guest\n")
+    (tmp_path / "flags").write_text(f"-I{ROOT}/tests/guest\n")
     (tmp_path / "deadlines.c").write_text(DEADLINES)
     guest = Guest(images, MACHINES["1"])
     monkeypatch.setattr(harness, "PATIENCE", 1)
@@ -49,7 +49,7 @@ def collected(*words: str) -> tuple[int, int]:
     run = subprocess.run(
         [sys.executable, "-B", "-m", "pytest", "--collect-only", "-q", "-p",
          "no:cacheprovider", *words],
-        cwd=image.ROOT, env={**os.environ, "TEST_ALL": ""},
+        cwd=ROOT, env={**os.environ, "TEST_ALL": ""},
         capture_output=True, text=True,
     )
     assert run.returncode == 0, run.stdout

@@ -17,10 +17,10 @@ from typing import Iterator
 
 import pytest
 
-from tally.build import image
+from tally import ROOT
 from tally.verify.patience import HANG, wait_for
 
-TEST_ON = str(image.ROOT / "scripts" / "test-on")
+TEST_ON = str(ROOT / "scripts" / "test-on")
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can")
 
@@ -80,7 +80,7 @@ def test_usage(words: list[str], text: str) -> None:
 @as_root
 def test_not_root(tmp_path: Path) -> None:
     """In a copy, for others may not read the checkout."""
-    shutil.copytree(image.ROOT / "scripts", tmp_path / "scripts")
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     for folder in (tmp_path, *tmp_path.parents[:-2]):
         folder.chmod(folder.stat().st_mode | 0o055)
     command = [str(tmp_path / "scripts" / "test-on"), "13"]
@@ -179,7 +179,7 @@ def test_ci_has_no_part_of_that_name(tmp_path: Path) -> None:
 def ci(folder: Path, here: str, there: str, without: str = "") -> tuple[str, int]:
     """.ci/run's last line, without the time, and its status, with scripts that
     do that."""
-    shutil.copytree(image.ROOT / ".ci", folder / ".ci")
+    shutil.copytree(ROOT / ".ci", folder / ".ci")
     for name, script in ("scripts/test", here), ("scripts/test-on", there):
         file = folder / name
         file.parent.mkdir(exist_ok=True)

@@ -5,16 +5,13 @@ from __future__ import annotations
 
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 
+from tally import ROOT
 from tally.boot.machine import find_qemu
 from tally.build import image
 from tally.plugins import plugin
-
-ROOT = Path(__file__).resolve().parents[1]
-
 from tally.verify.tlb import check
 from tally.verify.tlb.wrong import MutantError, read_mutants
 

@@ -7,25 +7,21 @@ import json
 import re
 import subprocess
 from collections import Counter
-from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 
 import pytest
 
 from harness.guest import Images
+from tally import ROOT
 from tally.boot.machine import find_qemu
 from tally.build import image
 from tally.plugins import plugin
+from tally.plugins.landmarks import Code, sie_changes
 from tally.verify.machines import ALL
-
-ROOT = Path(__file__).resolve().parents[1]
-
-from tally.verify.truth import table
-from tally.verify.truth import truth as measured
+from tally.verify.truth import table, truth as measured
 from tally.verify.truth.compare import NOTHING, P_LEAST, Result, compare, gamma_tail
 from tally.verify.truth.intervals import GOAL, Intervals
-from tally.plugins.landmarks import Code, sie_changes
 from tally.verify.truth.stacks import Place, goes_on, verdict
 
 pytestmark = pytest.mark.skipif(image.DEBUG, reason="of the ordinary kernel")

@@ -6,9 +6,10 @@ import re
 import subprocess
 
 from harness.guest import Guest
+from tally import ROOT
 from tally.build import image
 
-VERSION = (image.ROOT / "VERSION").read_text().rstrip("\n")
+VERSION = (ROOT / "VERSION").read_text().rstrip("\n")
 
 
 def test_it_is_one_number() -> None:
@@ -27,7 +28,7 @@ def test_the_kernel_and_uname_tell_it(guest: Guest) -> None:
 
 
 def test_the_changelog_begins_with_it() -> None:
-    text = (image.ROOT / "CHANGELOG.md").read_text()
+    text = (ROOT / "CHANGELOG.md").read_text()
     assert re.search(r"^## (\S+)", text, re.M)[1] == VERSION
 
 
@@ -35,7 +36,7 @@ def test_what_tells_it_is_compiled_again() -> None:
     """A new version is in the next kernel: no object keeps the old one."""
     rebuilt = subprocess.run(
         ["make", "-n", "V=1", "-W", "VERSION", f"{image.BUILD.name}/kernel.elf"],
-        cwd=image.ROOT,
+        cwd=ROOT,
         capture_output=True,
         text=True,
     ).stdout
@@ -46,9 +47,9 @@ def test_what_tells_it_is_compiled_again() -> None:
 def test_no_source_has_a_version_of_its_own() -> None:
     """Only the Makefile reads the file."""
     told = {
-        str(file.relative_to(image.ROOT))
+        str(file.relative_to(ROOT))
         for folder in ("boot", "kernel", "debug", "lib", "user", "include")
-        for file in (image.ROOT / folder).rglob("*.[chS]")
+        for file in (ROOT / folder).rglob("*.[chS]")
         if re.search(rf'"(Tally )?{re.escape(VERSION)}"', file.read_text())
     }
     assert not told

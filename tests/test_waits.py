@@ -16,13 +16,13 @@ import pytest
 
 from harness.guest import Guest
 from harness.page import Page
+from tally import ROOT
 from tally.boot.machine import Machine
-from tally.build import image
 from tally.verify.machines import ALL, TOGETHER, Machines
 
 FOLDER = Path(__file__).parent / "waits"
 PLANTED, BRANCHES = FOLDER / "planted.c", FOLDER / "branches.c"
-STAGES = image.ROOT / "examples" / "stages.c"
+STAGES = ROOT / "examples" / "stages.c"
 SEEDS = (0, 1, 2) if ALL else (0, 1)  # of what is planted
 TICK = 10.0  # ms: a deadline is noticed at the first tick after it
 LATE = 100.0  # ms from a call until it sleeps, on a busy host
@@ -373,7 +373,7 @@ def test_somebody_else(guest: Guest) -> None:
 
 
 def on_host(*words: str) -> subprocess.CompletedProcess:
-    command = [str(image.ROOT / "scripts" / "tally"), "--waits", *words]
+    command = [str(ROOT / "scripts" / "tally"), "--waits", *words]
     return subprocess.run(command, capture_output=True, text=True)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Optional
 
-from tally.grading.script import Test, data, test
+from tally.grading.script import ALL, Test, data, test
 
 CTL, HIST, CLOCK, OTHER = range(4)  # slots of files
 MODES = ("user", "kernel", "intr", "idle")
@@ -75,7 +75,7 @@ class Model:
     def switch(self, t: Test, on: bool) -> None:
         busy = on == self.on and self.params["AGAIN_BUSY"]
         self.on = on
-        t.put(CTL, "start" if on else "stop", "-EBUSY" if busy else ...)
+        t.put(CTL, "start" if on else "stop", "-EBUSY" if busy else ALL)
 
     def turn(self, t: Test, on: bool) -> None:
         """Unless it's so already."""

@@ -69,7 +69,7 @@ class Control:
             for said in self._said()
         )
 
-    def _said(self) -> Iterator[dict]:
+    def _said(self) -> Iterator[dict[str, Any]]:
         """All whole lines that were heard."""
         for line in self._heard.split(b"\n")[:-1]:
             yield json.loads(line)

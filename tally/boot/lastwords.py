@@ -25,7 +25,7 @@ def with_lines(text: bytes, kernel: Path, most: Optional[int] = None) -> bytes:
     except ImportError:  # no pyelftools: only the converters ask for it
         return text
 
-    def add_line(found: re.Match) -> bytes:
+    def add_line(found: re.Match[bytes]) -> bytes:
         before = text[: found.start()]
         exact = HART.search(before) or TRAP.search(before)
         if found[1]:  # another function may have that name, too

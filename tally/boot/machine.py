@@ -18,7 +18,7 @@ import subprocess
 import threading
 import time
 from pathlib import Path
-from typing import Callable, Iterator, NamedTuple, Optional, Union
+from typing import IO, Callable, Iterator, NamedTuple, Optional, Union
 
 from tally.base.cli import STATUS_SETUP
 from tally.base.errors import SetupError
@@ -159,8 +159,8 @@ class Machine(NamedTuple):
 
     def command(self, qemu: str, kernel: int, initrd: int, framed: bool) -> list[str]:
         """The same for descriptors that QEMU inherits."""
-        names = [f"/proc/self/fd/{fd}" for fd in (kernel, initrd)]
-        return [qemu, *self.arguments(*names, framed)]
+        where = "/proc/self/fd/"
+        return [qemu, *self.arguments(f"{where}{kernel}", f"{where}{initrd}", framed)]
 
     def check(self, initrd: int) -> None:
         """What QEMU would not say so that it helps: SetupError."""
@@ -211,7 +211,7 @@ class Outcome(NamedTuple):
 def free_port() -> int:
     """One that nobody has now."""
     with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
+        return int(server.getsockname()[1])
 
 
 def check_port(port: int) -> None:
@@ -287,8 +287,8 @@ def signals_deferred() -> Iterator[None]:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-        for number in arrived:
-            signal.raise_signal(number)
+        for late in arrived:
+            signal.raise_signal(late)
 
 
 def interact(machine: Machine, qemu: str, kernel: int, initrd: int) -> Outcome:
@@ -310,6 +310,12 @@ def interact(machine: Machine, qemu: str, kernel: int, initrd: int) -> Outcome:
                 process.terminate()
                 process.wait()
         return _exited(status, control)
+
+
+def _pipe(end: Optional[IO[bytes]]) -> IO[bytes]:
+    """Popen has one wherever PIPE was asked for."""
+    assert end is not None
+    return end
 
 
 class Boot:
@@ -335,7 +341,7 @@ class Boot:
         self.complaints = b""
         self.heard = False  # has the machine said anything?
         self.deadline: Optional[float] = None
-        self.process: Optional[subprocess.Popen] = None
+        self.process: Optional[subprocess.Popen[bytes]] = None
         self.stopped = False
 
     def stop(self) -> None:
@@ -363,7 +369,7 @@ class Boot:
                 return self._outcome(process.wait(), control)
 
     @contextlib.contextmanager
-    def _qemu(self, control: Control) -> Iterator[subprocess.Popen]:
+    def _qemu(self, control: Control) -> Iterator[subprocess.Popen[bytes]]:
         # In a session of its own a Ctrl-C on our terminal reaches only us;
         # QEMU would take it for a clean end.
         process = None
@@ -382,14 +388,14 @@ class Boot:
             if self.stopped:
                 process.kill()
             with contextlib.suppress(OSError):
-                fcntl.fcntl(process.stdout, F_SETPIPE_SZ, PIPE_SIZE)
+                fcntl.fcntl(_pipe(process.stdout), F_SETPIPE_SZ, PIPE_SIZE)
             yield process
         finally:
             if process:
                 process.kill()
                 process.wait()
-                process.stdout.close()
-                process.stderr.close()
+                _pipe(process.stdout).close()
+                _pipe(process.stderr).close()
 
     @contextlib.contextmanager
     def _inherited(self) -> Iterator[tuple[list[int], dict[str, str]]]:
@@ -407,11 +413,13 @@ class Boot:
         finally:
             os.close(fd)
 
-    def _listen(self, process: subprocess.Popen) -> bool:
+    def _listen(self, process: subprocess.Popen[bytes]) -> bool:
         """Pass on what is heard until both pipes end. False: it took too long."""
         with selectors.DefaultSelector() as selector:
-            selector.register(process.stdout, selectors.EVENT_READ, self._serial)
-            selector.register(process.stderr, selectors.EVENT_READ, self._complain)
+            for pipe, hear in (
+                (process.stdout, self._serial), (process.stderr, self._complain),
+            ):
+                selector.register(_pipe(pipe), selectors.EVENT_READ, hear)
             while selector.get_map():
                 ready = selector.select(self._time_left())
                 if self._time_left() == 0:

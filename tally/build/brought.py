@@ -70,7 +70,7 @@ class Dynamic:
         """In the file, of what is loaded at an address."""
         for kind, _, offset, start, _, size, _, _ in self._segments:
             if kind == PT_LOAD and start <= address < start + size:
-                return offset + address - start
+                return int(offset + address - start)
         raise ValueError(address)
 
 
@@ -118,7 +118,8 @@ def with_libraries(program: Brought) -> Iterator[Brought]:
         except (struct.error, OverflowError, ValueError, StopIteration):
             raise SetupError(f"{file}: not a whole ELF file") from None
         names = [f"/lib/{name}" for name in dynamic.needed if "/" not in name]
-        names += [dynamic.interpreter] * (dynamic.interpreter is not None)
+        if dynamic.interpreter is not None:
+            names.append(dynamic.interpreter)
         names += [OPENED[name] for name in names if name in OPENED]
         for name in names:
             if name in found:

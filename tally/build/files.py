@@ -12,6 +12,7 @@ import tarfile
 from pathlib import Path
 from typing import Iterable, Iterator, Optional
 
+from tally.build.image import contents
 from tally.formats.digest import KERNEL, Digest, digest
 
 HOST = "/host/"  # where the guest has the shared folder
@@ -81,7 +82,7 @@ class Files:
                     path = "/" + str(Path(member.name))
                     file = self._with_symbols(archive, path)
                     if file.is_file():
-                        data = tar.extractfile(member).read()
+                        data = contents(tar, member)
                         yield (path, digest(data)), file
                         yield ("", digest(data)), file  # wherever it was copied to
         except (OSError, tarfile.TarError):

@@ -147,6 +147,13 @@ def member(name: str, data: bytes, mode: int = 0o644) -> bytes:
         return buffer.getvalue()[: tar.offset]
 
 
+def contents(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    """Of a regular file in an archive."""
+    file = tar.extractfile(member)
+    assert file is not None, member.name
+    return file.read()
+
+
 def read_members(archive: Path) -> bytes:
     """Of one that make has made, without its end."""
     return archive.read_bytes()[: -len(END)]

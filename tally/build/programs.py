@@ -9,6 +9,7 @@ import tarfile
 from pathlib import Path
 from typing import Iterator, Optional
 
+from tally.build.image import contents
 from tally.formats.program import IDENT, Program, program
 
 
@@ -20,7 +21,7 @@ def of_initrd(archive: int) -> Iterator[Program]:
             name = "/" + os.path.normpath(member.name)
             if not member.isfile() or name.startswith("/boot/"):
                 continue
-            each = program(name, tar.extractfile(member).read())
+            each = program(name, contents(tar, member))
             if each:
                 found[name] = each
     yield from found.values()

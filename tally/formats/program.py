@@ -6,9 +6,10 @@ from __future__ import annotations
 import contextlib
 import struct
 from pathlib import Path
-from typing import Iterator, NamedTuple, Optional
+from typing import Any, Iterator, NamedTuple, Optional
 
 HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+Header = tuple[Any, ...]  # its fields, in order
 SEGMENT = struct.Struct("<IIQQQQQQ")
 SECTION = struct.Struct("<IIQQQQIIQQ")
 SYMBOL = struct.Struct("<IBBHQQ")
@@ -96,7 +97,7 @@ def base_of(type: int) -> int:
     return PROGRAM_BASE if type == DYNAMIC else 0
 
 
-def _text(data: bytes, header: tuple) -> Optional[tuple[int, bytes]]:
+def _text(data: bytes, header: Header) -> Optional[tuple[int, bytes]]:
     at, size, count = header[5], header[9], header[10]
     for i in range(count):
         kind, flags, offset, address, _, length, _, _ = SEGMENT.unpack_from(
@@ -107,7 +108,7 @@ def _text(data: bytes, header: tuple) -> Optional[tuple[int, bytes]]:
     return None
 
 
-def _functions(data: bytes, header: tuple) -> Iterator[tuple[int, str]]:
+def _functions(data: bytes, header: Header) -> Iterator[tuple[int, str]]:
     at, size, count = header[6], header[11], header[12]
     sections = [SECTION.unpack_from(data, at + i * size) for i in range(count)]
     for kind, offset, length, names in ((s[1], s[4], s[5], s[6]) for s in sections):

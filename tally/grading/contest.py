@@ -21,6 +21,7 @@ import sys
 from pathlib import Path
 from typing import Optional
 
+from tally import ROOT
 from tally.base.cli import Parser, put, script, utf8
 from tally.base.errors import SetupError
 from tally.boot import frames
@@ -33,7 +34,6 @@ from tally.grading.handout import all_files
 from tally.grading.lab import (
     CONF,
     LABS,
-    ROOT,
     CompileError,
     Course,
     Edit,

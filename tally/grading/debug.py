@@ -9,9 +9,10 @@ import subprocess
 import threading
 from pathlib import Path
 
+from tally import ROOT
 from tally.boot.machine import free_port
 from tally.grading.boots import Booter, Stop, scratch
-from tally.grading.lab import ROOT, LabError
+from tally.grading.lab import LabError
 
 NAMES = ("gdb-multiarch", "riscv64-unknown-elf-gdb", "gdb")
 

@@ -33,7 +33,8 @@ from typing import Iterator, Optional
 if "--debug" in sys.argv:
     os.environ["DEBUG"] = "1"  # image.py asks for it, once
 
-from tally.grading.lab import CONF, LABS, ROOT, CompileError, Lab, LabError, read_course
+from tally import ROOT
+from tally.grading.lab import CONF, LABS, CompileError, Lab, LabError, read_course
 from tally.build import image
 from tally.grading import report
 from tally.base.cli import JOBS, STATUS_SETUP, Parser, number, script, utf8, wrong

@@ -24,12 +24,13 @@ import sys
 from pathlib import Path
 from typing import Collection, Optional
 
+from tally import ROOT
 from tally.base.cli import Parser, script, utf8
 from tally.base.errors import SetupError
 from tally.build import image
 from tally.grading.grade import WORK, commit, solution
 from tally.grading.judge import Judge
-from tally.grading.lab import CONF, LABS, ROOT, Lab, LabError, read_course
+from tally.grading.lab import CONF, LABS, Lab, LabError, read_course
 from tally.grading.roster import Roster, read_roster
 from tally.grading.sandbox import TroubleError
 from tally.grading.tree import KERNEL, git, put_lab

@@ -30,6 +30,8 @@ from typing import Any, Callable, Iterator, Optional, Union
 #: an error; a function that returns what is wrong with it, or None; or None, if
 #: it is not judged.
 Want = Union[int, bytes, str, Callable[[str], Optional[str]], None]
+ALL: Any = object()  # bytes of what is written
+Draw = Callable[["Test", Any], None]
 
 #: Of a child that is killed meanwhile: no answer must come.
 NEVER = object()
@@ -175,9 +177,9 @@ class Test:
         self.do(f"many {slot} {len(texts)}", 0)
         self.lines += texts
 
-    def put(self, slot: int, text: str, want: Want = ...) -> None:
+    def put(self, slot: int, text: str, want: Want = ALL) -> None:
         """Write a text: all of it, unless something else is expected."""
-        self.do(f"put {slot} {text}", len(text) if want is ... else want)
+        self.do(f"put {slot} {text}", len(text) if want is ALL else want)
 
     @contextlib.contextmanager
     def cost(self, name: str, factor: float) -> Iterator[None]:
@@ -196,11 +198,13 @@ class TestKind:
     name: str
     points: int
     race: int  # so many boots of its own, each with other turns of the harts
-    draw: Callable[[Test, Any], None]
+    draw: Draw
 
 
-def test(name: str, points: int = 1, race: int = 0) -> Callable:
-    def mark(function: Callable[[Test, Any], None]) -> TestKind:
+def test(
+    name: str, points: int = 1, race: int = 0
+) -> Callable[[Draw], TestKind]:
+    def mark(function: Draw) -> TestKind:
         return TestKind(name, points, race, function)
 
     return mark

@@ -26,6 +26,7 @@ import threading
 import time
 from typing import Callable, Optional, Sequence
 
+from tally import ROOT
 from tally.base.cli import JOBS, Parser, script, utf8
 from tally.base.errors import SetupError
 from tally.build import image
@@ -34,7 +35,6 @@ from tally.grading.grade import WORK, solution
 from tally.grading.judge import Grading, Judge, Reference
 from tally.grading.lab import (
     MACROS,
-    ROOT,
     Edit,
     Lab,
     LabError,

@@ -12,9 +12,10 @@ import time
 from pathlib import Path
 from typing import Iterable, Optional
 
+from tally import ROOT
 from tally.build import image
 from tally.grading import stores
-from tally.grading.lab import ROOT, Edit, Lab, LabError
+from tally.grading.lab import Edit, Lab, LabError
 from tally.grading.sandbox import Sandbox
 
 #: What a kernel is made of.

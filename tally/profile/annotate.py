@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Iterator, NamedTuple, Optional
 
 from tally import ROOT
+from tally.base.text import NAME_MAX
 from tally.formats.elf import Function, Image
 from tally.formats.lines import Line, find_tool
-from tally.base.text import NAME_MAX
 
 SOURCES = {".c", ".h", ".s", ".S", ".cc", ".cpp", ".hpp", ".rs"}
 LIMIT = 60  # seconds, which a damaged file may need

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import collections
 import math
-from typing import Callable, Hashable, NamedTuple, Optional
+from typing import Any, Callable, Hashable, NamedTuple, Optional
 
 from tally.base.errors import ConvertError
 from tally.profile.read_pprof import Recording, Stack
@@ -105,8 +105,8 @@ class Comparison:
         self.scale = base.period / new.period  # new samples for one of base's
         self.share = new.period / (base.period + new.period)
 
-    def _count(self, recording: Recording, key: Key) -> collections.Counter:
-        counts: collections.Counter = collections.Counter()
+    def _count(self, recording: Recording, key: Key) -> collections.Counter[Any]:
+        counts: collections.Counter[Any] = collections.Counter()
         for stack in recording.stacks:
             for what in key(stack):
                 counts[what] += stack.count

@@ -8,7 +8,7 @@ which of several contexts with one number it was.
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 from tally.base.text import clean
 from tally.formats.digest import KERNEL, Digest
@@ -30,6 +30,9 @@ LAYOUTS = {
     ACCOUNT: struct.Struct("<QQQ"),
 }
 OWN_HEAD = (MOMENT, AT)
+
+
+Fields = tuple[Any, ...]  # of a record, as its layout has them
 
 
 class Context(NamedTuple):
@@ -96,14 +99,15 @@ class Events:
             rest = record[HEAD.size + LAYOUTS[kind].size :]
             self._event(kind, head[2:], fields, rest)
 
-    def _event(self, kind: int, head: tuple, fields: tuple, rest: bytes) -> None:
+    def _event(self, kind: int, head: Fields, fields: Fields, rest: bytes) -> None:
         context, pid, time = head
         if kind == BORN:
             self._born(context, pid, time, fields)
         elif kind == EXECED:
             self._execed(context, pid, time, fields)
         elif kind == MAPPED:
-            self._mapped(context, pid, (text(rest), *fields[3:]))
+            _, _, _, ino, mtime = fields
+            self._mapped(context, pid, (text(rest), ino, mtime))
         elif kind == EXITED and pid in self._now:
             self._running[self._now.pop(pid)].end = time
         elif kind == CLOCKED:
@@ -129,7 +133,7 @@ class Events:
         self._running.append(_Running(pid, parent, time))
         return self._now[pid]
 
-    def _born(self, context: int, pid: int, time: int, fields: tuple) -> None:
+    def _born(self, context: int, pid: int, time: int, fields: Fields) -> None:
         of, parent, tid = fields
         process = self._now.get(pid)
         if process is None or parent not in (pid, self._running[process].parent):
@@ -144,7 +148,7 @@ class Events:
         self._running[child].name = self._running[parent].name
         self._running[child].file = self._running[parent].file
 
-    def _execed(self, context: int, pid: int, time: int, fields: tuple) -> None:
+    def _execed(self, context: int, pid: int, time: int, fields: Fields) -> None:
         of, _, tid, name = fields
         process = self._now.get(pid)
         if process is None or self._running[process].name:
@@ -153,12 +157,12 @@ class Events:
         self._running[process].name = text(name)
         self._begin(context, process, tid, time)
 
-    def _mapped(self, context: int, pid: int, file: tuple) -> None:
+    def _mapped(self, context: int, pid: int, file: tuple[str, int, int]) -> None:
         known = self._contexts.get((context, pid))
         if known and self._running[known[-1].process].file is None:
             self._running[known[-1].process].file = file
 
-    def _clocked(self, time: int, fields: tuple) -> None:
+    def _clocked(self, time: int, fields: Fields) -> None:
         hz, jitter, _seed, timebase, _realtime = fields
         profile = self.profile
         if self._clock is None and timebase:

@@ -8,8 +8,8 @@ import os
 from collections import Counter
 from typing import Iterator, NamedTuple, Optional
 
+from tally import ROOT
 from tally.base.text import plural
-from tally.build import image
 from tally.formats.lines import Line
 from tally.profile.profile import FREE, IDLE, MODES, USER, Sample
 from tally.profile.stacks import Callers, Frame, Stacks, mode_counts
@@ -223,7 +223,7 @@ class Sources:
     def text(self, line: Line) -> str:
         if line.file not in self._files:
             try:
-                text = (image.ROOT / line.file).read_text(errors="replace")
+                text = (ROOT / line.file).read_text(errors="replace")
             except OSError:
                 text = ""
             self._files[line.file] = text.splitlines()

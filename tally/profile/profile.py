@@ -37,7 +37,7 @@ class Sample(NamedTuple):
     """
 
     mode: str
-    count: int = 1
+    count: int = 1  # type: ignore[assignment]  # a tuple has one
     pc: Optional[int] = None
     hart: Optional[int] = None
     pid: Optional[int] = None  # 0: no process

@@ -30,10 +30,10 @@ def looks_like_kpdata(data: bytes) -> bool:
     if len(data) < 2 * WORD:
         return False
     total, kernel, *buckets = _words(data)
-    return total >= kernel >= sum(buckets)
+    return bool(total >= kernel >= sum(buckets))
 
 
-def _words(data: bytes) -> array:
+def _words(data: bytes) -> array[int]:
     words = array("I", data[: len(data) // WORD * WORD])
     if sys.byteorder == "little":
         words.byteswap()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import Callable, Optional
+from typing import Any, Callable, Optional
 
 from tally.base.errors import ConvertError
 from tally.formats.elf import Image
@@ -83,7 +83,7 @@ class _Gmon:
         self.data = data
         self.at = GMON_HEADER
 
-    def take(self, form: str) -> tuple:
+    def take(self, form: str) -> tuple[Any, ...]:
         size = struct.calcsize(form)
         if self.at + size > len(self.data):
             raise _Cut
@@ -120,7 +120,8 @@ def read_gmon(file: str, data: bytes, find: Finder) -> Profile:
             if tag == TAG_HISTOGRAM:
                 gmon.histogram(file, profile, find)
             elif tag == TAG_ARC:
-                profile.calls.append(gmon.take("<QQI"))
+                caller, function, count = gmon.take("<QQI")
+                profile.calls.append((caller, function, count))
             elif tag == TAG_BLOCKS:
                 gmon.blocks()
             else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from typing import NamedTuple, Union
+from typing import Any, NamedTuple, Union
 
 from tally.base.errors import ConvertError
 from tally.base.text import clean
@@ -40,7 +40,8 @@ class Place(NamedTuple):
 
 class Stack(NamedTuple):
     places: tuple[Place, ...]  # innermost first
-    count: int  # of all samples with these places
+    # Of all samples with these places.
+    count: int  # type: ignore[assignment]  # a tuple has one
 
 
 class Recording(NamedTuple):
@@ -54,7 +55,7 @@ class Recording(NamedTuple):
         return sum(s.count for s in self.stacks)
 
 
-Message = dict[int, list[Union[int, bytes]]]
+Message = dict[int, list[Any]]  # of each field, its numbers or bytes
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
@@ -92,10 +93,10 @@ def _message(data: bytes) -> Message:
 
 def _one(message: Message, field: int) -> int:
     """A number; what is left out is 0."""
-    return message.get(field, [0])[-1]
+    return int(message.get(field, [0])[-1])
 
 
-def _numbers(values: list) -> list[int]:
+def _numbers(values: list[Any]) -> list[int]:
     """Repeated ones: packed, or one by one."""
     found: list[int] = []
     for value in values:
@@ -155,7 +156,7 @@ class _Reader:
             self._idle[label] = self.strings[_one(_message(label), 2)] == IDLE
         return self._idle[label]
 
-    def _locations(self, values: list, same: dict[int, int]) -> tuple[int, ...]:
+    def _locations(self, values: list[Any], same: dict[int, int]) -> tuple[int, ...]:
         """A sample's, its own first. Its callers are decoded once for all samples that
         have the same ones, as most do."""
         packed = values[0] if len(values) == 1 else b""

@@ -6,7 +6,7 @@ import collections
 import functools
 import os
 from pathlib import Path
-from typing import Callable, Iterable, NamedTuple, Optional
+from typing import Any, Callable, Iterable, NamedTuple, Optional
 
 from tally.build.files import Files
 from tally.formats.elf import Image
@@ -43,13 +43,17 @@ class Callers:
         self.code = code  # functions only
 
 
+#: A pid, and which of its programs.
+Whose = tuple[Optional[int], Optional[int]]
+
+
 class Called(NamedTuple):
     """How often a function was called from one place."""
 
     caller: Frame  # at that place
     function: Frame
     command: Optional[str]
-    count: int
+    count: int  # type: ignore[assignment]  # a tuple has one
 
 
 class Programs:
@@ -93,7 +97,7 @@ class Stacks:
         self.profile = profile
         self.programs = programs
         self.kernel = kernel
-        self._cache: dict[tuple, Frame] = {}
+        self._cache: dict[tuple[Any, ...], Frame] = {}
         self._callers: dict[tuple[int, ...], Callers] = {}
         self._choose(profile)
 
@@ -102,8 +106,8 @@ class Stacks:
         other one that holds all its addresses."""
         self.ambiguous: dict[int, list[str]] = {}
         self.unknown: collections.Counter[str] = collections.Counter()
-        self._images: dict[tuple, Optional[Image]] = {}
-        addresses: dict[tuple, set[int]] = {}
+        self._images: dict[Whose, Optional[Image]] = {}
+        addresses: dict[Whose, set[int]] = {}
         for s in profile.samples:
             whose = addresses.setdefault((s.pid, s.process), set())
             whose.update(s.user_addresses())
@@ -158,7 +162,7 @@ class Stacks:
         image = self.program(sample)
         if sample.process is not None:
             return self.profile.processes[sample.process].command
-        return image.name if image else self.programs.names.get(sample.pid)
+        return image.name if image else self.programs.names.get(sample.pid or 0)
 
     def program(self, sample: Sample) -> Optional[Image]:
         return self._images.get((sample.pid, sample.process))

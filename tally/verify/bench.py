@@ -20,13 +20,14 @@ import tarfile
 from pathlib import Path
 from typing import NamedTuple, Optional
 
+from tally import ROOT
 from tally.base.cli import Parser, put, script
 from tally.base.errors import SetupError, UsageError
 from tally.boot.machine import Machine, find_qemu
 from tally.build import image
 
-BENCH = image.ROOT / "tests" / "bench"
-SCALE = image.ROOT / "tests" / "scale"
+BENCH = ROOT / "tests" / "bench"
+SCALE = ROOT / "tests" / "scale"
 RESULT = image.BUILD / "bench.json"
 WORSE = 1.03  # a figure that has grown by more fails a check
 FOREIGN = 1.15  # of those that another version of the compiler gave
@@ -84,7 +85,7 @@ class BenchError(Exception):
 def guest(command: str, *options: str) -> dict[str, float]:
     """Figures that a guest prints: a line each, a name and a number."""
     run = subprocess.run(
-        [str(image.ROOT / "scripts" / "run"), *options, "--", command],
+        [str(ROOT / "scripts" / "run"), *options, "--", command],
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -210,7 +211,7 @@ def table(figures: dict[str, float]) -> str:
 
 
 def compiler() -> list[str]:
-    command = ["make", "-s", "-C", str(image.ROOT), "print-CC"]
+    command = ["make", "-s", "-C", str(ROOT), "print-CC"]
     return subprocess.run(command, capture_output=True, text=True).stdout.split()
 
 

@@ -17,12 +17,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tally import ROOT
 from tally.base.cli import Parser, script
 from tally.build import image
 
 ROUNDS = 3  # of which the cheapest counts: what else the host does only adds
 WORK = [sys.executable, "-c", "d = {}\nfor i in range(6_000_000): d[i & 4095] = i"]
-SCRIPTS = image.ROOT / "scripts"
+SCRIPTS = ROOT / "scripts"
 RECORD = "seq 20000 | sort -rn | uniq -c | wc -l"  # what the recording is of
 SAMPLES = "hz 2000", "jitter on"
 
@@ -62,7 +63,7 @@ def cost(command: str, places: dict[str, Path]) -> tuple[float, float]:
     pairs = []
     for _ in range(ROUNDS):
         with tempfile.TemporaryDirectory(dir=image.BUILD) as out:
-            below = Path(out).relative_to(image.ROOT)
+            below = Path(out).relative_to(ROOT)
             words = [w.format(out=out, below=below, **places) for w in command.split()]
             pairs.append((seconds(words), seconds(WORK)))
     taken, work = (min(column) for column in zip(*pairs))
@@ -81,7 +82,7 @@ def main() -> int:
     with image.build_lock():
         image.make()
     with tempfile.TemporaryDirectory() as folder:
-        places = {"scripts": SCRIPTS, "root": image.ROOT, "record": Path()}
+        places = {"scripts": SCRIPTS, "root": ROOT, "record": Path()}
         if any("record" in COSTS[name] for name in names):
             places["record"] = recording(Path(folder))
         for name in names:

@@ -21,14 +21,14 @@ import sys
 import time
 from typing import Callable, Iterator, NamedTuple
 
+from tally import ROOT
 from tally.base.cli import Parser, amount, script
-from tally.build import image
 
 SHOWN = 30  # lines of what a trial that failed said last
 
 
 def _lab(seed: int) -> str:
-    names = sorted(f.parent.name for f in image.ROOT.glob("labs/*/check.py"))
+    names = sorted(f.parent.name for f in ROOT.glob("labs/*/check.py"))
     return f"labs/selftest {random.Random(seed).choice(names)} --quick {seed}"
 
 
@@ -64,7 +64,7 @@ def holds(trial: Trial) -> bool:
     print(f"explore: {trial.command}", flush=True)
     run = subprocess.run(
         shlex.split(trial.command),
-        cwd=image.ROOT,
+        cwd=ROOT,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

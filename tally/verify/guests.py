@@ -6,10 +6,10 @@ table says more.
 
 from __future__ import annotations
 
-from tally.build import image
+from tally import ROOT
 from tally.verify.machines import CHILDREN, CLOCK, ONE, TAKEN, TOGETHER, Machines
 
-FOLDER = image.ROOT / "tests" / "guest"
+FOLDER = ROOT / "tests" / "guest"
 PROGRAMS = sorted(
     {file.stem for file in FOLDER.glob("*.c")}
     - {"exhaust", "forks", "overload"}  # test_memory.py's, test_overload.py's

@@ -15,11 +15,11 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Iterator, Optional
 
-from tally.build import image
+from tally import ROOT
 from tally.formats import hunks
 
-FOLDER = image.ROOT / "tests" / "mutants"
-TESTS = image.ROOT / "tests"
+FOLDER = ROOT / "tests" / "mutants"
+TESTS = ROOT / "tests"
 from tally.verify.clauses import CLAUSES
 from tally.verify.guests import PROGRAMS, machines_of
 
@@ -110,7 +110,7 @@ def read(file: Path) -> tuple[list[Mutant], dict[str, str]]:
     mutants: list[Mutant] = []
     without: dict[str, str] = {}
     common: dict[str, str] = {}
-    for place, lines in hunks.stanzas(file, f"{file.relative_to(image.ROOT)}"):
+    for place, lines in hunks.stanzas(file, f"{file.relative_to(ROOT)}"):
         head = [line for line in lines if line[0] not in " -+@"]
         patch = lines[len(head) :]
         if not patch and lines[0].startswith("without "):
@@ -161,7 +161,7 @@ def read_all() -> tuple[list[Mutant], dict[str, str]]:
 def wrong_with(mutant: Mutant) -> Iterator[str]:
     """What keeps it from being built and judged, a line each."""
     about = f"{mutant.place}: {mutant.name}"
-    file = image.ROOT / mutant.file
+    file = ROOT / mutant.file
     if not file.is_file():
         yield f"{about}: there is no {mutant.file}"
         return
@@ -219,7 +219,7 @@ def named(mutant: Mutant, words: list[str]) -> bool:
 
 def git(*arguments: str) -> str:
     done = subprocess.run(
-        ["git", "-C", str(image.ROOT), *arguments], capture_output=True, text=True,
+        ["git", "-C", str(ROOT), *arguments], capture_output=True, text=True,
         errors="replace",
     )
     if done.returncode:

@@ -24,13 +24,14 @@ import xml.etree.ElementTree as xml
 from pathlib import Path
 from typing import Iterator, Optional, TextIO
 
+from tally import ROOT
 from tally.base.cli import JOBS, Parser, amount, number, script, utf8
 from tally.build import image
 from tally.verify import mutants
 from tally.verify.mutants import Mutant, MutantError
 
-WORK = image.ROOT / "build" / "mutants"
-RESULT = image.ROOT / "build" / "mutants.txt"
+WORK = ROOT / "build" / "mutants"
+RESULT = ROOT / "build" / "mutants.txt"
 REPORT = "build/report.xml"
 
 # What makes a test's boot end, of the causes that it may show.
@@ -113,12 +114,12 @@ class Copy:
     def refresh(self) -> None:
         """As the checkout is; what is the same stays, so that make knows."""
         files = mutants.git("ls-files", "-co", "--exclude-standard").splitlines()
-        wanted = {name for name in files if (image.ROOT / name).is_file()}
+        wanted = {name for name in files if (ROOT / name).is_file()}
         if not self.root.exists():
             built = shutil.ignore_patterns("mutants*", ".lock", "overlay-*")
             shutil.copytree(image.BUILD, self.root / "build", ignore=built)
         for name in wanted:
-            source, copy = image.ROOT / name, self.root / name
+            source, copy = ROOT / name, self.root / name
             if not copy.exists():
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source, copy)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from typing import Callable, Optional
+from typing import Any, Callable, Optional
 
 PATIENCE = int(os.environ.get("TEST_PATIENCE", "1"))
 
@@ -24,7 +24,7 @@ WHOLE = 900 * PATIENCE
 
 def wait_for(
     condition: Callable[[], object], what: str,
-    process: Optional[subprocess.Popen] = None,
+    process: Optional[subprocess.Popen[Any]] = None,
 ) -> None:
     """Wait until the condition holds; fail with what didn't happen, or can't any
     more: the process that should do it has ended."""

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Iterator, Optional
 
+from tally import ROOT
 from tally.boot.machine import Machine
-from tally.build import image
 from tally.verify.patience import HANG
 
 PROMPT = r"\ntally\$ $"
@@ -36,7 +36,7 @@ class Console:
         if machine.share is not None:
             options += ["--share", machine.share]
         self.tty = pexpect.spawn(
-            str(image.ROOT / "scripts" / "run"),
+            str(ROOT / "scripts" / "run"),
             options,
             timeout=HANG,
             dimensions=size,

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import BinaryIO, Callable, NoReturn, Optional
 
 from harness import elves
-from tally.build import image
+from tally import ROOT
 from tally.commands.convert import entry
 
-CONVERT = str(image.ROOT / "scripts" / "tally-convert")
+CONVERT = str(ROOT / "scripts" / "tally-convert")
 PROGRAM = ("_start", "main", "work", "inner")
 
 

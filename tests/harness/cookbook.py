@@ -10,10 +10,10 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple, Optional
 
-from tally.build import image
+from tally import ROOT
 
-EXAMPLES = image.ROOT / "examples"
-SCRIPTS = image.ROOT / "scripts"
+EXAMPLES = ROOT / "examples"
+SCRIPTS = ROOT / "scripts"
 # As the page has it: one hart, whose clock counts instructions.
 MACHINE = ("--harts", "1", "--icount", "3")
 
@@ -75,7 +75,7 @@ class Variant:
 
 def run(script: str, *words: object, status: Optional[int] = 0) -> str:
     done = subprocess.run(
-        [str(SCRIPTS / script), *map(str, words)], cwd=image.ROOT,
+        [str(SCRIPTS / script), *map(str, words)], cwd=ROOT,
         capture_output=True, text=True, env={**os.environ, "COLUMNS": "200"},
     )
     assert status is None or done.returncode == status, done.stderr

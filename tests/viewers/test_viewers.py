@@ -16,13 +16,14 @@ import pytest
 
 from harness import elves
 import made_up
+from tally import ROOT
 from tally.build import image
 
 HERE = Path(__file__).parent
-CONVERT = image.ROOT / "scripts" / "tally-convert"
+CONVERT = ROOT / "scripts" / "tally-convert"
 HOME = image.BUILD / "viewers"
 KERNEL = image.BUILD / "kernel.elf"
-LABS = image.ROOT / "labs"
+LABS = ROOT / "labs"
 FILE = "kernel/syscall/hart_ticks.c"
 PROGRAMS = [f"--program={pid}={image.BUILD}/bin/{name}"
             for pid, name in made_up.COMMANDS.items()]
@@ -216,7 +217,7 @@ def test_flame_graph_reset(flame: dict) -> None:
 def recorded(*words: object) -> Path:
     """By scripts/tally, as a user has it."""
     file = HOME / "page.html"
-    run(image.ROOT / "scripts" / "tally", "--extra", image.ROOT / "examples", "--harts",
+    run(ROOT / "scripts" / "tally", "--extra", ROOT / "examples", "--harts",
         1, "--icount", 3, *words, "-o", file, "--", "shop; stages 2")
     return file
 
@@ -288,7 +289,7 @@ def test_page_with_waits() -> None:
     """The lock that was planted, who waited for it and where, and who gave it back;
     a search leaves what it is about."""
     file = HOME / "waits.html"
-    run(image.ROOT / "scripts" / "tally", "--extra", image.ROOT / "examples", "--harts",
+    run(ROOT / "scripts" / "tally", "--extra", ROOT / "examples", "--harts",
         1, "--icount", 3, "--waits", "-o", file, "--", "ledger")
     seen = browser("waits", file, "index_lock|pthread_join", HOME)
     assert seen["errors"] == [] and "Waits" in seen["tabs"]

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 
+from tally import ROOT
 from tally.base.cli import script
 from tally.base.errors import SetupError
 from tally.boot.machine import find_qemu
@@ -31,7 +32,7 @@ def measure(arguments: list[str]) -> int:
     shutil.rmtree(BUILD, ignore_errors=True)
     BUILD.mkdir()
     recorder = Recorder(kernel, qemu, BUILD)
-    command = [str(image.ROOT / "scripts" / "test"), *arguments]
+    command = [str(ROOT / "scripts" / "test"), *arguments]
     environment = {**os.environ, "QEMU": str(recorder.qemu)}
     with subprocess.Popen(command, env=environment) as tests:
         try:
@@ -40,9 +41,9 @@ def measure(arguments: list[str]) -> int:
             tests.wait()
     boots = recorder.merged()
     files = covered.files(boots)
-    texts = {f.name: (image.ROOT / f.name).read_text().splitlines() for f in files}
+    texts = {f.name: (ROOT / f.name).read_text().splitlines() for f in files}
     for suffix, text in (
-        ("info", covered.lcov(files, str(image.ROOT))),
+        ("info", covered.lcov(files, str(ROOT))),
         ("html", covered.page(files, boots, texts)),
     ):
         BUILD.with_suffix(f".{suffix}").write_text(text)

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
+from tally import ROOT
 from tally.build import image
 
 # What a kernel is made of; and what is made of that, so that little is compiled.
@@ -35,9 +36,9 @@ class Mutant(NamedTuple):
     def build(self, folder: Path) -> Path:
         """Its kernel, made in a copy of the sources."""
         for name in SOURCES:
-            shutil.copytree(image.ROOT / name, folder / name)
+            shutil.copytree(ROOT / name, folder / name)
         for name in FILES:
-            shutil.copy2(image.ROOT / name, folder)
+            shutil.copy2(ROOT / name, folder)
         with image.build_lock():
             for name in OBJECTS:
                 shutil.copytree(image.BUILD / name, folder / image.BUILD.name / name)

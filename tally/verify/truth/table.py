@@ -12,6 +12,7 @@ import json
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 from tally import ROOT
 
@@ -52,7 +53,7 @@ def table(heading: str, rows: dict[str, dict[int, str]], harts: list[int]) -> li
     return lines
 
 
-def profiles(measured: list[dict], what: dict[str, str], bad: list[str]) -> list[str]:
+def profiles(measured: list[dict[str, Any]], what: dict[str, str], bad: list[str]) -> list[str]:
     """Those of pcs, which tells most apart; all of them are judged."""
     rows: dict[str, dict[int, str]] = {}
     pcs = [row for row in measured if row["profiler"] == "pcs"]
@@ -61,7 +62,7 @@ def profiles(measured: list[dict], what: dict[str, str], bad: list[str]) -> list
         cell = f"{row['tv'] / row['ideal']:.2f}, {row['p']:.4f}"
         rows.setdefault(label, {})[row["harts"]] = cell
     harts = sorted({row["harts"] for row in pcs})
-    worst = min(measured, key=lambda row: row["p"])
+    worst = min(measured, key=lambda row: float(row["p"]))
     mean = sum(row["tv"] / row["ideal"] for row in pcs) / len(pcs)
     return [
         *table("TV/E, p", rows, harts), "",
@@ -74,12 +75,12 @@ def profiles(measured: list[dict], what: dict[str, str], bad: list[str]) -> list
     ]
 
 
-def stacks(measured: list[dict]) -> list[str]:
+def stacks(measured: list[dict[str, Any]]) -> list[str]:
     rows: dict[str, dict[int, str]] = {}
     for row in measured:
         total = row["exact"] + row["wrong"] + sum(row["cut"].values())
         words = [f"{row['exact'] / total:.3f}".replace("1.000", "1")]
-        for reason, n in sorted(row["cut"].items(), key=lambda item: -item[1]):
+        for reason, n in sorted(row["cut"].items(), key=lambda item: -int(item[1])):
             words.append(f"{reason} {n / total:.3f}")
         if row["wrong"]:
             words.append(f"wrong {row['wrong']}")

@@ -24,6 +24,7 @@ from typing import Callable, Iterable, Iterator, NamedTuple
 
 HERE = Path(__file__).resolve().parent
 
+from tally import ROOT
 from tally.boot import frames
 from tally.build import image
 from tally.plugins import plugin
@@ -135,7 +136,7 @@ class Images:
                 "/bin/sort": Code(image.BUILD / "bin" / "sort"),
                 "/bin/grep": Code(image.BUILD / "bin" / "grep"),
             }
-        text = b"".join(f.read_bytes() for f in sorted(image.ROOT.glob("docs/*.md")))
+        text = b"".join(f.read_bytes() for f in sorted(ROOT.glob("docs/*.md")))
         self.initrd = base.add(image.member("extra/text", text))
         self.plugin = plugin.build("counter", self.qemu_major, BUILD)
 
