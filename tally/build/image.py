@@ -47,6 +47,12 @@ def build_lock() -> Iterator[None]:
         yield
 
 
+def make_environment(*without: str) -> dict[str, str]:
+    """A make that called us must not share its jobs or options with this one."""
+    inherited = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "BUILD", *without)
+    return {k: v for k, v in os.environ.items() if k not in inherited}
+
+
 def make(
     *arguments: str, verbose: bool = False, notice: str = "", **variables: str
 ) -> None:
@@ -56,16 +62,12 @@ def make(
     environment's: a recipe's shell has them, whatever is in them.
     """
     command = ["make", "-C", str(ROOT), f"-j{os.cpu_count()}", *arguments]
-    # A make that called us must not share its jobs or options with this one.
-    inherited = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "BUILD")
-    environment = {k: v for k, v in os.environ.items() if k not in inherited}
-    environment.update(variables)
     timer = threading.Timer(PATIENCE, sys.stderr.write, [notice])
     timer.start()
     try:
         result = subprocess.run(
             command,
-            env=environment,
+            env={**make_environment(), **variables},
             stdin=subprocess.DEVNULL,
             stdout=sys.stderr if verbose else subprocess.PIPE,
             stderr=subprocess.STDOUT,

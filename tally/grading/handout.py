@@ -28,12 +28,13 @@ from tally import ROOT
 from tally.base.cli import Parser, script, utf8
 from tally.base.errors import SetupError
 from tally.build import image
+from tally.build.copies import KERNEL
 from tally.grading.grade import WORK, commit, solution
 from tally.grading.judge import Judge
 from tally.grading.lab import CONF, LABS, Lab, LabError, read_course
 from tally.grading.roster import Roster, read_roster
 from tally.grading.sandbox import TroubleError
-from tally.grading.tree import KERNEL, git, put_lab
+from tally.grading.tree import git, put_lab
 
 #: Of a lab's folder, and of the checkout: what the course keeps.
 KEPT = ("solution", "solve", "skeleton", "given", "cut", "wrong.txt", "right.txt")

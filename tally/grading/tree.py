@@ -10,19 +10,15 @@ import stat
 import subprocess
 import time
 from pathlib import Path
-from typing import Iterable, Optional
+from typing import Optional
 
 from tally import ROOT
 from tally.build import image
+from tally.build.copies import KERNEL, copy_objects, copy_sources
 from tally.grading import stores
 from tally.grading.lab import Edit, Lab, LabError
 from tally.grading.sandbox import Sandbox
 
-#: What a kernel is made of.
-KERNEL = ("Makefile", "VERSION", "linker.ld", "boot", "debug", "include", "kernel",
-          "lib")
-#: Objects that a tree has in common with the one that it is made from.
-OBJECTS = ("boot", "debug", "kernel", "lib")
 #: Of a program on the host: it ends at the first thing that C doesn't allow.
 COMPILER = ["gcc", "-std=gnu2x", "-g", "-O1", "-Wall", "-Wextra", "-D_GNU_SOURCE",
             "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
@@ -62,19 +58,6 @@ def git(*words: str) -> Optional[str]:
         command, capture_output=True, text=True, errors="surrogateescape"
     )
     return done.stdout if done.returncode == 0 else None
-
-
-def sources(names: Iterable[str]) -> list[str]:
-    """The files of some files and folders of the checkout, by their paths in it."""
-    files: list[str] = []
-    for name in names:
-        top = ROOT / name
-        files += (
-            [name]
-            if top.is_file()
-            else [str(f.relative_to(ROOT)) for f in top.rglob("*") if f.is_file()]
-        )
-    return sorted(f for f in files if "__pycache__" not in f)
 
 
 def write(tree: Path, name: str, text: str) -> None:
@@ -128,14 +111,9 @@ class Tree:
         if like:
             shutil.copytree(like, path)
             return
-        for name in sources([*KERNEL, *([lab.host, STEPS] if lab.host else [])]):
-            copy = path / name
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, copy)
-        for name in OBJECTS if objects else ():
-            built = image.BUILD / name
-            if built.is_dir():
-                shutil.copytree(built, self.build / name)
+        copy_sources([*KERNEL, *([lab.host, STEPS] if lab.host else [])], path)
+        if objects:
+            copy_objects(self.build)
 
     def take_objects(self, like: Path) -> None:
         """Take those of a tree that was built for the same lab with another seed. make
@@ -190,7 +168,7 @@ class Tree:
             done = subprocess.run(
                 command,
                 cwd=self.path,
-                env=make_environment(),
+                env=image.make_environment("DEBUG"),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -219,12 +197,6 @@ def lab_tree(path: Path, lab: Lab, whole: bool, like: Optional[Path] = None) -> 
     if like:
         tree.take_objects(like)
     return tree
-
-
-def make_environment() -> dict[str, str]:
-    """A make that called us must not share its jobs or options with this one."""
-    inherited = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "BUILD", "DEBUG")
-    return {k: v for k, v in os.environ.items() if k not in inherited}
 
 
 def complaint(said: str) -> str:

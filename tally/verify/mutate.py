@@ -134,14 +134,9 @@ class Copy:
 
     def make(self) -> Optional[str]:
         """What the compiler complains of; None if it's built."""
-        environment = {
-            name: value
-            for name, value in os.environ.items()
-            if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "BUILD")
-        }
         done = subprocess.run(
             ["make", "-C", str(self.root)],
-            env=environment,
+            env=image.make_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -28,11 +28,12 @@ from tally.boot import frames
 from tally.build import image
 from tally.plugins import plugin
 from tally.base.cli import Parser, script
+from tally.formats.hunks import HunkError
 from tally.formats.elf import Image as Executable
 from tally.verify.machines import MACHINES
 from tally.base.errors import SetupError
 from tally.boot.machine import Boot, Machine, find_qemu, memory_bytes
-from tally.verify.tlb.wrong import Mutant, MutantError, read_mutants
+from tally.verify.tlb.wrong import Mutant, read_mutants
 from tally.verify.guests import FOLDER, PROGRAMS, machines_of
 
 BUILD = image.BUILD / "tlb"
@@ -320,5 +321,5 @@ def main() -> int:
 
 
 def entry() -> int:
-    return script("tlb-check", main, CheckError, MutantError, SetupError,
+    return script("tlb-check", main, CheckError, HunkError, SetupError,
                   image.BuildError, subprocess.CalledProcessError)
