@@ -157,7 +157,7 @@ common = -std=gnu11 -O2 -g -Wall -Wextra $(mistakes) -fno-common \
 frame_max := $(if $(filter 1,$(DEBUG)),3072,2560)
 frame_checks := -Werror=frame-larger-than=$(frame_max) -Werror=vla -Werror=alloca
 kernel_flags = $(common) $(frame_checks) -march=rv64imac_zicsr_zifencei -mabi=lp64 \
-	-ffreestanding -msmall-data-limit=0 -I. -Ikernel -Idebug \
+	-ffreestanding -msmall-data-limit=0 -I. -Ikernel \
 	-DTALLY_VERSION='"$(version)"'
 kernel_link := -march=rv64imac -mabi=lp64 -nostdlib -static -T linker.ld
 
@@ -182,12 +182,13 @@ link_user = $(call say,LD,$@)$(folder) && $(CC) $(user_link) \
 
 # --- The kernel --------------------------------------------------------------
 
-kernel_src := $(wildcard boot/*.S boot/*.c kernel/*.c kernel/*.S \
-	kernel/*/*.c kernel/*/*.S debug/*.c lib/*.c lib/*.S)
-# The debug build has the checks of debug/checks, and the compiler's.
+# The debug build has checks of its own, and the compiler's.
+check_src := $(wildcard kernel/*/check_*.c)
+kernel_src := $(filter-out $(check_src),$(wildcard boot/*.S boot/*.c kernel/*.c \
+	kernel/*.S kernel/*/*.c kernel/*/*.S lib/*.c lib/*.S))
 ifeq ($(DEBUG),1)
   kernel_flags += -DCHECKS
-  kernel_src += $(wildcard debug/checks/*.c)
+  kernel_src += $(check_src)
   sanitize := -fsanitize=undefined
 endif
 kernel_obj := $(kernel_src:%=$(BUILD)/%.o)
@@ -217,18 +218,16 @@ $(kernel): $(kernel_obj) $(kernel_lib) linker.ld
 
 # Beside each object the compiler says, in a .ci file, how much stack each
 # function takes and whom it calls: tests/test_stack.py adds that up.
-$(BUILD)/boot/%.o $(BUILD)/kernel/%.o $(BUILD)/debug/%.o $(BUILD)/lib/%.o: \
+$(BUILD)/boot/%.o $(BUILD)/kernel/%.o $(BUILD)/lib/%.o: \
 	flags = $(kernel_flags) -fcallgraph-info=su $(sanitize)
-$(BUILD)/debug/checks/%.o: flags = $(kernel_flags)
-$(BUILD)/debug/checks/words.c.o: flags = $(kernel_flags) $(sanitize)
+$(check_src:%=$(BUILD)/%.o): flags = $(kernel_flags)
+$(BUILD)/kernel/dev/check_words.c.o: flags = $(kernel_flags) $(sanitize)
 # One file says which version this is; these two tell it.
 versioned := kernel/main.c kernel/syscall/info.c
 $(versioned:%=$(BUILD)/%.o): VERSION
 $(BUILD)/boot/%.o: boot/% Makefile
 	$(compile)
 $(BUILD)/kernel/%.o: kernel/% Makefile
-	$(compile)
-$(BUILD)/debug/%.o: debug/% Makefile
 	$(compile)
 $(BUILD)/lib/%.o: lib/% Makefile
 	$(compile)
@@ -301,7 +300,7 @@ tar := tar --format=ustar --blocking-factor=1 --sort=name --mtime=@0 \
 	--owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX
 
 sources := $(sort $(wildcard Makefile linker.ld README.md docs/*.md \
-	$(foreach d,boot debug debug/* kernel kernel/* lib include include/* \
+	$(foreach d,boot kernel kernel/* lib include include/* \
 	user user/* user/cmd/* examples examples/*,$(addprefix $d/,*.c *.h *.S *.ld))))
 manuals := $(sort $(wildcard man/*.[1-9]))
 
@@ -447,7 +446,7 @@ mutants:
 
 # --- Looking after the sources -----------------------------------------------
 
-c_files = $(shell find boot debug kernel lib include user examples labs \
+c_files = $(shell find boot kernel lib include user examples labs \
 	tests tally -name '*.[ch]')
 shell_files = $(shell for f in scripts/* scripts/*/* labs/* .ci/*; do \
 	sed -n '1s,^\#! */bin/sh,&,p;q' "$$f" 2>/dev/null | sed "s,.*,$$f,"; done)
@@ -525,8 +524,8 @@ check-cppcheck:
 	$(Q)cppcheck -q --error-exitcode=1 \
 		--std=c11 --enable=warning,portability --inline-suppr \
 		$(cppcheck_off:%=--suppress=%) -U__ASSEMBLER__ \
-		-Iinclude -I. -Ikernel -Idebug \
-		kernel debug lib user examples
+		-Iinclude -I. -Ikernel \
+		kernel lib user examples
 
 check-shell:
 	$(Q)shellcheck -x $(shell_files)
@@ -551,8 +550,7 @@ $(analyze): analyze/%: %
 
 # Clang's analysis of which locks are held (kernel/base/compiler.h). It gets
 # what GCC's preprocessor makes of the debug build, in which must_hold stands.
-locks := $(sort $(patsubst %,locks/%,$(filter %.c,$(kernel_src)) \
-	$(wildcard debug/checks/*.c)))
+locks := $(sort $(patsubst %,locks/%,$(filter %.c,$(kernel_src)) $(check_src)))
 .PHONY: locks $(locks)
 locks: $(locks)
 $(locks): locks/%: %

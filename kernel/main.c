@@ -79,7 +79,7 @@ static const struct device *const all_devices[] = {
     &kprof_device,     /* kprof.c: kpctl, kpdata */
     &prf_device,       /* prf.c: prf, prf255, prf0, prf1.. */
     &waits_device,     /* waits.c: waitctl, waitdata */
-    &ktest_device,     /* debug/ktest.c: ktest */
+    &ktest_device,     /* ktest.c: ktest */
     NULL,
 };
 

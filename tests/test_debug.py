@@ -39,8 +39,8 @@ WORDS = {
     "samplerlock": "a lock in the sampler: ktest first wanted at count_locks+",
     "samplerprint": "a lock in the sampler: ",
     "sampleruser": "load page fault: copy_in or copy_out at a raised level, scause 13",
-    "overflow-int": "undefined behaviour: addition overflows at debug/",
-    "overflow-index": "undefined behaviour: index out of bounds at debug/",
+    "overflow-int": "undefined behaviour: addition overflows at kernel/dev/",
+    "overflow-index": "undefined behaviour: index out of bounds at kernel/dev/",
 }
 
 #: Guest programs that share a boot: those that take many locks, and much memory; with

@@ -3,6 +3,7 @@
 docs/tour.md draws them, in a block marked `rooms`: a line for each, from the
 lowest up, with those below that its files may include. What is called upward by
 a name that the linker finds is listed there too, in a block marked `upward`.
+Below the rooms are include/ and lib/, which know nothing of the kernel.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ from tally import ROOT
 from tally.build import image
 
 KERNEL = ROOT / "kernel"
-INCLUDE = re.compile(r'^\s*#\s*include "(?:\.\./)*([\w.]+)/[^"]+"', re.M)
+INCLUDE = re.compile(r'^\s*#\s*include(?:_next)? (["<])([^">]+)[">]', re.M)
+#: Where the compiler looks, as the Makefile has it. What it finds in none of these is
+#: its own, or the C library's.
+PLACES = (ROOT / "include", ROOT, KERNEL)
 
 
 def block(kind: str) -> list[str]:
@@ -45,8 +49,33 @@ def room_of(file: Path) -> str:
     return parts[0] if len(parts) > 1 else ""
 
 
+def files(*folders: Path) -> list[Path]:
+    return [
+        file
+        for folder in folders
+        for file in sorted(folder.rglob("*")) if file.suffix in (".c", ".h", ".S")
+    ]
+
+
 def sources() -> list[Path]:
-    return [f for f in sorted(KERNEL.rglob("*")) if f.suffix in (".c", ".h", ".S")]
+    return files(KERNEL)
+
+
+def included(file: Path) -> list[Path]:
+    """The checkout's files that a source names, in whichever way."""
+    found = []
+    for mark, name in INCLUDE.findall(file.read_text()):
+        places = [file.parent, *PLACES] if mark == '"' else PLACES
+        known = [(place / name).resolve() for place in places if (place / name).is_file()]
+        assert known or mark == "<", f"{file}: where is {name}?"
+        found += known[:1]
+    return found
+
+
+def rooms_known(file: Path) -> set[str]:
+    """Those of which it includes a file."""
+    inside = [f for f in included(file) if f.is_relative_to(KERNEL)]
+    return {room_of(f) for f in inside} - {""}
 
 
 def test_every_folder_is_drawn() -> None:
@@ -57,19 +86,32 @@ def test_includes_follow_the_arrows() -> None:
     rooms = drawn()
     wrong = [
         f"{file.relative_to(ROOT)} includes {other}/"
-        for file in sources()
-        if room_of(file)
-        for other in INCLUDE.findall(file.read_text())
-        if other in rooms and other not in rooms[room_of(file)] | {room_of(file)}
+        for file in sources() if room_of(file)
+        for other in rooms_known(file) - rooms[room_of(file)] - {room_of(file)}
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_what_lies_below_knows_no_room() -> None:
+    wrong = [
+        f"{file.relative_to(ROOT)} includes {other}/"
+        for file in files(ROOT / "lib", ROOT / "include") for other in rooms_known(file)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_all_of_the_kernel_lies_in_rooms() -> None:
+    """What else is linked: the first instructions, and what programs share."""
+    map = (image.BUILD / "kernel.map").read_text()
+    objects = set(re.findall(rf"{image.BUILD.name}/(\w+)/[\w/.]*\.o\b", map))
+    assert objects == {"boot", "kernel", "lib"}
 
 
 def test_no_arrow_is_drawn_for_nothing() -> None:
     used: dict[str, set[str]] = {name: set() for name in drawn()}
     for file in sources():
         if room_of(file):
-            used[room_of(file)] |= set(INCLUDE.findall(file.read_text()))
+            used[room_of(file)] |= rooms_known(file)
     idle = [f"{a} -> {b}" for a, below in drawn().items() for b in below - used[a]]
     assert not idle, idle
 
@@ -82,12 +124,12 @@ class Symbols(NamedTuple):
     own: set[str]  # its static functions
 
 
-def symbols(files: list[Path]) -> dict[Path, Symbols]:
+def symbols(made_of: list[Path]) -> dict[Path, Symbols]:
     """Of the objects that are made of these sources."""
-    made = {str(image.BUILD / f.relative_to(ROOT)) + ".o": f for f in files}
+    made = {str(image.BUILD / f.relative_to(ROOT)) + ".o": f for f in made_of}
     nm = subprocess.run([elves.tool("nm"), "-A", *made], capture_output=True, text=True,
                         check=True)
-    found = {file: Symbols(set(), set(), set()) for file in files}
+    found = {file: Symbols(set(), set(), set()) for file in made_of}
     for line in nm.stdout.splitlines():
         place, _, rest = line.partition(":")
         kind, name = rest.split()[-2:]
@@ -102,7 +144,8 @@ def symbols(files: list[Path]) -> dict[Path, Symbols]:
 def objects() -> dict[Path, Symbols]:
     with image.build_lock():
         image.make()
-    return symbols([f for f in sources() if f.suffix != ".h"])
+    ordinary = [f for f in sources() if not f.name.startswith("check_")]
+    return symbols([f for f in ordinary if f.suffix != ".h"])
 
 
 def test_what_the_linker_finds_upward_is_listed(

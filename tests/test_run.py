@@ -113,7 +113,7 @@ def test_panic() -> None:
     assert (result.stdout, result.returncode) == (b"before\n", 125)
     assert b"on purpose" in result.stderr
     # The backtrace, by name and line.
-    assert re.search(rb"run_panic\+0x\w+ \(debug/ktest.c:\d+\)\n", result.stderr)
+    assert re.search(rb"run_panic\+0x\w+ \(kernel/dev/ktest.c:\d+\)\n", result.stderr)
     assert result.stderr.splitlines()[-1] == b"run: the kernel panicked"
 
 

@@ -12,7 +12,7 @@ import pytest
 from harness import manual
 from tally import ROOT
 
-C_FOLDERS = ("boot", "debug", "kernel", "lib", "include", "user", "examples")
+C_FOLDERS = ("boot", "kernel", "lib", "include", "user", "examples")
 C_FOLDERS += ("labs", "tests", "scripts", "tally")
 C_FILES = sorted(f for d in C_FOLDERS for f in (ROOT / d).rglob("*.[ch]"))
 TEXTS = ("*.[chS]", "*.py", "*.sh", "*.md", "*.ld", "*.[1-9]", "Makefile")

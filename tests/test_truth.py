@@ -36,7 +36,7 @@ CLEARS = {
     "kernel_return_checked": "the last 10 instructions of a trap",
     "icount_wait": "for another hart's turn, under icount: samples are taken after",
     "clock_nap": "a wait for a lock's holder, who runs meanwhile",
-    "samples_make": "the sampler, for synthetic samples",
+    "synthetic_samples": "the sampler, for synthetic samples",
 }
 # Who writes sstatus with bits from a register, which are never SIE's: those of
 # user memory, or what a trap saved, for sret to restore.

@@ -48,7 +48,7 @@ def test_no_source_has_a_version_of_its_own() -> None:
     """Only the Makefile reads the file."""
     told = {
         str(file.relative_to(ROOT))
-        for folder in ("boot", "kernel", "debug", "lib", "user", "include")
+        for folder in ("boot", "kernel", "lib", "user", "include")
         for file in (ROOT / folder).rglob("*.[chS]")
         if re.search(rf'"(Tally )?{re.escape(VERSION)}"', file.read_text())
     }

@@ -9,7 +9,7 @@
  *	go             take them again
  *	sample MODE HART PID LEVEL PC [COUNT]
  *	               hand a synthetic sample to the profilers, COUNT times;
- *	               MODE is user, kernel, intr or idle: debug/samples.c
+ *	               MODE is user, kernel, intr or idle: synthetic.c
  *
  * Reading returns the settings, the rate that was reached since the last
  * change, and how many samples fell due, were taken and were skipped since
@@ -175,7 +175,7 @@ static const struct ctlword words[] = {
     {.name = "seed", .run = set_seed, .min = 1, .max = 1},
     {.name = "hold", .run = hold_or_go},
     {.name = "go", .run = hold_or_go},
-    {.name = "sample", .run = samples_make, .min = 5, .max = 6},
+    {.name = "sample", .run = synthetic_samples, .min = 5, .max = 6},
     {0},
 };
 

@@ -56,7 +56,7 @@ void sample_settle(void);
 void sample_disarm(struct profiler *p);
 void sample_arm(struct profiler *p);
 
-/* The word `sample' of /dev/profclock: debug/samples.c. argv is as in ctl.h. */
-int samples_make(char **argv);
+/* The word `sample' of /dev/profclock: synthetic.c. argv is as in ctl.h. */
+int synthetic_samples(char **argv);
 
 #endif

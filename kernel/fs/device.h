@@ -1,5 +1,5 @@
 /*
- * Devices. A device is a source file in dev/, tty/, fs/ or debug/ that ends in
+ * Devices. A device is a source file in dev/, tty/ or fs/ that ends in
  * one const struct device, and two lines in main.c that add it to the table of
  * all devices. Its files then appear in /dev: devfs.c turns each into a vnode.
  * null.c is the smallest example.

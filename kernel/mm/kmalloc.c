@@ -19,7 +19,6 @@
  */
 #include "kmalloc.h"
 
-#include <checks.h>
 #include <string.h>
 
 #include "base/layout.h"
@@ -27,6 +26,7 @@
 #include "base/panic.h"
 #include "sched/lock.h"
 
+#include "check_memory.h"
 #include "page.h"
 #include "pages.h"
 

@@ -19,7 +19,6 @@
  */
 #include "page.h"
 
-#include <checks.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -31,6 +30,7 @@
 #include "sched/level.h"
 #include "sched/lock.h"
 
+#include "check_memory.h"
 #include "kstack.h"
 #include "pages.h"
 

@@ -6,7 +6,6 @@
  */
 #include "lock.h"
 
-#include <checks.h>
 #include <errno.h>
 
 #include "base/compiler.h"
@@ -16,6 +15,7 @@
 #include "base/symbols.h"
 #include "machine/machine.h"
 
+#include "check_locks.h"
 #include "clock.h"
 #include "hart.h"
 #include "level.h"

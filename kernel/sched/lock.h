@@ -17,9 +17,9 @@
 
 #include "base/compiler.h"
 #include "base/list.h"
-#include <checks.h>
 #include <sys/waits.h>
 
+#include "check_locks.h"
 #include "level.h"
 
 struct hart;

@@ -9,7 +9,6 @@
  * With the boot argument `framed`, a mark in the output tells scripts/run that
  * what follows belongs to this: DLE P for a panic, DLE L for the time limit.
  */
-#include <checks.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -21,6 +20,7 @@
 #include "machine/machine.h"
 #include "machine/sbi.h"
 
+#include "check_locks.h"
 #include "clock.h"
 #include "hart.h"
 #include "icount.h"

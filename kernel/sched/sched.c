@@ -29,8 +29,6 @@
  * releases it. So if the lock's holder finds another thread queued, asleep or
  * dead, then no hart uses that thread's stack any more. Read sched first.
  */
-#include <checks.h>
-
 #include "base/compiler.h"
 #include "base/list.h"
 #include "base/panic.h"
@@ -38,6 +36,7 @@
 #include "machine/machine.h"
 #include "machine/sbi.h"
 
+#include "check_locks.h"
 #include "hart.h"
 #include "icount.h"
 #include "level.h"

@@ -5,12 +5,12 @@
  */
 #include "table.h"
 
-#include <checks.h>
 #include <errno.h>
 
 #include "base/compiler.h"
 #include "base/riscv.h"
 #include "base/syscall.h"
+#include "sched/check_locks.h"
 #include "sched/lock.h"
 #include "sched/thread.h"
 

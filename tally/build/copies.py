@@ -13,10 +13,9 @@ from tally import ROOT
 from tally.build import image
 
 #: What a kernel is made of.
-KERNEL = ("Makefile", "VERSION", "linker.ld", "boot", "debug", "include", "kernel",
-          "lib")
+KERNEL = ("Makefile", "VERSION", "linker.ld", "boot", "include", "kernel", "lib")
 #: Objects that a copy has in common with the checkout.
-OBJECTS = ("boot", "debug", "kernel", "lib")
+OBJECTS = ("boot", "kernel", "lib")
 
 
 def sources(names: Iterable[str]) -> list[str]:

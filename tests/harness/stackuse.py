@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from typing import Collection, Mapping
 
-FOLDERS = ("boot", "kernel", "debug", "lib")  # in the build: the kernel's objects
+FOLDERS = ("boot", "kernel", "lib")  # in the build: the kernel's objects
 
 _NODE = re.compile(r'node: \{ title: "([^"]+)" label: "[^"]*?(\d+) bytes \((\w+)\)')
 _EDGE = re.compile(
@@ -46,8 +46,7 @@ class CallGraph:
         self._sources = sources
         self._text = "".join(
             file.read_text()
-            for folder in ("kernel", "debug")
-            for file in sorted((sources / folder).rglob("*.c"))
+            for file in sorted((sources / "kernel").rglob("*.c"))
         )
         edges = []
         for folder in FOLDERS:

@@ -10,7 +10,7 @@ from typing import Iterable, Iterator
 
 from tally.verify.coverage.record import Boots
 
-FOLDERS = ("boot/", "kernel/", "lib/")  # debug/ is only for tests
+FOLDERS = ("boot/", "kernel/", "lib/")
 SHOWN = 12  # files in the summary, those with most lines unreached
 
 PAGE = """\

@@ -13,7 +13,6 @@
  *
  * None of this may be ended by a signal, since a mutex is waited for without.
  */
-#include <checks.h>
 #include <errno.h>
 
 #include "base/riscv.h"
@@ -21,6 +20,7 @@
 #include "fs/file.h"
 #include "fs/vnode.h"
 #include "machine/machine.h"
+#include "sched/check_locks.h"
 #include "sched/lock.h"
 
 #include "mutexlab.h"

@@ -8,13 +8,14 @@
 
 #include "base/compiler.h"
 #include "base/riscv.h"
-#include "dev/sample.h"
 #include "lib/number.h"
 #include "proc/proc.h"
 #include "sched/clock.h"
 #include "sched/hart.h"
 #include "sched/level.h"
 #include "sched/lock.h"
+
+#include "sample.h"
 
 #define LEVEL_MAX 7
 #define COUNT_MAX 1000000
@@ -59,7 +60,7 @@ enum { HART, PID, LEVEL, PC, COUNT, NARGS };
  * to the next interrupts are on, as a large COUNT must not mask them for long.
  */
 int
-samples_make(char **argv)
+synthetic_samples(char **argv)
 {
 	const uint64_t max[NARGS] = {nharts - 1, PID_MAX, LEVEL_MAX, UINT64_MAX,
 				     COUNT_MAX};

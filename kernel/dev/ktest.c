@@ -26,7 +26,6 @@
  *
  * The debug build has more words: CHECK_WORDS.
  */
-#include <checks.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,6 +47,8 @@
 #include "sched/level.h"
 #include "sched/lock.h"
 #include "sched/thread.h"
+
+#include "check_words.h"
 
 #define SPIN_MAX    10000000 /* microseconds */
 #define BAD_ADDRESS 8

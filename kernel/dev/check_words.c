@@ -11,14 +11,14 @@
 #include "base/layout.h"
 #include "base/print.h"
 #include "base/riscv.h"
-#include "dev/sample.h"
 #include "machine/machine.h"
 #include "mm/kmalloc.h"
 #include "mm/page.h"
 #include "mm/uaccess.h"
 #include "sched/lock.h"
 
-#include "../checks.h"
+#include "check_words.h"
+#include "sample.h"
 
 #define BLOCK 64 /* bytes, of a small block */
 

@@ -17,7 +17,7 @@
 #include "base/panic.h"
 #include "base/symbols.h"
 
-#include "../checks.h"
+#include "check_memory.h"
 
 #define FREE  0xdeaddeaddeaddeadUL /* of freed memory */
 #define FRESH 0xa5a5a5a5a5a5a5a5UL /* of newly allocated memory */

@@ -36,12 +36,12 @@
 #include "base/riscv.h"
 #include "base/symbols.h"
 #include "machine/machine.h"
-#include "sched/hart.h"
-#include "sched/level.h"
-#include "sched/lock.h"
-#include "sched/thread.h"
 
-#include "../checks.h"
+#include "check_locks.h"
+#include "hart.h"
+#include "level.h"
+#include "lock.h"
+#include "thread.h"
 
 #define CLASSES  64 /* bits of a word */
 #define HELD_MAX 12
