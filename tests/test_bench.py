@@ -12,6 +12,7 @@ import pytest
 
 from tally import ROOT
 from tally.build import image
+from tally.verify.bench import ROWS
 
 pytestmark = pytest.mark.skipif(image.DEBUG, reason="of the ordinary kernel")
 
@@ -33,6 +34,27 @@ def test_no_figure_is_worse() -> None:
     assert (run.stderr, run.returncode) == ("", 0)
     measured = json.loads((ROOT / "build" / "bench.json").read_text())
     assert set(measured) == set(figures())
+
+
+def test_the_documents_have_these_figures() -> None:
+    """README and docs/performance.md have the baseline's. A boot's depends on the
+    documents that are in the archive, so it isn't compared to the instruction."""
+    now = {name: round(value) for name, value in figures().items()}
+    text = (ROOT / "README.md").read_text()
+    (said,) = re.findall(
+        r"call takes ([\d,]+) instructions.*\n([\d,]+) \(.*exec ([\d,]+) \(.*\n"
+        r".*profilers, takes ([\d,]+)\.", text
+    )
+    wanted = [now["getpid"], now["pipe_rtt"], now["fork_exec"],
+              now["tick"] + now["sample_all"]]
+    assert list(said) == [f"{n:,}" for n in wanted]
+    text = (ROOT / "docs" / "performance.md").read_text()
+    table = text.partition("\n## What is over its goal")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| ([^|]+) \| ([\d,]+) \| [\d,]+ \|", table, re.M)
+    over = [name for name, row in ROWS.items() if figures()[name] > row.goal]
+    assert rows.pop()[0].startswith("boot") and over.pop() == "boot"
+    assert [n for _, n in rows] == [f"{now[name]:,}" for name in over]
+    assert f"{len(ROWS)} figures, {len(over) + 1} miss" in text
 
 
 def test_work_that_is_not_done_is_no_figure(tmp_path: Path) -> None:
