@@ -217,7 +217,7 @@ $(kernel): $(kernel_obj) $(kernel_lib) linker.ld
 		mv $@.$$$$.map $(@:.elf=.map) && mv $@.$$$$ $@
 
 # Beside each object the compiler says, in a .ci file, how much stack each
-# function takes and whom it calls: tests/test_stack.py adds that up.
+# function takes and whom it calls: tests/test_stack_depth.py adds that up.
 $(BUILD)/boot/%.o $(BUILD)/kernel/%.o $(BUILD)/lib/%.o: \
 	flags = $(kernel_flags) -fcallgraph-info=su $(sanitize)
 $(check_src:%=$(BUILD)/%.o): flags = $(kernel_flags)

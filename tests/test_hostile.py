@@ -16,7 +16,7 @@ from tally.verify.machines import MACHINES
 
 FIRST = int(os.environ.get("HOSTILE_SEED", "1"))
 SEEDS = range(FIRST, FIRST + int(os.environ.get("HOSTILE", "1")))[1:]
-ROUNDS = {"mutants": 5000, "words": 2000}
+ROUNDS = {"damaged": 5000, "words": 2000}
 
 
 @pytest.mark.skipif(not SEEDS, reason="make hostile has these")

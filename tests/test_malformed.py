@@ -2,7 +2,7 @@
 
 Device trees, archives and a file server's replies are damaged by the thousand
 on the host, where the kernel's own files run under the compiler's sanitizers
-(malformed/); some are booted. Damaged programs: guest/mutants.c.
+(malformed/); some are booted. Damaged programs: guest/damaged.c.
 HOSTILE=N makes it N times as much: make hostile.
 """
 

@@ -19,7 +19,7 @@ from tally.verify.machines import MACHINES
 DEADLINES = f"""
 #include <stdio.h>
 #include "{ROOT}/tests/guest/helpers.h"
-#include "{ROOT}/tests/guest/observe.h"
+#include "{ROOT}/tests/guest/children.h"
 
 int
 main(void)

@@ -40,7 +40,7 @@ TABLE: dict[str, Machines] = {
         ONE,
     ),
     **dict.fromkeys(
-        ("faults", "fresh", "images", "leaks", "mutants", "programs"),
+        ("damaged", "faults", "fresh", "images", "leaks", "programs"),
         CHILDREN,
     ),
     **dict.fromkeys(

@@ -6,7 +6,7 @@
 
 #include <signal.h>
 
-#include "observe.h"
+#include "children.h"
 
 static volatile int hits, last_sig;
 

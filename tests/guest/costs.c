@@ -5,7 +5,7 @@
  */
 #include <dirent.h>
 
-#include "observe.h"
+#include "children.h"
 
 #define PAGES  200
 #define NAMES  200

@@ -2,7 +2,7 @@
 #include <dirent.h>
 #include <limits.h>
 
-#include "observe.h"
+#include "children.h"
 
 #define MANY 1000 /* entries */
 #define PART 50

@@ -6,7 +6,7 @@
  */
 #include <mon.h>
 
-#include "observe.h"
+#include "children.h"
 
 #define TURNS   5     /* programs run one after the other */
 #define PROMISE 400   /* pages */

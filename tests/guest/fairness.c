@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "observe.h"
+#include "children.h"
 #include "prf.h"
 
 #define SECOND     1000000 /* us */

@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "observe.h"
+#include "children.h"
 #include "profiling.h"
 
 #define SPAN    4000000 /* us */

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "observe.h"
+#include "children.h"
 #include "stacks.h"
 
 #define HZ      1000

@@ -6,7 +6,7 @@
 #include <elf.h>
 #include <stddef.h>
 
-#include "observe.h"
+#include "children.h"
 
 #define MIB (1L << 20)
 #define BIG (4 * MIB)

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "observe.h"
+#include "children.h"
 #include "profiling.h"
 
 #define SLEEPERS 120

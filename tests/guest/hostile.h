@@ -5,7 +5,7 @@
 #ifndef HOSTILE_H
 #define HOSTILE_H
 
-#include "observe.h"
+#include "children.h"
 
 static uint64_t random_state;
 static long rounds;

@@ -5,8 +5,8 @@
  */
 #include <signal.h>
 
+#include "children.h"
 #include "image.h"
-#include "observe.h"
 
 #define SELF     "/bin/images"
 #define FAILED   99 /* exit status: not even started.. */

@@ -11,7 +11,7 @@
 #include <sys/uio.h>
 #include <utime.h>
 
-#include "observe.h"
+#include "children.h"
 
 #define TIMES 20
 

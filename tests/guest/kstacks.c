@@ -10,7 +10,7 @@
 #include <limits.h>
 #include <pthread.h>
 
-#include "observe.h"
+#include "children.h"
 
 #define SLEEPERS 64
 #define ROUNDS   2

@@ -6,8 +6,8 @@
  */
 #include <pthread.h>
 
+#include "children.h"
 #include "image.h"
-#include "observe.h"
 
 #define STACKS      1024        /* in the kernel, of all threads */
 #define THREADS     512         /* of a process */

@@ -6,7 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 
-#include "observe.h"
+#include "children.h"
 
 #define MANY      256 /* pages; enough to tell them from what else is used */
 #define FEW       24  /* pages: tables, a stack, the kernel's blocks */

@@ -10,7 +10,7 @@
 #ifndef MOMENTS_H
 #define MOMENTS_H
 
-#include "observe.h"
+#include "children.h"
 #include "profiling.h"
 
 #define COUNTS_PER_US 10 /* of rdtime */

@@ -18,7 +18,7 @@
 #include <sys/prf.h>
 #include <sys/timerfd.h>
 
-#include "observe.h"
+#include "children.h"
 
 #define FAILURES_MAX 200 /* of an operation */
 #define LARGE        (16 * PAGE)

@@ -8,7 +8,7 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 
-#include "observe.h"
+#include "children.h"
 #include "profiling.h" /* before pcs.h, whose names are short ones */
 
 #include <sys/pcs.h>

@@ -4,7 +4,7 @@
  */
 #include <signal.h>
 
-#include "observe.h"
+#include "children.h"
 
 /* A process that sleeps in the group of one that has ended; which group. */
 static pid_t

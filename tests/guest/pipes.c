@@ -2,7 +2,7 @@
 #include <signal.h>
 #include <sys/time.h>
 
-#include "observe.h"
+#include "children.h"
 #include "profiling.h"
 
 #define ATOMIC   4096 /* bytes: PIPE_BUF */

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "observe.h"
+#include "children.h"
 #include "prf.h"
 
 #define N           4

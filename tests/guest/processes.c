@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-#include "observe.h"
+#include "children.h"
 
 #define MANY    100 /* children at once */
 #define CLONES  300

@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <sys/time.h>
 
-#include "observe.h"
+#include "children.h"
 
 #define SELF    "/bin/programs"
 #define ARG_MAX (128 * 1024) /* bytes: strings, pointers to them, NULLs */

@@ -3,7 +3,7 @@
  * to almost the last page whatever ran before, and large blocks can be had of
  * memory that was in pieces.
  */
-#include "observe.h"
+#include "children.h"
 
 #define CHILDREN 200
 #define SPARE    230 /* pages: what the heap must leave, and harts may have */

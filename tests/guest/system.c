@@ -6,7 +6,7 @@
 #include <sys/times.h>
 #include <sys/utsname.h>
 
-#include "observe.h"
+#include "children.h"
 
 #define SYSCALL(number, name) [number] = true,
 static const bool is_call[] = {

@@ -2,7 +2,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 
-#include "observe.h"
+#include "children.h"
 
 #define PAGES  64
 #define ROUNDS 100

@@ -8,8 +8,8 @@
 #include <signal.h>
 #include <sys/waits.h>
 
+#include "children.h"
 #include "helpers.h"
-#include "observe.h"
 #include "profiling.h"
 
 #define CTL      "/dev/waitctl"

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "../guest/children.h"
 #include "../guest/image.h"
-#include "../guest/observe.h"
 
 #define OPEN    50
 #define MANY    700 /* names: more than one request lists */

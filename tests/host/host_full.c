@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "../guest/observe.h"
+#include "../guest/children.h"
 
 #define END  (1L << 30)
 #define ROOM (64 * 1024)

@@ -2,7 +2,7 @@
  * Processes that end in all ways, at moments of chance: their status is what
  * it should be, and nobody else's memory changes.
  */
-#include "observe.h"
+#include "children.h"
 #include "stress.h"
 
 #define PAGES    16

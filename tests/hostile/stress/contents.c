@@ -5,7 +5,7 @@
  */
 #include <dirent.h>
 
-#include "observe.h"
+#include "children.h"
 #include "stress.h"
 
 #define SIZE  40000 /* bytes of a file, at most */

@@ -2,7 +2,7 @@
  * Memory that grows and shrinks: what is new is zero, what was written stays,
  * and a child's changes are its own. The stack grows too.
  */
-#include "observe.h"
+#include "children.h"
 #include "stress.h"
 
 #define PAGES_MAX 400

@@ -8,7 +8,7 @@
  */
 #include <stdarg.h>
 
-#include "observe.h"
+#include "children.h"
 #include "profiling.h"
 #include "stress.h"
 

@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <sys/time.h>
 
-#include "observe.h"
+#include "children.h"
 #include "stress.h"
 
 #define BYTES   60000 /* of a stream, at most */

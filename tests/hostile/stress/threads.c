@@ -4,7 +4,7 @@
  */
 #include <pthread.h>
 
-#include "observe.h"
+#include "children.h"
 #include "stress.h"
 
 #define THREADS 6

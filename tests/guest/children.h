@@ -2,8 +2,8 @@
  * What the tests of processes share: how a child ended, what the system says
  * of it, a gate that holds it back, and waiting for a condition.
  */
-#ifndef OBSERVE_H
-#define OBSERVE_H
+#ifndef CHILDREN_H
+#define CHILDREN_H
 
 #include <sched.h>
 #include <signal.h>

@@ -97,7 +97,7 @@ main(int argc, char **argv)
 	int first = 0;
 	struct image image = good;
 
-	scratch_enter("mutants.d");
+	scratch_enter("damaged.d");
 	alarm(0);
 	hostile_start(argc, argv, 2000);
 	image_write("mutant", &good, sizeof(good));
@@ -127,6 +127,6 @@ main(int argc, char **argv)
 	      before - pages_free());
 	CHECK(WEXITSTATUS(image_run()) == ANSWER, "whole, it still runs");
 	unlink("mutant");
-	scratch_leave("mutants.d");
+	scratch_leave("damaged.d");
 	return check_done();
 }
