@@ -34,7 +34,8 @@ def copy(source: str, to: str) -> None:
 @pytest.mark.skipif(image.DEBUG, reason="of the ordinary kernel")
 def test_any_characters(tmp_path: Path) -> None:
     """In a checkout's own path, and in all that a command names: a program is built,
-    boots with a kernel and a folder, and is counted by a plugin."""
+    boots with a kernel and a folder, and is counted by a plugin. What lies where it is
+    called isn't taken for a part of Python."""
     odd = tmp_path / ODD
     root = odd / "tally"
     shutil.copytree(ROOT, root, copy_function=copy, symlinks=True,
@@ -45,6 +46,8 @@ def test_any_characters(tmp_path: Path) -> None:
         "#include <stdio.h>\nint main(void) { puts(\"said\"); }\n")
     (odd / "extra" / ODD).write_text("extra\n")
     (odd / "share" / "x").write_text("shared\n")
+    for module in "struct", "tally":
+        (odd / f"{module}.py").write_text("raise SystemExit('the wrong one')\n")
     shutil.copy(image.BUILD / "kernel.elf", odd / "kernel")
     named = {"--extra": "extra", "--share": "share", "--kernel": "kernel",
              "-o": "x.folded"}
@@ -52,7 +55,7 @@ def test_any_characters(tmp_path: Path) -> None:
     command = "say; cat /extra/* /host/x; ls /boot"
     run = subprocess.run(
         [root / "scripts" / "tally", "--exact", *words, "--", command],
-        capture_output=True, text=True, env={**os.environ, "TMPDIR": str(odd)},
+        capture_output=True, text=True, env={**os.environ, "TMPDIR": str(odd)}, cwd=odd,
     )
     assert (run.stderr, run.returncode) == ("", 0)
     assert run.stdout.startswith("said\nextra\nshared\nkernel\nsymbols\n")

@@ -64,9 +64,7 @@ have_or_report() {
 	die 126 "${missing#setup: }"
 }
 
-# enter MODULE WORD...: a command of the package tally. Only the checkout is looked
-# through for it: not the folder in which we are.
+# enter MODULE WORD...: a command of the package tally.
 enter() {
-	export PYTHONPATH="$root${PYTHONPATH:+:$PYTHONPATH}"
 	exec "$python" "$root/scripts/lib/enter.py" "$@"
 }
