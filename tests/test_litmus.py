@@ -36,7 +36,11 @@ ORDER = re.compile(
     r"__ATOMIC_(ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)"
     r"|\bfence\((?!before)|\bfence (?=\w+, \w)"
 )
-SOURCES = sorted((ROOT / "kernel").rglob("*.[chS]"))
+#: Without the debug build's checks, which docs/locks.md leaves out.
+SOURCES = [
+    file for file in sorted((ROOT / "kernel").rglob("*.[chS]"))
+    if not file.name.startswith("check_")
+]
 
 
 @pytest.mark.parametrize("text", KNOWN, ids=lambda text: text.split()[1].strip(":"))
