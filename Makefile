@@ -500,11 +500,13 @@ tags:
 
 fmt:
 	$(Q)clang-format -i $(c_files)
+	$(Q)black -q $(python_files)
 
 # tests/test_style.py runs each of these, so there is one definition of what is clean.
-# A missing tool is an error: `scripts/setup check' installs all. The two that differ
+# A missing tool is an error: `scripts/setup check' installs all. Those that differ
 # from version to version look only where theirs is the one that has been answered.
-checks := check-format check-cppcheck check-shell check-manuals locks check-analyze
+checks := check-format check-python check-cppcheck check-shell check-manuals locks \
+	check-analyze
 .PHONY: check $(checks)
 check: $(checks)
 
@@ -513,6 +515,14 @@ check-format:
 	case $$version in *' version 14.'*) \
 	clang-format --dry-run -Werror $(c_files) ;; \
 	*) echo "no clang-format 14: the layout was not looked at" ;; esac
+
+# The package's Python and the labs'.
+python_files = tally scripts/lib $(wildcard labs/*/*.py)
+check-python:
+	$(Q)version=$$(black --version) || exit; \
+	case $$version in 'black, 23.'*) black -q --check $(python_files) || \
+	{ echo "black would change files: make fmt" >&2; exit 1; } ;; \
+	*) echo "no black 23: the layout of Python was not looked at" ;; esac
 
 # It doesn't see what inline assembly and functions write, which the compilers do,
 # nor that the linker's symbols mark two ends of one thing, nor that a list's

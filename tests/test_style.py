@@ -26,7 +26,9 @@ TEXT_FILES += [
 ]
 ELSEWHERE = {"mandoc.1"}  # pages that aren't ours
 
-CHECKS = re.search("^checks := (.+)$", (ROOT / "Makefile").read_text(), re.M)[1]
+CHECKS = re.search(
+    r"^checks := ((?:.+\\\n)*.+)$", (ROOT / "Makefile").read_text(), re.M
+)[1].replace("\\\n", "")
 
 #: What one says that looks only where its tool has the version whose findings have
 #: been answered.

@@ -12,8 +12,9 @@ from typing import Any, Callable, Optional
 from tally.grading.script import Test, data, test
 
 LAB, CLOCK = 0, 1  # slots
-(CLEAR, GO, HOLD, LEVEL0, LEVEL1, LEVEL5, NEST, DARK, WORK, RING, LOOK,
- SWEEP) = range(1, 13)
+(CLEAR, GO, HOLD, LEVEL0, LEVEL1, LEVEL5, NEST, DARK, WORK, RING, LOOK, SWEEP) = range(
+    1, 13
+)
 (SAMPLE, BEGIN, END, FREE, RUNG, SINCE, HELD, NEXT, TICK, TICKS, COUNT) = range(1, 12)
 ENTRY = struct.Struct("<QQBBBBI")
 US = 10  # timer counts
@@ -30,11 +31,19 @@ SOON = 110 * US
 CLEAR_OF = 80 * US
 DELAYS, PHASES = 80, 7  # of a sweep, for each of two locks
 ROOM = 96  # bytes of a function that works
-FUNCTIONS = {LEVEL0: "blind_level0", LEVEL1: "blind_level1", LEVEL5: "blind_level5",
-             RING: "blind_ring"}
+FUNCTIONS = {
+    LEVEL0: "blind_level0",
+    LEVEL1: "blind_level1",
+    LEVEL5: "blind_level5",
+    RING: "blind_ring",
+}
 LEVEL_OF = {LEVEL0: 0, LEVEL1: 1, LEVEL5: 5, RING: 5}  # else it's another handler
-SAID = {LEVEL0: "under no lock", LEVEL1: "under a lock of level 1",
-        LEVEL5: "under a lock of level 5", RING: "in a tick's own work"}
+SAID = {
+    LEVEL0: "under no lock",
+    LEVEL1: "under a lock of level 1",
+    LEVEL5: "under a lock of level 5",
+    RING: "in a tick's own work",
+}
 
 
 # --- The clock ---------------------------------------------------------------
@@ -64,9 +73,14 @@ class Clock:
 
     def __init__(self, p: dict[str, Any], settings: Settings, since: int) -> None:
         self.p, self.settings, self.since = p, settings, since
-        self.base = since - {
-            "change": 0, "tick": since % TICK_LENGTH, "half": settings.period // 2,
-        }[p["BASE"]]
+        self.base = (
+            since
+            - {
+                "change": 0,
+                "tick": since % TICK_LENGTH,
+                "half": settings.period // 2,
+            }[p["BASE"]]
+        )
         self.first = 1
         while self.stroke(self.first) <= since:
             self.first += 1
@@ -340,8 +354,10 @@ def nexts(seen: Seen) -> Optional[str]:
         if e.value != want:
             if NEVER in (e.value, want):
                 return f"`next` should be {want:#x}, it is {e.value:#x}"
-            return (f"{seen.after(e.time)} `next` should be {want - seen.since} counts"
-                    f" after it, it is {e.value - seen.since}")
+            return (
+                f"{seen.after(e.time)} `next` should be {want - seen.since} counts"
+                f" after it, it is {e.value - seen.since}"
+            )
     return None
 
 
@@ -356,8 +372,10 @@ def is_seen(*works: int) -> Callable[[Seen, Test], Optional[str]]:
             mine = [e for e in seen.samples if begin < e.time < end and e.work == work]
             least = 0.9 * (end - begin) / seen.clock.settings.period - 1.5
             if len(mine) < least:
-                return (f"{ms(end - begin)} {SAID[work]} had {len(mine)} samples,"
-                        f" {least:.0f} at least are due")
+                return (
+                    f"{ms(end - begin)} {SAID[work]} had {len(mine)} samples,"
+                    f" {least:.0f} at least are due"
+                )
             function, level = t.symbol(FUNCTIONS[work]), LEVEL_OF[work]
             for e in mine:
                 inside = begin + SOON < e.time < end - SOON and e.level == level
@@ -524,7 +542,7 @@ def tick_counts(t: Test, _model: None) -> None:
 
 def ticks(p: dict[str, Any], log: Log, missed: bool) -> Optional[str]:
     first, last = log.of(TICKS)
-    (_, begin, end), = log.periods(LEVEL1, LEVEL5, DARK)
+    ((_, begin, end),) = log.periods(LEVEL1, LEVEL5, DARK)
     came = end // TICK_LENGTH - begin // TICK_LENGTH
     due = [e.value for e in log.of(TICK)]  # the next ones, at the same moments
     around = (due[1] - due[0]) // TICK_LENGTH - came
@@ -562,8 +580,12 @@ def origin(t: Test, _model: None) -> None:
 @test("random intervals", points=3)
 def jitter(t: Test, _model: None) -> None:
     for _ in range(2):
-        run = Run(t, Settings(t.random.choice((900, 1000, 1300, 1500)),
-                              t.random.randrange(1 << 30)))
+        run = Run(
+            t,
+            Settings(
+                t.random.choice((900, 1000, 1300, 1500)), t.random.randrange(1 << 30)
+            ),
+        )
         for _ in range(3):
             run.do(LEVEL0, t.random.randrange(8000, 20_000))
             run.look()
@@ -594,8 +616,10 @@ def late(t: Test, _model: None) -> None:
         n = run.clock.after(run.clock.since + (run.now + 500) * US)
         at = (run.clock.stroke(n) - run.clock.since) // US
         allowed = t.params["LATE"]
-        for after in (t.random.randrange(60, allowed - 80),
-                      t.random.randrange(allowed + 80, 1500)):
+        for after in (
+            t.random.randrange(60, allowed - 80),
+            t.random.randrange(allowed + 80, 1500),
+        ):
             lab(t, DARK, 100 + after, at=at - 100)
             at += 4000
         run.now = at + 2000
@@ -623,12 +647,21 @@ def held(t: Test, _model: None) -> None:
     for _ in range(2):
         run = Run(t, plain(t))
         run.do(LEVEL0, 9000)
-        run.end(counts("due", "taken", "skipped", "late"), longest, nexts,
-                at=run.before_stroke(t.random.randrange(15, 35)))
+        run.end(
+            counts("due", "taken", "skipped", "late"),
+            longest,
+            nexts,
+            at=run.before_stroke(t.random.randrange(15, 35)),
+        )
     lab(t, LEVEL0, 20_000)
-    read(t, lambda log: "a sample was taken while the clock was held"
-         if any(e.kind == SAMPLE and e.time > log.value(HELD) + SOON
-                for e in log.entries) else None)
+    read(
+        t,
+        lambda log: "a sample was taken while the clock was held"
+        if any(
+            e.kind == SAMPLE and e.time > log.value(HELD) + SOON for e in log.entries
+        )
+        else None,
+    )
 
 
 @test("all of it at once", points=2)

@@ -96,8 +96,10 @@ class Process:
         return [
             n
             for n in range(first, first + p["WINDOW"])
-            if n != page and region.start <= n < region.end
-            and n in self.entries and not self.entries[n].own
+            if n != page
+            and region.start <= n < region.end
+            and n in self.entries
+            and not self.entries[n].own
         ]
 
     def written(self, page: int, failures: int = 0) -> dict[str, int]:

@@ -30,8 +30,11 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
     whose = "its parent's forks" if p["CHILD_COUNTS"] else "its own forks"
     counts = {
         "shared": "pages that a fork has left shared"
-        + (", those that can't be written, too" if p["READ_ONLY_TOO"] else
-           ", of those in regions that may be written"),
+        + (
+            ", those that can't be written, too"
+            if p["READ_ONLY_TOO"]
+            else ", of those in regions that may be written"
+        ),
         "copied": "writes for which at least one page was copied"
         if p["BY_WRITES"]
         else "pages that were copied for a write, neighbours too",

@@ -13,11 +13,29 @@ PC_MAX = (1 << 64) - 1
 OFFSET_MAX = (1 << 63) - 1
 WHOLE = 1 << 20  # more than the file has
 LOST = 512  # a read that ends halfway gives up fewer bytes than this
-NO_ADDRESSES = (0, 0x7000_0000, 0xFFFF_FFFF_8020_0000, 0xFFFF_FFFF_8060_0000,
-                0x4000_0000_0000_0000, 0xFFFF_FFFF_FFFF_FFF0)
+NO_ADDRESSES = (
+    0,
+    0x7000_0000,
+    0xFFFF_FFFF_8020_0000,
+    0xFFFF_FFFF_8060_0000,
+    0x4000_0000_0000_0000,
+    0xFFFF_FFFF_FFFF_FFF0,
+)
 TEXT_OF_PROGRAMS = 0x10000  # can be read, not written
-NO_WORDS = ("begin", "star", "starts", "Start", "start now", "stop 0", "clear 1",
-            "clear stop", "sto p", "start;", "0", "-")
+NO_WORDS = (
+    "begin",
+    "star",
+    "starts",
+    "Start",
+    "start now",
+    "stop 0",
+    "clear 1",
+    "clear stop",
+    "sto p",
+    "start;",
+    "0",
+    "-",
+)
 
 
 class Model:
@@ -129,8 +147,10 @@ class Model:
     def pcs(self, t: Test, number: int) -> list[int]:
         """In text, of different counters; not of the first or the last."""
         buckets = t.random.sample(range(1, self.buckets - 1), number)
-        return [self.text + b * self.bucket + t.random.randrange(self.bucket)
-                for b in buckets]
+        return [
+            self.text + b * self.bucket + t.random.randrange(self.bucket)
+            for b in buckets
+        ]
 
 
 def setup(t: Test) -> Model:
@@ -188,10 +208,23 @@ def modes(t: Test, model: Model) -> None:
 def edges(t: Test, model: Model) -> None:
     model.fresh(t)
     last = model.text + (model.buckets - 1) * model.bucket
-    inside = (model.text, model.text + model.bucket - 1, model.text + model.bucket,
-              last - 1, last, model.end - 1)
-    outside = (model.text - 1, model.end, last + model.bucket - 1,
-               last + model.bucket, model.end + 4096, 0, PC_MAX)
+    inside = (
+        model.text,
+        model.text + model.bucket - 1,
+        model.text + model.bucket,
+        last - 1,
+        last,
+        model.end - 1,
+    )
+    outside = (
+        model.text - 1,
+        model.end,
+        last + model.bucket - 1,
+        last + model.bucket,
+        model.end + 4096,
+        0,
+        PC_MAX,
+    )
     # One by one: the counters begin anew after a few, and sums may be the same.
     for pc in (*inside, *outside):
         model.sample(t, "kernel", pc)
@@ -376,8 +409,13 @@ def at_once(t: Test, model: Model) -> None:
                 model.sample(t, "kernel", pc, 6000)
     for _ in range(15):
         for pc in pcs:
-            model.one(t, model.index("kernel", pc), lambda n: None
-                      if n <= model.limit else f"{n}, the limit is {model.limit}")
+            model.one(
+                t,
+                model.index("kernel", pc),
+                lambda n: None
+                if n <= model.limit
+                else f"{n}, the limit is {model.limit}",
+            )
     wait(t, 3)
     for pc in pcs:
         model.part(t, model.width, model.index("kernel", pc) * model.width)
@@ -411,8 +449,9 @@ def unchanged(t: Test, model: Model, i: int) -> None:
 
     model.one(t, i, first)
     t.do("sleep 1", 0)
-    model.one(t, i, lambda n: f"{seen} when it was stopped, now {n}"
-              if n != seen else None)
+    model.one(
+        t, i, lambda n: f"{seen} when it was stopped, now {n}" if n != seen else None
+    )
 
 
 @test("two words at once", race=3)

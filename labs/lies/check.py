@@ -18,8 +18,15 @@ VERSION, ATTACH, WALK, LOPEN, GETATTR, FSYNC = 100, 104, 110, 12, 24, 50
 READ, WRITE, READDIR = 116, 118, 40
 #: What the kernel wants of each, as p9.h and hostfs.c have it.
 FIELDS = {
-    VERSION: "dw", ATTACH: "bdq", WALK: "wbdq", LOPEN: "", FSYNC: "",
-    GETATTR: "qbdqdddqqqqqqqqqqq", READ: "d", WRITE: "d", READDIR: "d",
+    VERSION: "dw",
+    ATTACH: "bdq",
+    WALK: "wbdq",
+    LOPEN: "",
+    FSYNC: "",
+    GETATTR: "qbdqdddqqqqqqqqqqq",
+    READ: "d",
+    WRITE: "d",
+    READDIR: "d",
 }
 BITS = {"b": 8, "w": 16, "d": 32, "q": 64}
 FORMATS = {"b": "B", "w": "H", "d": "I", "q": "Q"}
@@ -31,8 +38,15 @@ ERRNOS = (
 ).split()
 KNOWN = {
     **{number: name for number, name in enumerate(ERRNOS, 1)},
-    35: "EDEADLK", 36: "ENAMETOOLONG", 38: "ENOSYS", 39: "ENOTEMPTY", 40: "ELOOP",
-    75: "EOVERFLOW", 95: "EOPNOTSUPP", 116: "ESTALE", 122: "EDQUOT",
+    35: "EDEADLK",
+    36: "ENAMETOOLONG",
+    38: "ENOSYS",
+    39: "ENOTEMPTY",
+    40: "ELOOP",
+    75: "EOVERFLOW",
+    95: "EOPNOTSUPP",
+    116: "ESTALE",
+    122: "EDQUOT",
 }
 NAME_MAX = 255
 ENTRY = 24  # bytes of an entry before its name
@@ -76,8 +90,13 @@ class Model:
         self.params = params
         self.lies = 0
         self.closed = False
-        bits = {"append only": 0x40, "exclusive": 0x20, "a mount": 0x10,
-                "authentication": 0x08, "temporary": 0x04}
+        bits = {
+            "append only": 0x40,
+            "exclusive": 0x20,
+            "a mount": 0x10,
+            "authentication": 0x08,
+            "temporary": 0x04,
+        }
         self.known = [0x80, 0x02] + [bits[name] for name in params["KNOWN"]]
         self.unknown = [b for b in [*bits.values(), 0x01] if b not in self.known]
 
@@ -283,8 +302,21 @@ def first(t: Test, model: Model) -> None:
 
 @test("an errno that is none", points=2)
 def odd(t: Test, model: Model) -> None:
-    strange = [37, 41, 133, 4095, 4096, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, 0,
-               0xFFFF_FFFE, 0x100 + 35, 0x1_0000 + 2, t.random.randrange(200, 1 << 31)]
+    strange = [
+        37,
+        41,
+        133,
+        4095,
+        4096,
+        0x7FFF_FFFF,
+        0x8000_0000,
+        0xFFFF_FFFF,
+        0,
+        0xFFFF_FFFE,
+        0x100 + 35,
+        0x1_0000 + 2,
+        t.random.randrange(200, 1 << 31),
+    ]
     for number in strange:
         alone(t, model)
         model.error(t, number)
@@ -318,12 +350,11 @@ def qid(t: Test, model: Model) -> None:
         for asked in (WALK, ATTACH, GETATTR):
             alone(t, model)
             reply = model.true(t, asked)
-            place = struct.calcsize("<" + "".join(
-                FORMATS[k] for k in FIELDS[asked].partition("b")[0]))
-            kind = model.qid(t) | bit
-            reply.body = (
-                reply.body[:place] + bytes([kind]) + reply.body[place + 1 :]
+            place = struct.calcsize(
+                "<" + "".join(FORMATS[k] for k in FIELDS[asked].partition("b")[0])
             )
+            kind = model.qid(t) | bit
+            reply.body = reply.body[:place] + bytes([kind]) + reply.body[place + 1 :]
             model.lie(t, reply, "QID")
         alone(t, model)
         model.entry(t, pack_entry(model.qid(t) | bit, 1, 2, b"name"), model.told("QID"))
@@ -332,8 +363,9 @@ def qid(t: Test, model: Model) -> None:
 @test("whoever lies isn't asked again", points=2)
 def closes(t: Test, model: Model) -> None:
     """Lies add up; some end it at once."""
-    harmless = [n for n in ("TAG", "TYPE", "ODD", "SIZE")
-                if n not in t.params["CLOSES"]]
+    harmless = [
+        n for n in ("TAG", "TYPE", "ODD", "SIZE") if n not in t.params["CLOSES"]
+    ]
     for _ in range(4):
         alone(t, model)
         while not model.closed:
@@ -374,7 +406,11 @@ def good_entry(
     t: Test, model: Model, name: bytes, behind: bytes = b"\x80" * 30, shown: bool = True
 ) -> None:
     """Not shown: the name is passed over."""
-    kind, path, cookie = model.qid(t), t.random.getrandbits(64), t.random.getrandbits(64)
+    kind, path, cookie = (
+        model.qid(t),
+        t.random.getrandbits(64),
+        t.random.getrandbits(64),
+    )
     data = pack_entry(kind, path, cookie, name)
     text = name.hex() if shown else ""
     want = f"{len(data)} {model.state} {kind} {path} {cookie} {text}"
@@ -396,8 +432,18 @@ def cut_entry(t: Test, model: Model) -> None:
 
 @test("a name that is none", points=2)
 def names(t: Test, model: Model) -> None:
-    bad = [b"", b"/", b"a/b", b"nul\0in", b"\0", b"../up", b"ends/", b"n" * 256,
-           b"n" * 257, b"n" * t.random.randrange(258, 4000)]
+    bad = [
+        b"",
+        b"/",
+        b"a/b",
+        b"nul\0in",
+        b"\0",
+        b"../up",
+        b"ends/",
+        b"n" * 256,
+        b"n" * 257,
+        b"n" * t.random.randrange(258, 4000),
+    ]
     for name in bad:
         alone(t, model)
         if t.params["PASSES"]:

@@ -7,13 +7,28 @@ from typing import Any
 
 #: Lies, by the names that the solution has for them, in its order.
 LIES = ("SHORT", "SIZE", "TAG", "TYPE", "ODD", "QID", "COUNT", "NAME")
-ERRNOS = ("EIO", "EPROTO", "EBADMSG", "EINVAL", "EILSEQ", "EMSGSIZE", "EOVERFLOW",
-          "ENODATA", "ERANGE", "ENXIO")
+ERRNOS = (
+    "EIO",
+    "EPROTO",
+    "EBADMSG",
+    "EINVAL",
+    "EILSEQ",
+    "EMSGSIZE",
+    "EOVERFLOW",
+    "ENODATA",
+    "ERANGE",
+    "ENXIO",
+)
 #: Bits of a qid's type. QEMU's server uses these two; any of the others may be
 #: known, too.
 USED = {"a directory": 0x80, "a symbolic link": 0x02}
-OTHERS = {"append only": 0x40, "exclusive": 0x20, "a mount": 0x10,
-          "authentication": 0x08, "temporary": 0x04}
+OTHERS = {
+    "append only": 0x40,
+    "exclusive": 0x20,
+    "a mount": 0x10,
+    "authentication": 0x08,
+    "temporary": 0x04,
+}
 WORDS = {
     "SHORT": "cut short",
     "SIZE": "of a wrong size",
@@ -52,17 +67,23 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
         **{lie: p[lie] for lie in LIES},
         "CLOSING": " or ".join(WORDS[lie] for lie in p["CLOSES"]),
         "STRIKES": p["STRIKES"],
-        "COUNTED": "since the last reply that was none" if p["FORGIVES"]
+        "COUNTED": "since the last reply that was none"
+        if p["FORGIVES"]
         else "whatever came between them",
         "BETTER": "A reply that is no lie, also one that says an errno, sets the number"
-        " back to 0." if p["FORGIVES"] else "It never goes back.",
+        " back to 0."
+        if p["FORGIVES"]
+        else "It never goes back.",
         "WRONG_SIZE": "other than what came" if p["EXACT"] else "larger than what came",
-        "BEHIND": "" if p["EXACT"] else " If more came than the size says, what is"
+        "BEHIND": ""
+        if p["EXACT"]
+        else " If more came than the size says, what is"
         " behind it isn't there, neither for fields nor for data.",
         "FIRST": "type" if p["TYPE_FIRST"] else "tag",
         "THEN": "tag" if p["TYPE_FIRST"] else "type",
         "BAD_NAME": "is passed over: `name` is empty then, the rest as the entry has it"
-        if p["PASSES"] else f"is a lie, {p['NAME']}",
+        if p["PASSES"]
+        else f"is a lie, {p['NAME']}",
         "QIDS": ", ".join(f"{bit:#04x} ({name})" for name, bit in known.items()),
     }
 

@@ -107,8 +107,12 @@ class Model:
         if before:
             number = m.handed + 1
             m.holder = self.next_owner(m)
-            self.look(t, mutex, f"{before} were waiting, in the order in which they"
-                      f" came, and this was hand-over {number}")
+            self.look(
+                t,
+                mutex,
+                f"{before} were waiting, in the order in which they"
+                f" came, and this was hand-over {number}",
+            )
         if self.left[old] > 0:
             self.left[old] -= 1
             if before:
@@ -198,8 +202,11 @@ def count(t: Test, model: Model) -> None:
     while True:
         rounds = t.random.sample((1, 2, 3, 3, 4), 5)
         anew, on = (
-            take_turns(Test(t.name, t.params, "", t.symbol),
-                       Model({**t.params, "BEGINS_ANEW": begins}), rounds)
+            take_turns(
+                Test(t.name, t.params, "", t.symbol),
+                Model({**t.params, "BEGINS_ANEW": begins}),
+                rounds,
+            )
             for begins in (1, 0)
         )
         if anew != on:

@@ -68,8 +68,9 @@ class Model:
     ) -> None:
         """rest: bytes more than the counters have."""
         charged = self.now.charged if self.now else 0
-        self.call(t, charged, buffer=buffer, size=self.size(n, rest), low=low,
-                  shift=shift)
+        self.call(
+            t, charged, buffer=buffer, size=self.size(n, rest), low=low, shift=shift
+        )
         self.now = Histogram(buffer, n, low, shift)
 
     def off(self, t: Test) -> None:
@@ -162,9 +163,19 @@ def edges(t: Test, model: Model) -> None:
         n, low = t.random.randrange(2, 9), t.random.randrange(1 << 12, 1 << 20)
         model.on(t, model.room(n), n, low, shift)
         h, step = model.now, 1 << shift
-        for pc in (low - 1, low, low + step - 1, low + step, 0, low + n * step - 1,
-                   low + n * step, low + n * step - step // 2 - 1,
-                   low + n * step - step // 2, low + (1 << 32), low + (1 << 32) + step):
+        for pc in (
+            low - 1,
+            low,
+            low + step - 1,
+            low + step,
+            0,
+            low + n * step - 1,
+            low + n * step,
+            low + n * step - step // 2 - 1,
+            low + n * step - step // 2,
+            low + (1 << 32),
+            low + (1 << 32) + step,
+        ):
             model.sample(t, pc, t.random.randrange(1, 9))
         look_all(t, model, h)
     model.off(t)
@@ -293,7 +304,9 @@ def read_only(t: Test, model: Model) -> None:
     h = any_one(t, model)
     if t.params["CHECKED"]:
         for n in (1, 1024, 2048):
-            model.call(t, "-EFAULT", buffer=READ_ONLY, size=model.size(n), low=0, shift=4)
+            model.call(
+                t, "-EFAULT", buffer=READ_ONLY, size=model.size(n), low=0, shift=4
+            )
         last = AREA + PAGES * PAGE
         model.call(t, "-EFAULT", buffer=last - 40, size=model.size(11), low=0, shift=4)
         some(t, model, 2)
@@ -312,13 +325,23 @@ def bad(t: Test, model: Model) -> None:
     some(t, model, 3)
     buffer = model.room(10)
     good = {"buffer": buffer, "size": model.size(10), "low": 0, "shift": 3}
-    for wrong in ({"buffer": buffer + 1}, {"buffer": buffer + 2}, {"size": 0},
-                  {"shift": 32}, {"shift": 1 << 32}, {"shift": 64}):
+    for wrong in (
+        {"buffer": buffer + 1},
+        {"buffer": buffer + 2},
+        {"size": 0},
+        {"shift": 32},
+        {"shift": 1 << 32},
+        {"shift": 64},
+    ):
         model.call(t, "-EINVAL", **{**good, **wrong})
     if t.params["SIZE_BYTES"]:
         model.call(t, "-EINVAL", **{**good, "size": 3})
-    for wrong in ({"buffer": KERNEL}, {"size": 1 << 62}, {"size": (1 << 64) - 4},
-                  {"buffer": 1 << 63}):
+    for wrong in (
+        {"buffer": KERNEL},
+        {"size": 1 << 62},
+        {"size": (1 << 64) - 4},
+        {"buffer": 1 << 63},
+    ):
         model.call(t, "-EFAULT", **{**good, **wrong})
     for p in (8, NOWHERE, KERNEL, AREA + PAGES * PAGE - 16):
         model.call(t, "-EFAULT", p=p)

@@ -90,7 +90,9 @@ def solution(p: dict[str, Any]) -> dict[str, Any]:
         "COUNTERS(size)": "((size) / 4)" if p["SIZE_BYTES"] else "(size)",
         "ROUND(shift)": "((1UL << (shift)) / 2)" if p["NEAREST"] else "0UL",
         "OUTSIDE(n)": {
-            "NOWHERE": "(n)", "FIRST": "0", "LAST": "((n) - 1)",
+            "NOWHERE": "(n)",
+            "FIRST": "0",
+            "LAST": "((n) - 1)",
         }[p["OUTSIDE"]],
         "WRAPS": p["WRAPS"],
         "KERNEL": p["KERNEL"],

@@ -112,7 +112,13 @@ def edges(t: Test, ranges: Ranges) -> list[int]:
     r = t.random
     pcs = [0, TOP]
     for first, last in ranges:
-        pcs += [first, last, r.randint(first, last), max(first - 1, 0), min(last + 1, TOP)]
+        pcs += [
+            first,
+            last,
+            r.randint(first, last),
+            max(first - 1, 0),
+            min(last + 1, TOP),
+        ]
     r.shuffle(pcs)
     return pcs
 
@@ -136,7 +142,11 @@ def extremes(t: Test, model: Model) -> None:
     top = TOP if model.params["END"] != "end" else TOP - 1
     low, high = t.random.randrange(1, 1 << 40), t.random.randrange(1 << 50, 1 << 60)
     most = TOP if model.params["END"] == "last" else TOP - 1
-    for ranges in ([(high, top), (0, low)], [(low, low), (0, 0), (top, top)], [(0, most)]):
+    for ranges in (
+        [(high, top), (0, low)],
+        [(low, low), (0, 0), (top, top)],
+        [(0, most)],
+    ):
         model.set(t, ranges)
         for pc in edges(t, ranges):
             model.sample(t, "kernel", pc)

@@ -11,7 +11,11 @@ END = {
     "end": "uint64_t end; /* the address behind its last */",
     "size": "uint64_t size; /* bytes */",
 }
-LAST = {"last": "(r)->last", "end": "((r)->end - 1)", "size": "((r)->from + (r)->size - 1)"}
+LAST = {
+    "last": "(r)->last",
+    "end": "((r)->end - 1)",
+    "size": "((r)->from + (r)->size - 1)",
+}
 NONE = {
     "last": "(r)->last < (r)->from",
     "end": "(r)->end <= (r)->from",

@@ -40,7 +40,11 @@ class Model:
             yield
 
     def spins(
-        self, t: Test, slot: int, level: int, ms: int,
+        self,
+        t: Test,
+        slot: int,
+        level: int,
+        ms: int,
         judge: Optional[Callable[[float, float], Optional[str]]] = None,
     ) -> None:
         """judge gets the longest time for which it didn't run, and all of it, in ms."""
@@ -48,7 +52,9 @@ class Model:
             self.gaps(t, ms, judge)
 
     def gaps(
-        self, t: Test, ms: int,
+        self,
+        t: Test,
+        ms: int,
         judge: Optional[Callable[[float, float], Optional[str]]] = None,
     ) -> None:
         def told(answer: str) -> Optional[str]:
@@ -72,12 +78,18 @@ def wait(t: Test, children: int) -> None:
         t.do(f"wait {slot}", 0)
 
 
-def at_most(longest_ms: float, lost_ms: float) -> Callable[[float, float], Optional[str]]:
+def at_most(
+    longest_ms: float, lost_ms: float
+) -> Callable[[float, float], Optional[str]]:
     def judge(longest: float, lost: float) -> Optional[str]:
         if longest > longest_ms:
-            return f"it didn't run for {longest:.0f} ms, at most it may {longest_ms:.0f}"
+            return (
+                f"it didn't run for {longest:.0f} ms, at most it may {longest_ms:.0f}"
+            )
         if lost > lost_ms:
-            return f"it didn't run for {lost:.0f} ms in all, at most it may {lost_ms:.0f}"
+            return (
+                f"it didn't run for {lost:.0f} ms in all, at most it may {lost_ms:.0f}"
+            )
         return None
 
     return judge
@@ -132,7 +144,9 @@ def ages(t: Test, model: Model) -> None:
     for above in t.random.sample((1, 2, 3), 3):
         want = above * model.age
 
-        def judge(_: int, longest: float, _lost: float, want: int = want) -> Optional[str]:
+        def judge(
+            _: int, longest: float, _lost: float, want: int = want
+        ) -> Optional[str]:
             if want - 1.5 * TICK < longest < want + 2.5 * TICK:
                 return None
             return f"it should wait for {want} ms and a tick, it has for {longest:.0f}"
@@ -149,7 +163,9 @@ def turn(t: Test, model: Model) -> None:
         ran, most = ms - lost, turns * 2 * TICK
         if ran < most:
             return None
-        return f"it ran for {ran:.0f} of {ms} ms, in {turns:.0f} turns at most {most:.0f}"
+        return (
+            f"it ran for {ran:.0f} of {ms} ms, in {turns:.0f} turns at most {most:.0f}"
+        )
 
     aged(t, model, above, judge)
 

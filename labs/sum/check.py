@@ -11,8 +11,14 @@ MODES = ("user", "kernel", "intr", "idle")
 HARTS = 4
 SINCE_BOOT = 500  # samples of each mode, before anything else
 OFFSET_MAX = (1 << 63) - 1
-NO_ADDRESSES = (0, 0x7000_0000, 0xFFFF_FFFF_8020_0000, 0xFFFF_FFFF_8060_0000,
-                0x4000_0000_0000_0000, 0xFFFF_FFFF_FFFF_FFF0)
+NO_ADDRESSES = (
+    0,
+    0x7000_0000,
+    0xFFFF_FFFF_8020_0000,
+    0xFFFF_FFFF_8060_0000,
+    0x4000_0000_0000_0000,
+    0xFFFF_FFFF_FFFF_FFF0,
+)
 COST = 1.15  # times the reference: ten instructions more for each sample
 
 
@@ -201,8 +207,17 @@ def addresses(t: Test, model: Model) -> None:
 def clears(t: Test, model: Model) -> None:
     word = model.word
     if word:
-        bad = [word[:-1], f"{word}s", word.upper(), f"{word} 1", f"1 {word}", "0", "-",
-               f"{word} {word}", "a" * 300]
+        bad = [
+            word[:-1],
+            f"{word}s",
+            word.upper(),
+            f"{word} 1",
+            f"1 {word}",
+            "0",
+            "-",
+            f"{word} {word}",
+            "a" * 300,
+        ]
         good = [word, f"{word}\n", f"\t {word} "]
     else:
         bad = []

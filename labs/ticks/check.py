@@ -13,8 +13,14 @@ BEHIND = b"\xa5" * 16  # what the buffer has behind the result
 HARTS = 4
 CLOCK = 2  # the slot of /dev/profclock
 NO_HARTS = (HARTS, HARTS + 1, 15, 16, 1 << 31, 0xFFFF_FFFF, (1 << 64) - 1)
-NO_ADDRESSES = (0, 0x7000_0000, 0xFFFF_FFFF_8020_0000, 0xFFFF_FFFF_8060_0000,
-                0x4000_0000_0000_0000, 0xFFFF_FFFF_FFFF_FFF0)
+NO_ADDRESSES = (
+    0,
+    0x7000_0000,
+    0xFFFF_FFFF_8020_0000,
+    0xFFFF_FFFF_8060_0000,
+    0x4000_0000_0000_0000,
+    0xFFFF_FFFF_FFFF_FFF0,
+)
 
 
 class Model:

@@ -64,8 +64,7 @@ class Control:
             while piece := self._ours.recv(1 << 16):
                 self._heard += piece
         return any(
-            said.get("event") == "SHUTDOWN"
-            and said["data"]["reason"] == "guest-reset"
+            said.get("event") == "SHUTDOWN" and said["data"]["reason"] == "guest-reset"
             for said in self._said()
         )
 

@@ -167,7 +167,8 @@ class Machine(NamedTuple):
         memory = memory_bytes(self.mem)
         if room_for_initrd(memory) < initrd:
             least = next(
-                n for n in itertools.count(memory >> 20)
+                n
+                for n in itertools.count(memory >> 20)
                 if room_for_initrd(n << 20) >= initrd
             )
             raise SetupError(f"--mem {self.mem} is too little: {least}M would do")
@@ -333,8 +334,10 @@ class Boot:
         if self.repeats:
             self.command += ["-name", "tally,debug-threads=on"]  # main_loop.c asks
         elif machine.races is not None and inside:
-            raise SetupError("no run with --races repeats without a C compiler for this"
-                             " machine (cc): scripts/setup exact installs it")
+            raise SetupError(
+                "no run with --races repeats without a C compiler for this"
+                " machine (cc): scripts/setup exact installs it"
+            )
         self.sink: Callable[[str, bytes], None]
         self.control: Control
         self.frames = frames.Frames()
@@ -417,7 +420,8 @@ class Boot:
         """Pass on what is heard until both pipes end. False: it took too long."""
         with selectors.DefaultSelector() as selector:
             for pipe, hear in (
-                (process.stdout, self._serial), (process.stderr, self._complain),
+                (process.stdout, self._serial),
+                (process.stderr, self._complain),
             ):
                 selector.register(_pipe(pipe), selectors.EVENT_READ, hear)
             while selector.get_map():

@@ -60,34 +60,58 @@ RACES_ICOUNT = 5  # 780 instructions in the 25 us that a turn takes on two harts
 def parser() -> Parser:
     p = Parser("run", usage="%(prog)s [OPTIONS] [[--] COMMAND]")
     p.add_argument("--harts", type=HARTS, default=4, metavar="N")
-    p.add_argument("--mem", type=memory, default="256M", metavar="SIZE",
-                   help="as QEMU's -m")
-    p.add_argument("--icount", type=ICOUNT, metavar="SHIFT",
-                   help="an instruction takes 2^SHIFT ns, every run is the same")
-    p.add_argument("--races", type=SEED, metavar="SEED",
-                   help="under --icount (5): harts take turns at random moments")
-    p.add_argument("--cpu", type=cpu, metavar="OPTIONS",
-                   help="as in QEMU's -cpu rv64,OPTIONS")
-    p.add_argument("--extra", type=folder, metavar="DIR",
-                   help="programs of your own")
-    p.add_argument("--share", type=folder, metavar="DIR",
-                   help="a folder that is the guest's /host")
+    p.add_argument(
+        "--mem", type=memory, default="256M", metavar="SIZE", help="as QEMU's -m"
+    )
+    p.add_argument(
+        "--icount",
+        type=ICOUNT,
+        metavar="SHIFT",
+        help="an instruction takes 2^SHIFT ns, every run is the same",
+    )
+    p.add_argument(
+        "--races",
+        type=SEED,
+        metavar="SEED",
+        help="under --icount (5): harts take turns at random moments",
+    )
+    p.add_argument(
+        "--cpu", type=cpu, metavar="OPTIONS", help="as in QEMU's -cpu rv64,OPTIONS"
+    )
+    p.add_argument("--extra", type=folder, metavar="DIR", help="programs of your own")
+    p.add_argument(
+        "--share", type=folder, metavar="DIR", help="a folder that is the guest's /host"
+    )
     p.add_argument("--kernel", type=Path, metavar="FILE", help="another kernel")
-    p.add_argument("--limit", type=seconds, metavar="S",
-                   help="virtual seconds after which the kernel stops")
-    p.add_argument("--timeout", type=seconds, metavar="S",
-                   help="seconds after which QEMU is stopped")
+    p.add_argument(
+        "--limit",
+        type=seconds,
+        metavar="S",
+        help="virtual seconds after which the kernel stops",
+    )
+    p.add_argument(
+        "--timeout",
+        type=seconds,
+        metavar="S",
+        help="seconds after which QEMU is stopped",
+    )
     p.add_argument("--report", type=Path, metavar="FILE", help="how it ended, as JSON")
-    p.add_argument("--gdb", type=PORT, metavar="PORT",
-                   help="wait there for a debugger before the first instruction")
-    p.add_argument("-v", action="store_true", dest="verbose",
-                   help="show the build, the boot and QEMU's command line")
+    p.add_argument(
+        "--gdb",
+        type=PORT,
+        metavar="PORT",
+        help="wait there for a debugger before the first instruction",
+    )
+    p.add_argument(
+        "-v",
+        action="store_true",
+        dest="verbose",
+        help="show the build, the boot and QEMU's command line",
+    )
     return p
 
 
-def split(
-    words: list[str], parser: Parser
-) -> tuple[list[str], Optional[list[str]]]:
+def split(words: list[str], parser: Parser) -> tuple[list[str], Optional[list[str]]]:
     """The options, and the command. This begins after --, or with the first word
     that is neither an option nor an option's value."""
     at = 0

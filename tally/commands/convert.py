@@ -67,28 +67,52 @@ rate.__name__ = "number of samples a second"
 
 def parser() -> Parser:
     p = Parser(ME, usage=USAGE)
-    p.add_argument("--from", choices=detect.KINDS, dest="kind",
-                   help="what FILE is, if its contents don't tell")
-    p.add_argument("--to", choices=ENDINGS, help="what to write, if not OUTPUT's "
-                   "name tells; of one only")
-    p.add_argument("--kernel", type=Path, metavar="FILE",
-                   help="the kernel that was running (build/kernel.elf)")
-    p.add_argument("--program", action="append", default=[],
-                   metavar="[PID=|NAME=]FILE", help="a program that was running")
-    p.add_argument("--share", type=Path, metavar="DIR",
-                   help="what was shared, for programs in /host")
+    p.add_argument(
+        "--from",
+        choices=detect.KINDS,
+        dest="kind",
+        help="what FILE is, if its contents don't tell",
+    )
+    p.add_argument(
+        "--to",
+        choices=ENDINGS,
+        help="what to write, if not OUTPUT's " "name tells; of one only",
+    )
+    p.add_argument(
+        "--kernel",
+        type=Path,
+        metavar="FILE",
+        help="the kernel that was running (build/kernel.elf)",
+    )
+    p.add_argument(
+        "--program",
+        action="append",
+        default=[],
+        metavar="[PID=|NAME=]FILE",
+        help="a program that was running",
+    )
+    p.add_argument(
+        "--share",
+        type=Path,
+        metavar="DIR",
+        help="what was shared, for programs in /host",
+    )
     p.add_argument("--ps", metavar="FILE", help="what ps said of the processes")
-    p.add_argument("--hz", type=rate, metavar="N",
-                   help="samples a second on each hart (100)")
-    p.add_argument("--of", metavar="WHAT", help="for gmon: kernel, a process's id "
-                   "or a program's name")
+    p.add_argument(
+        "--hz", type=rate, metavar="N", help="samples a second on each hart (100)"
+    )
+    p.add_argument(
+        "--of",
+        metavar="WHAT",
+        help="for gmon: kernel, a process's id " "or a program's name",
+    )
     p.add_argument("--title", metavar="TEXT")
     p.add_argument("--no-idle", action="store_true", help="leave idle samples out")
-    p.add_argument("--no-pids", action="store_true",
-                   help="processes of one program are one")
+    p.add_argument(
+        "--no-pids", action="store_true", help="processes of one program are one"
+    )
     p.add_argument("file", metavar="FILE", nargs="?", help="- is standard input")
-    p.add_argument("outputs", metavar="OUTPUT", nargs="*",
-                   help="- is standard output")
+    p.add_argument("outputs", metavar="OUTPUT", nargs="*", help="- is standard output")
     return p
 
 
@@ -180,8 +204,10 @@ def lazy_kernel(path: Optional[Path]) -> Callable[[], Image]:
     def get() -> Image:
         if not loaded:
             if not KERNEL.exists():
-                raise ConvertError(KERNEL, "no such file: `make' builds it, or"
-                                   " --kernel names another")
+                raise ConvertError(
+                    KERNEL,
+                    "no such file: `make' builds it, or" " --kernel names another",
+                )
             loaded.append(Image(KERNEL))
         return loaded[0]
 
@@ -216,8 +242,9 @@ def drop_idle(profile: Profile) -> None:
 def check_kernel(file: str, profile: Profile) -> None:
     """Names of another kernel's functions would be wrong, and look right."""
     if profile.kernel and not Files(BUILD).find(KERNEL_IN_GUEST, profile.kernel):
-        raise ConvertError(file, f"another kernel than {KERNEL} was running:"
-                           " --kernel names it")
+        raise ConvertError(
+            file, f"another kernel than {KERNEL} was running:" " --kernel names it"
+        )
 
 
 # --- What comes out -----------------------------------------------------------
@@ -265,8 +292,11 @@ def convert(options: argparse.Namespace) -> None:
         drop_idle(profile)
     stacks = Stacks(profile, kernel, programs)
     for pid, names in stacks.ambiguous.items():
-        say(options.file, f"process {pid} may be {' or '.join(names)}:"
-            f" --program {pid}=FILE tells")
+        say(
+            options.file,
+            f"process {pid} may be {' or '.join(names)}:"
+            f" --program {pid}=FILE tells",
+        )
     for why, count in stacks.unknown.items():
         say(options.file, f"{plural(count, 'sample')} without names: {why}")
     for caution in profile.cautions():

@@ -22,18 +22,35 @@ SHOWN = 4  # callers of a path, the innermost
 
 def parse(words: list[str]) -> argparse.Namespace:
     p = Parser(ME)
-    p.add_argument("--fail", type=amount, metavar="PERCENT",
-                   help="status 1 if it has grown by more than that")
-    p.add_argument("--only", metavar="FUNCTION",
-                   help="of this function with what it calls, not of all")
-    p.add_argument("--sources", nargs=2, metavar=("FOLDER", "FOLDER"),
-                   help="those of both builds: compare lines, too")
-    p.add_argument("-n", type=number(0, 10**9), default=ROWS, metavar="COUNT",
-                   help=f"rows of each table ({ROWS})")
+    p.add_argument(
+        "--fail",
+        type=amount,
+        metavar="PERCENT",
+        help="status 1 if it has grown by more than that",
+    )
+    p.add_argument(
+        "--only",
+        metavar="FUNCTION",
+        help="of this function with what it calls, not of all",
+    )
+    p.add_argument(
+        "--sources",
+        nargs=2,
+        metavar=("FOLDER", "FOLDER"),
+        help="those of both builds: compare lines, too",
+    )
+    p.add_argument(
+        "-n",
+        type=number(0, 10**9),
+        default=ROWS,
+        metavar="COUNT",
+        help=f"rows of each table ({ROWS})",
+    )
     p.add_argument("--json", metavar="FILE")
     p.add_argument("--junit", metavar="FILE")
-    p.add_argument("-o", dest="svg", metavar="FILE.svg",
-                   help="a differential flame graph")
+    p.add_argument(
+        "-o", dest="svg", metavar="FILE.svg", help="a differential flame graph"
+    )
     p.add_argument("base", metavar="BASE", help="a recording (.pb.gz)")
     p.add_argument("new", metavar="NEW")
     return p.parse(words)
@@ -111,14 +128,21 @@ def page(
     ]
     own = comparison.changes(compare.function)
     lines += table("function, itself", own, whole, rows)
-    lines += table("function, with what it calls",
-                   comparison.changes(compare.functions), whole, rows)
+    lines += table(
+        "function, with what it calls",
+        comparison.changes(compare.functions),
+        whole,
+        rows,
+    )
     lines += table("line", by_line, whole, rows)
     lines += table("call path", comparison.changes(compare.path), whole, rows)
     if not comparison.exact:
         unsure = sum(1 for c in own if c.difference and not c.sure)
-        lines += ["", f"{unsure} functions differ by no more than chance explains"
-                  f" (at {compare.SURE:.0%}, of {len(own)} functions together)"]
+        lines += [
+            "",
+            f"{unsure} functions differ by no more than chance explains"
+            f" (at {compare.SURE:.0%}, of {len(own)} functions together)",
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -134,19 +158,31 @@ def as_json(
 ) -> str:
     def plain(change: Change) -> dict:
         return {
-            "what": change.what, "base": change.base, "new": change.new,
+            "what": change.what,
+            "base": change.base,
+            "new": change.new,
             "chance": change.chance,
         }
 
-    return json.dumps({
-        "unit": comparison.new.unit,
-        "base": comparison.base.file, "new": comparison.new.file,
-        "subject": plain(subject), "failed": bad,
-        "functions": [plain(c) for c in comparison.changes(compare.function)],
-        "with_callees": [plain(c) for c in comparison.changes(compare.functions)],
-        "lines": [plain(c) for c in by_line],
-        "paths": [plain(c) for c in comparison.changes(compare.path)],
-    }, indent=1) + "\n"
+    return (
+        json.dumps(
+            {
+                "unit": comparison.new.unit,
+                "base": comparison.base.file,
+                "new": comparison.new.file,
+                "subject": plain(subject),
+                "failed": bad,
+                "functions": [plain(c) for c in comparison.changes(compare.function)],
+                "with_callees": [
+                    plain(c) for c in comparison.changes(compare.functions)
+                ],
+                "lines": [plain(c) for c in by_line],
+                "paths": [plain(c) for c in comparison.changes(compare.path)],
+            },
+            indent=1,
+        )
+        + "\n"
+    )
 
 
 def as_junit(subject: Change, limit: Optional[float], bad: bool) -> str:
@@ -179,8 +215,11 @@ def run(options: argparse.Namespace) -> int:
     sys.stdout.write(page(comparison, subject, by_line, options.n))
     sys.stdout.flush()
     if bad:
-        print(f"{ME}: {subject.what}: {growth(subject)}, more than"
-              f" {options.fail:g} %", file=sys.stderr)
+        print(
+            f"{ME}: {subject.what}: {growth(subject)}, more than"
+            f" {options.fail:g} %",
+            file=sys.stderr,
+        )
     return STATUS_GREW if bad else 0
 
 

@@ -124,8 +124,11 @@ def choose(options: argparse.Namespace) -> tuple[list[Script], list[Verdict]]:
         raise UsageError(f"{place}: there is no {name}.sh")
     expected = [] if chosen else sorted(place.glob("*.expected"))
     strays = [f.name for f in expected if f.name.partition(".")[0] not in files]
-    scripts = [read_script(file, options.machine) for name, file in files.items()
-               if name in chosen or not chosen]
+    scripts = [
+        read_script(file, options.machine)
+        for name, file in files.items()
+        if name in chosen or not chosen
+    ]
     return scripts, [Verdict(name, "FAIL", "it has no script") for name in strays]
 
 
@@ -208,8 +211,9 @@ class Guest:
             self.base = image.initrd(None, extra)
             self.kernel = hold_kernel(image.BUILD / "kernel.elf")
         others = sorted(Path(options.folder).glob("[!.]*"))
-        self.data = [f for f in others if f.is_file()
-                     and f.suffix not in (".sh", ".expected")]
+        self.data = [
+            f for f in others if f.is_file() and f.suffix not in (".sh", ".expected")
+        ]
         self.boots: list[Boot] = []  # of all threads
         self.stopped = False
 
@@ -229,8 +233,12 @@ class Guest:
     def _boot(self, name: str, scripts: list[Script]) -> list[Result]:
         """The results up to a script in which the machine dies."""
         harts, icount = (4, None) if name == FREE else (int(name), self.options.icount)
-        machine = Machine(harts=harts, icount=icount, limit=self.options.limit,
-                          timeout=self.options.timeout)
+        machine = Machine(
+            harts=harts,
+            icount=icount,
+            limit=self.options.limit,
+            timeout=self.options.timeout,
+        )
         # Without the other scripts: a larger initrd can change timings.
         used = [*self.data, *(script.file for script in scripts)]
         files = {f"{PLACE}/{file.name}": file.read_bytes() for file in used}
@@ -261,7 +269,10 @@ def commands(scripts: list[Script], mark: str) -> str:
 
 
 def results_of(
-    name: str, scripts: list[Script], mark: str, said: Mapping[str, bytearray],
+    name: str,
+    scripts: list[Script],
+    mark: str,
+    said: Mapping[str, bytearray],
     outcome: Outcome,
 ) -> list[Result]:
     """A result for each script, up to one in which the machine died."""
@@ -397,23 +408,55 @@ def junit(suite: str, verdicts: list[Verdict]) -> str:
 
 def parse(words: list[str]) -> argparse.Namespace:
     p = Parser(ME, usage="%(prog)s [OPTIONS] DIR [NAME...]")
-    p.add_argument("folder", nargs="?", type=folder, metavar="DIR",
-                   help="the folder with NAME.sh and NAME.expected")
+    p.add_argument(
+        "folder",
+        nargs="?",
+        type=folder,
+        metavar="DIR",
+        help="the folder with NAME.sh and NAME.expected",
+    )
     p.add_argument("names", nargs="*", metavar="NAME", help="only these scripts")
     p.add_argument("--update", action="store_true", help="write the expected files")
-    p.add_argument("--machine", type=machine_name, action="append", default=[],
-                   metavar="NAME", help="a number of harts (4), or free; repeatable")
+    p.add_argument(
+        "--machine",
+        type=machine_name,
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a number of harts (4), or free; repeatable",
+    )
     p.add_argument("--together", action="store_true", help="all in one boot")
     p.add_argument("--extra", type=folder, metavar="DIR", help="programs of your own")
-    p.add_argument("--icount", type=ICOUNT, default=6, metavar="SHIFT",
-                   help="an instruction takes 2^SHIFT ns (6)")
-    p.add_argument("--limit", type=seconds, default=60.0, metavar="S",
-                   help="virtual seconds that a boot may take (60)")
-    p.add_argument("--timeout", type=seconds, default=300.0, metavar="S",
-                   help="seconds after which QEMU is stopped (300)")
+    p.add_argument(
+        "--icount",
+        type=ICOUNT,
+        default=6,
+        metavar="SHIFT",
+        help="an instruction takes 2^SHIFT ns (6)",
+    )
+    p.add_argument(
+        "--limit",
+        type=seconds,
+        default=60.0,
+        metavar="S",
+        help="virtual seconds that a boot may take (60)",
+    )
+    p.add_argument(
+        "--timeout",
+        type=seconds,
+        default=300.0,
+        metavar="S",
+        help="seconds after which QEMU is stopped (300)",
+    )
     p.add_argument("--junit", type=Path, metavar="FILE", help="a report for CI")
-    p.add_argument("-j", type=JOBS, default=os.cpu_count() or 1, dest="jobs",
-                   metavar="N", help="so many boots at once (one per processor)")
+    p.add_argument(
+        "-j",
+        type=JOBS,
+        default=os.cpu_count() or 1,
+        dest="jobs",
+        metavar="N",
+        help="so many boots at once (one per processor)",
+    )
     options = p.parse(words)
     if options.folder is None:
         raise UsageError("which folder?")

@@ -142,7 +142,10 @@ def announce(
 
 
 def boot(
-    machine: Boot, options: argparse.Namespace, kernel: Path, me: str,
+    machine: Boot,
+    options: argparse.Namespace,
+    kernel: Path,
+    me: str,
     data: Optional[bytearray] = None,
 ) -> Outcome:
     """Boot, with the guest's output on ours; what is for a script goes to `data'."""
@@ -174,8 +177,15 @@ def terminal_size() -> Optional[os.terminal_size]:
 
 def machine_of(options: argparse.Namespace, command: Optional[str]) -> Machine:
     return Machine(
-        options.harts, options.mem, options.icount, options.cpu, options.races,
-        options.limit, options.timeout, options.gdb, options.share,
+        options.harts,
+        options.mem,
+        options.icount,
+        options.cpu,
+        options.races,
+        options.limit,
+        options.timeout,
+        options.gdb,
+        options.share,
         terminal_size() if command is None else None,
     )
 

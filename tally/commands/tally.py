@@ -53,8 +53,10 @@ HZ, HZ_MAX = 1000, 20_000
 # goes after a line with its name and size.
 COMMAND_FILE = "etc/profiled"
 RECORDING = ".tally-recording"
-SEND = "for f in /tmp/.tally-*; do\n" \
+SEND = (
+    "for f in /tmp/.tally-*; do\n"
     "echo ${f#/tmp/} $(wc -c <$f); cat $f; done >/dev/hostdata\nexit $status"
+)
 SAMPLING = f"""echo hz %d >/dev/profclock
 echo jitter on >/dev/profclock
 getpc -s -o /tmp/{RECORDING} sh /{COMMAND_FILE}
@@ -68,7 +70,8 @@ WAITING = f"tally -w -o /tmp/{WAITS} sh /{COMMAND_FILE}\nstatus=$?\n{SEND}"
 
 # For a page with both. What was recorded before the command isn't the command's.
 BOTH = SAMPLING.replace("getpc", "echo startclr >/dev/waitctl\ngetpc").replace(
-    "$?", f"$?\necho stop >/dev/waitctl\ncp /dev/waitdata /tmp/{WAITS}")
+    "$?", f"$?\necho stop >/dev/waitctl\ncp /dev/waitdata /tmp/{WAITS}"
+)
 
 
 def gmon(stacks: Stacks, _title: str) -> bytes:
@@ -102,27 +105,61 @@ def parser() -> Parser:
     p = run_options.parser()
     p.prog, p.usage = ME, "%(prog)s [OPTIONS] [--] COMMAND"
     p.set_defaults(harts=None)
-    p.add_argument("--exact", action="store_true",
-                   help="count every instruction, by a plugin of QEMU's")
-    p.add_argument("--sampled", action="store_true",
-                   help="with --exact: and sample it, to see both side by side")
-    p.add_argument("--waits", action="store_true",
-                   help="what its threads wait for, and who wakes them up")
-    p.add_argument("--free", action="store_true",
-                   help="on four harts that run freely: times and shares are QEMU's")
-    p.add_argument("-r", type=number(1, HZ_MAX), dest="hz", metavar="HZ",
-                   help=f"samples a second on each hart ({HZ})")
-    p.add_argument("--from", type=moment, dest="since", metavar="S",
-                   help="only samples from so many seconds on")
-    p.add_argument("--to", type=moment, dest="until", metavar="S",
-                   help="only samples before that")
-    p.add_argument("--of", type=name, metavar="FUNCTION",
-                   help="only what this function did, and those that it called")
-    p.add_argument("--by", choices=TABLES, metavar="WHAT",
-                   help="only this table, whole: " + " ".join(TABLES))
-    p.add_argument("-o", dest="output", metavar="FILE",
-                   help="and write a file, of a kind that its name tells: "
-                   + " ".join(WRITERS))
+    p.add_argument(
+        "--exact",
+        action="store_true",
+        help="count every instruction, by a plugin of QEMU's",
+    )
+    p.add_argument(
+        "--sampled",
+        action="store_true",
+        help="with --exact: and sample it, to see both side by side",
+    )
+    p.add_argument(
+        "--waits",
+        action="store_true",
+        help="what its threads wait for, and who wakes them up",
+    )
+    p.add_argument(
+        "--free",
+        action="store_true",
+        help="on four harts that run freely: times and shares are QEMU's",
+    )
+    p.add_argument(
+        "-r",
+        type=number(1, HZ_MAX),
+        dest="hz",
+        metavar="HZ",
+        help=f"samples a second on each hart ({HZ})",
+    )
+    p.add_argument(
+        "--from",
+        type=moment,
+        dest="since",
+        metavar="S",
+        help="only samples from so many seconds on",
+    )
+    p.add_argument(
+        "--to", type=moment, dest="until", metavar="S", help="only samples before that"
+    )
+    p.add_argument(
+        "--of",
+        type=name,
+        metavar="FUNCTION",
+        help="only what this function did, and those that it called",
+    )
+    p.add_argument(
+        "--by",
+        choices=TABLES,
+        metavar="WHAT",
+        help="only this table, whole: " + " ".join(TABLES),
+    )
+    p.add_argument(
+        "-o",
+        dest="output",
+        metavar="FILE",
+        help="and write a file, of a kind that its name tells: " + " ".join(WRITERS),
+    )
     return p
 
 
@@ -163,9 +200,7 @@ def parse(words: list[str]) -> tuple[argparse.Namespace, str]:
         check_waits(options)
     timed = options.since is not None or options.until is not None
     if timed and options.exact:
-        raise UsageError(
-            "--from and --to are for samples, instructions have no times"
-        )
+        raise UsageError("--from and --to are for samples, instructions have no times")
     if options.by == "paths" and not options.of:
         raise UsageError("--by paths needs --of FUNCTION")
     if options.exact and options.hz and not options.sampled:
@@ -245,9 +280,7 @@ def check(options: argparse.Namespace, version: int) -> None:
 class Run:
     """One boot for the command, counted or sampled or both."""
 
-    def __init__(
-        self, options: argparse.Namespace, command: str, folder: Path
-    ) -> None:
+    def __init__(self, options: argparse.Namespace, command: str, folder: Path) -> None:
         self.options = options
         self.folder = folder
         self.sent = bytearray()  # what the guest has, see SEND
@@ -282,7 +315,10 @@ class Run:
         result = self.folder / "result"
         try:
             written = write_map(
-                self.folder, known.kernel, known.programs, result.name,
+                self.folder,
+                known.kernel,
+                known.programs,
+                result.name,
                 self.options.sampled,
             )
         except KeyError as error:
@@ -385,13 +421,13 @@ def said(options: argparse.Namespace) -> str:
 
 def window(since: Optional[float], until: Optional[float]) -> tuple[float, float]:
     """In nanoseconds."""
-    return ((since or 0) * NANOSECONDS,
-            math.inf if until is None else until * NANOSECONDS)
+    return (
+        (since or 0) * NANOSECONDS,
+        math.inf if until is None else until * NANOSECONDS,
+    )
 
 
-def between(
-    profile: Profile, since: Optional[float], until: Optional[float]
-) -> None:
+def between(profile: Profile, since: Optional[float], until: Optional[float]) -> None:
     """Keep the samples of a time. Who took them knows how many he had to leave
     out, but not when."""
     if since is None and until is None:
@@ -426,7 +462,10 @@ def exact_model(stacks: Exact, of: Optional[str]) -> Model:
 
 
 def report(
-    model: Model, beside: Optional[Model], options: argparse.Namespace, command: str,
+    model: Model,
+    beside: Optional[Model],
+    options: argparse.Namespace,
+    command: str,
     found: Optional[Waits],
 ) -> None:
     print(Page(model, command, beside, options.by, said(options)).text(), flush=True)
@@ -447,8 +486,17 @@ def side_by_side(model: Model, samples: Model) -> dict:
     return {
         "missing": missing_samples(samples),
         "rows": [
-            [row.function.name, row.function.where, row.count, row.share, row.low,
-             row.high, row.exact, row.sure, row.inside]
+            [
+                row.function.name,
+                row.function.where,
+                row.count,
+                row.share,
+                row.low,
+                row.high,
+                row.exact,
+                row.sure,
+                row.inside,
+            ]
             for row in compared(model, samples)
         ],
     }

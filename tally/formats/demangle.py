@@ -20,8 +20,11 @@ def demangled(names: Iterable[str]) -> dict[str, str]:
         return {}
     try:
         run = subprocess.run(
-            [tool, "--no-params"], input="\n".join(mangled), capture_output=True,
-            text=True, timeout=LIMIT,
+            [tool, "--no-params"],
+            input="\n".join(mangled),
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
         )
     except (OSError, subprocess.SubprocessError, UnicodeError):
         return {}

@@ -31,9 +31,23 @@ OBJECT, FUNCTION, UNDEFINED = 1, 2, 0
 _PIECE = re.compile(r"(?<=.)\.(part|isra|constprop|cold|lto_priv)\b.*")
 
 # What pyelftools says of files that are not what they say they are.
-DAMAGE = (ELFError, ELFParseError, DWARFError, ConstructError, ValueError,
-          KeyError, IndexError, TypeError, AttributeError, AssertionError,
-          UnicodeError, ArithmeticError, EOFError, MemoryError, struct.error)
+DAMAGE = (
+    ELFError,
+    ELFParseError,
+    DWARFError,
+    ConstructError,
+    ValueError,
+    KeyError,
+    IndexError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+    UnicodeError,
+    ArithmeticError,
+    EOFError,
+    MemoryError,
+    struct.error,
+)
 
 
 class Function(NamedTuple):
@@ -94,8 +108,10 @@ class Image:
             raise ConvertError(self.path, "not for a 64-bit RISC-V")
         self.base = base_of(int.from_bytes(data[16:18], "little"))
         sections = [
-            s for s in self._elf.iter_sections()
-            if s["sh_type"] == "SHT_PROGBITS" and s["sh_size"]
+            s
+            for s in self._elf.iter_sections()
+            if s["sh_type"] == "SHT_PROGBITS"
+            and s["sh_size"]
             and s["sh_flags"] & SH_FLAGS.SHF_EXECINSTR
         ]
         self._code = [

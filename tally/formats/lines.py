@@ -26,8 +26,13 @@ from elftools.elf.elffile import ELFFile
 from tally import ROOT
 
 # Where the Makefile looks for the compiler; the host's own reads them, too.
-PREFIXES = ("riscv64-unknown-elf-", "riscv64-elf-", "riscv64-none-elf-",
-            "riscv64-linux-gnu-", "")
+PREFIXES = (
+    "riscv64-unknown-elf-",
+    "riscv64-elf-",
+    "riscv64-none-elf-",
+    "riscv64-linux-gnu-",
+    "",
+)
 BUILDS = ("build", "build-debug")
 LIMIT = 60  # seconds, which a damaged file may need
 
@@ -37,7 +42,8 @@ FORM = re.compile(r"(?<=\t)\(\w+\)[\t ]|(?<=\t)\([\w ,]*offset: \w+\): ")
 
 # Statements that set registers, and the one that makes a row of them. Where several
 # set the same register the last counts, as it does for a group of the expression.
-ROW = re.compile(r"""
+ROW = re.compile(
+    r"""
     (?:\ \ \[0x\w+\]\ \ (?:
         Advance\ Line\ by\ -?\d+\ to\ (?P<line>\d+)
         | (?:Advance\ PC\ by\ [a-z ]*\d+|Extended\ opcode\ 2:\ set\ Address)
@@ -54,7 +60,9 @@ ROW = re.compile(r"""
           (?:\ \(view\ \d+\))?
         | (?P<end>Extended\ opcode\ 1:\ End\ of\ Sequence)
     )\n+
-    | (?P<other>.)""", re.VERBOSE | re.DOTALL)
+    | (?P<other>.)""",
+    re.VERBOSE | re.DOTALL,
+)
 
 
 class Line(NamedTuple):
@@ -96,8 +104,10 @@ def _table(rows: Rows) -> Table:
     starts = sorted(rows)
     files = sorted({line.file for line in rows.values() if line})
     number = {file: i for i, file in enumerate(files)}
-    places = ((number[line.file], line.number) if line else None
-              for line in map(rows.get, starts))
+    places = (
+        (number[line.file], line.number) if line else None
+        for line in map(rows.get, starts)
+    )
     return starts, files, list(places)
 
 
@@ -161,8 +171,12 @@ def by_readelf(path: Path) -> Optional[Rows]:
         return None
     command = [tool, "--wide", "--debug-dump=rawline", "--", path]
     try:
-        run = subprocess.run(command, env={**os.environ, "LC_ALL": "C"},
-                             capture_output=True, timeout=LIMIT)
+        run = subprocess.run(
+            command,
+            env={**os.environ, "LC_ALL": "C"},
+            capture_output=True,
+            timeout=LIMIT,
+        )
         if run.returncode or run.stderr:
             return None
         text = run.stdout.decode(errors="replace")

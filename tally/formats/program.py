@@ -33,7 +33,11 @@ class Program(NamedTuple):
 # The kernel's own page in each program, to which handlers of signals return
 # (kernel/proc/signal_page.c): li a7, 139; ecall.
 SIGRETURN = Program(
-    "[sigreturn]", b"", 0x7F7F0000, struct.pack("<II", 139 << 20 | 0x893, 0x73), {},
+    "[sigreturn]",
+    b"",
+    0x7F7F0000,
+    struct.pack("<II", 139 << 20 | 0x893, 0x73),
+    {},
     None,
 )
 
@@ -50,7 +54,8 @@ def program(name: str, data: bytes, file: Optional[Path] = None) -> Optional[Pro
             start, code = base + text[0], text[1]
             found = sorted(_functions(data, header), reverse=True)
             functions = {
-                base + at: name for at, name in found
+                base + at: name
+                for at, name in found
                 if start <= base + at < start + len(code)
             }
             named = bool(functions)

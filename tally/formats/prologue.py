@@ -38,10 +38,20 @@ def _short(code: int) -> tuple[Optional[bool], int]:
     if code & 0xF07F == 0x9002:  # jalr, ebreak
         return True, 0
     if (kind, op) == (5, 1):  # j
-        return None, _signed(_bits(
-            code, (12, 1, 11), (11, 1, 4), (9, 2, 8), (8, 1, 10), (7, 1, 6),
-            (6, 1, 7), (3, 3, 1), (2, 1, 5),
-        ), 12)
+        return None, _signed(
+            _bits(
+                code,
+                (12, 1, 11),
+                (11, 1, 4),
+                (9, 2, 8),
+                (8, 1, 10),
+                (7, 1, 6),
+                (6, 1, 7),
+                (3, 3, 1),
+                (2, 1, 5),
+            ),
+            12,
+        )
     return None, 0
 
 
@@ -62,9 +72,9 @@ def _long(code: int) -> tuple[Optional[bool], int]:
     if op == 0x6F:  # jal
         if rd:
             return True, 0
-        return None, _signed(_bits(
-            code, (31, 1, 20), (12, 8, 12), (20, 1, 11), (21, 10, 1)
-        ), 21)
+        return None, _signed(
+            _bits(code, (31, 1, 20), (12, 8, 12), (20, 1, 11), (21, 10, 1)), 21
+        )
     return None, 0
 
 

@@ -219,19 +219,30 @@ class Booter:
 
     @contextlib.contextmanager
     def ready(
-        self, kernel: Bootable, plan: Plan, seconds: float,
-        stop: str = NO_TOKEN, gdb: Optional[int] = None,
+        self,
+        kernel: Bootable,
+        plan: Plan,
+        seconds: float,
+        stop: str = NO_TOKEN,
+        gdb: Optional[int] = None,
     ) -> Iterator[CappedBoot]:
         """A boot that hasn't begun. stop: the token of the step before which a debugger
         stops. gdb: the port at which the machine waits for that."""
         shift = SHIFT if plan.races is None else RACE_SHIFT
         machine = Machine(
-            harts=plan.harts, icount=shift, races=plan.races, limit=seconds,
-            timeout=TIMEOUT if gdb is None else None, gdb=gdb,
+            harts=plan.harts,
+            icount=shift,
+            races=plan.races,
+            limit=seconds,
+            timeout=TIMEOUT if gdb is None else None,
+            gdb=gdb,
         )
         script = f"{stop}\n{plan.script()}"
-        files = {"extra/script": script, "boot/symbols": kernel.names,
-                 image.COMMAND: "observe /extra/script"}
+        files = {
+            "extra/script": script,
+            "boot/symbols": kernel.names,
+            image.COMMAND: "observe /extra/script",
+        }
         members = [image.member(n, text.encode()) for n, text in files.items()]
         initrd = b"".join([self.programs, *members, image.END])
         watch = kernel.watch
@@ -246,7 +257,12 @@ class Booter:
                 yield boot
 
     def capped(
-        self, folder: Path, cap: int, machine: Machine, kernel: int, initrd: int,
+        self,
+        folder: Path,
+        cap: int,
+        machine: Machine,
+        kernel: int,
+        initrd: int,
         watch: str = "",
     ) -> CappedBoot:
         """A boot that ends after so many instructions; its `count' has how many.

@@ -205,9 +205,13 @@ def rank(options: argparse.Namespace, plant: Plant) -> None:
         show(p.who, p.instructions, slow.instructions, p.why)
     show("as handed out", slow.instructions, slow.instructions)
     if options.json is not None:
-        facts = {"planted": plant.name, "nonce": nonce, "without": right.instructions,
-                 "handed_out": slow.instructions,
-                 "places": [dataclasses.asdict(p) for p in places]}
+        facts = {
+            "planted": plant.name,
+            "nonce": nonce,
+            "without": right.instructions,
+            "handed_out": slow.instructions,
+            "places": [dataclasses.asdict(p) for p in places],
+        }
         put(options.json, (json.dumps(facts, indent=1) + "\n").encode())
 
 
@@ -238,8 +242,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("--handout", metavar="DIR", help="make a student's tree")
     parser.add_argument("--json", metavar="FILE", help="the ranking")
     parser.add_argument("--nonce", type=NONCE, metavar="N", help="draws the words")
-    parser.add_argument("--seed", type=utf8, metavar="S",
-                        help="of another course")
+    parser.add_argument("--seed", type=utf8, metavar="S", help="of another course")
     parser.add_argument("--course", metavar="FILE", default=str(CONF))
     parser.add_argument("--trust", action="store_true", help="build without a sandbox")
     options = parser.parse(words)
@@ -256,5 +259,11 @@ def main(words: list[str]) -> int:
 
 
 def entry() -> int:
-    return script("rank", lambda: main(sys.argv[1:]), LabError, SetupError,
-                  TroubleError, image.BuildError)
+    return script(
+        "rank",
+        lambda: main(sys.argv[1:]),
+        LabError,
+        SetupError,
+        TroubleError,
+        image.BuildError,
+    )

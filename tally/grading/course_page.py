@@ -54,8 +54,10 @@ def page(all: list[Facts]) -> str:
     first = all[0]
     title = escape(f"{first['course']}, {first['lab']}: {first['title']}")
     of = f"roster {first['roster']}" if first["roster"] else f"seed {first['seed']}"
-    facts = (f"{counted(all)}; {escape(of)},"
-             f" commit {first['commit'][:12]}, nonce {first['nonce']}")
+    facts = (
+        f"{counted(all)}; {escape(of)},"
+        f" commit {first['commit'][:12]}, nonce {first['nonce']}"
+    )
     return f"""<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -79,8 +81,10 @@ def averages(all: list[Facts]) -> str:
     if not points:
         return ""
     mean, median = statistics.mean(points), statistics.median(points)
-    return (f"<p>mean {number(mean)} of {number(all[0]['of'])} points,"
-            f" median {number(median)}</p>\n")
+    return (
+        f"<p>mean {number(mean)} of {number(all[0]['of'])} points,"
+        f" median {number(median)}</p>\n"
+    )
 
 
 def table(heads: list[str], rows: list[str]) -> str:
@@ -95,11 +99,15 @@ def submissions(all: list[Facts]) -> str:
     """A row for each; what it failed leads to the reason."""
     rows = []
     for i, facts in enumerate(all):
-        late = (f'<a href="#s{i}">&minus;{100 * facts["late"]:g} %</a>'
-                if facts["late"] else "")
+        late = (
+            f'<a href="#s{i}">&minus;{100 * facts["late"]:g} %</a>'
+            if facts["late"]
+            else ""
+        )
         more = "".join(
             f', <a href="#s{i}">{what}</a>'
-            for what in ("gate", "stores") if facts[what]
+            for what in ("gate", "stores")
+            if facts[what]
         )
         rows.append(
             f'<tr><th scope="row">{escape(facts["submission"])}</th>'
@@ -167,8 +175,9 @@ def reasons(i: int, facts: Facts) -> str:
     if facts["roster"]:
         parts.append(f"<p>seed {escape(facts['seed'])}</p>\n")
     if facts["why"]:
-        parts.append(f"<p>{escape(facts['ended'])}</p>\n"
-                     f"<pre>{escape(facts['why'])}</pre>\n")
+        parts.append(
+            f"<p>{escape(facts['ended'])}</p>\n" f"<pre>{escape(facts['why'])}</pre>\n"
+        )
     if facts["gate"]:
         parts.append(f"<p>{escape(facts['gate'])}</p>\n")
     if facts["late"]:

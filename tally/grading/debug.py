@@ -41,10 +41,23 @@ def debug(booter: Booter, stop: Stop, sources: Path) -> None:
         try:
             subprocess.run(
                 # The kernel is a stranger's, and could bring commands along.
-                [gdb, "-q", "-iex", "set auto-load off", "-ex", f"set $port = {port}",
-                 "-x", str(ROOT / "scripts" / "tally.gdb"),
-                 "-ex", f"program {booter.observe}",
-                 "-ex", "ubreak stop_here", "-ex", "continue", str(kernel)],
+                [
+                    gdb,
+                    "-q",
+                    "-iex",
+                    "set auto-load off",
+                    "-ex",
+                    f"set $port = {port}",
+                    "-x",
+                    str(ROOT / "scripts" / "tally.gdb"),
+                    "-ex",
+                    f"program {booter.observe}",
+                    "-ex",
+                    "ubreak stop_here",
+                    "-ex",
+                    "continue",
+                    str(kernel),
+                ],
                 cwd=sources,
             )
         finally:

@@ -19,14 +19,34 @@ COMMON = ("lab", "commit", "roster", "nonce")
 
 #: What reports are made of, and of which type it is.
 TYPES = {
-    "lab": str, "title": str, "course": str, "submission": str, "among": int,
-    "members": list, "commit": str, "roster": str, "seed": str, "nonce": int,
-    "ended": str, "why": str, "gate": str, "stores": list, "instructions": int,
-    "submitted": str, "due": str, "late": (int, float),
-    "points": (int, float), "of": (int, float), "tests": list,
+    "lab": str,
+    "title": str,
+    "course": str,
+    "submission": str,
+    "among": int,
+    "members": list,
+    "commit": str,
+    "roster": str,
+    "seed": str,
+    "nonce": int,
+    "ended": str,
+    "why": str,
+    "gate": str,
+    "stores": list,
+    "instructions": int,
+    "submitted": str,
+    "due": str,
+    "late": (int, float),
+    "points": (int, float),
+    "of": (int, float),
+    "tests": list,
 }
 TEST_TYPES = {
-    "name": str, "ok": bool, "points": (int, float), "of": (int, float), "why": str,
+    "name": str,
+    "ok": bool,
+    "points": (int, float),
+    "of": (int, float),
+    "why": str,
     "replay": str,
 }
 
@@ -129,8 +149,10 @@ def lateness(facts: Facts) -> str:
     """In words, with the times; empty: it isn't late."""
     if not facts["late"]:
         return ""
-    return (f"{100 * facts['late']:g} % less for lateness: handed in"
-            f" {facts['submitted']}, due {facts['due']}")
+    return (
+        f"{100 * facts['late']:g} % less for lateness: handed in"
+        f" {facts['submitted']}, due {facts['due']}"
+    )
 
 
 def number(points: float) -> str:

@@ -88,10 +88,17 @@ class Grader:
     ) -> Grade:
         built = self.build(submission.files, folder)
         if built.kernel is None:
-            return no_point(submission, self.judge.nonce, options, "not built",
-                            built.complaint)
-        return graded(self.judge, built.kernel, self.reference, options,
-                      submission.who, submission.submitted)
+            return no_point(
+                submission, self.judge.nonce, options, "not built", built.complaint
+            )
+        return graded(
+            self.judge,
+            built.kernel,
+            self.reference,
+            options,
+            submission.who,
+            submission.submitted,
+        )
 
 
 class Graders:
@@ -99,8 +106,12 @@ class Graders:
     grader serves all submissions."""
 
     def __init__(
-        self, judge: Judge, sandbox: Optional[Sandbox], options: argparse.Namespace,
-        place: Path, first: Lab,
+        self,
+        judge: Judge,
+        sandbox: Optional[Sandbox],
+        options: argparse.Namespace,
+        place: Path,
+        first: Lab,
     ) -> None:
         """place: where trees are made. first: the lab with the first seed. Later seeds
         take the objects of its trees, and compile what differs."""
@@ -114,8 +125,9 @@ class Graders:
         """like: the place where another seed's trees are."""
         judge = self.judge.of(lab)
         begin = start(lab, place / "start", like and like / "start")
-        reference = reference_of(judge, self.options, place / "solution",
-                                 like and like / "solution")
+        reference = reference_of(
+            judge, self.options, place / "solution", like and like / "solution"
+        )
         return Grader(judge, reference, self.sandbox, begin)
 
     def grade(self, submission: Submission, place: Path) -> Grade:
@@ -126,8 +138,9 @@ class Graders:
                 grader = self._make(submission.lab, place, self.place)
             return grader.grade(submission, place / "tree", self.options)
         except (TroubleError, LabError) as error:  # also of this seed's solution
-            return no_point(submission, self.judge.nonce, self.options, "trouble",
-                            str(error))
+            return no_point(
+                submission, self.judge.nonce, self.options, "trouble", str(error)
+            )
 
 
 def failed(lab: Lab, options: argparse.Namespace) -> list[Verdict]:
@@ -137,7 +150,10 @@ def failed(lab: Lab, options: argparse.Namespace) -> list[Verdict]:
 
 
 def no_point(
-    submission: Submission, nonce: int, options: argparse.Namespace, ended: str,
+    submission: Submission,
+    nonce: int,
+    options: argparse.Namespace,
+    ended: str,
     why: str,
 ) -> Grade:
     tests = failed(submission.lab, options)
@@ -145,15 +161,27 @@ def no_point(
 
 
 def graded(
-    judge: Judge, kernel: Kernel, reference: Reference, options: argparse.Namespace,
-    who: str, submitted: Optional[datetime.datetime] = None,
+    judge: Judge,
+    kernel: Kernel,
+    reference: Reference,
+    options: argparse.Namespace,
+    who: str,
+    submitted: Optional[datetime.datetime] = None,
 ) -> Grade:
     only = chosen(options)
     grading = judge.judge(kernel, reference, only=only, races=options.races)
     ended = "forged" if grading.forged else "judged"
     return Grade(
-        judge.lab, who, judge.nonce, commit(), grading.judged(only), ended,
-        grading.forged, grading.instructions, submitted, grading.stray_stores(),
+        judge.lab,
+        who,
+        judge.nonce,
+        commit(),
+        grading.judged(only),
+        ended,
+        grading.forged,
+        grading.instructions,
+        submitted,
+        grading.stray_stores(),
     )
 
 
@@ -181,7 +209,9 @@ def solution(lab: Lab, folder: Path, like: Optional[Path] = None) -> Kernel:
 
 
 def reference_of(
-    judge: Judge, options: argparse.Namespace, folder: Path,
+    judge: Judge,
+    options: argparse.Namespace,
+    folder: Path,
     like: Optional[Path] = None,
 ) -> Reference:
     """Measured with the same script; in a hand-out, what was measured then."""
@@ -231,7 +261,10 @@ class Reports:
     """What is known so far, in the order of names; the files grow with it."""
 
     def __init__(
-        self, names: list[str], among: int, known: dict[str, Facts],
+        self,
+        names: list[str],
+        among: int,
+        known: dict[str, Facts],
         options: argparse.Namespace,
     ) -> None:
         """among: how many submissions there are, those of other parts, too."""
@@ -259,15 +292,21 @@ def place(lab: Lab, options: argparse.Namespace) -> Path:
 
 
 def grade_all(
-    judge: Judge, submissions: list[Submission], reports: Reports,
-    options: argparse.Namespace, sandbox: Optional[Sandbox],
+    judge: Judge,
+    submissions: list[Submission],
+    reports: Reports,
+    options: argparse.Namespace,
+    sandbox: Optional[Sandbox],
 ) -> None:
     """Side by side."""
     waiting: queue.SimpleQueue = queue.SimpleQueue()
     for submission in submissions:
         if submission.ended:
-            reports.add(no_point(submission, judge.nonce, options, submission.ended,
-                                 submission.why))
+            reports.add(
+                no_point(
+                    submission, judge.nonce, options, submission.ended, submission.why
+                )
+            )
         else:
             waiting.put(submission)
     if not waiting.empty():
@@ -352,28 +391,46 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--submission", metavar="DIR", help="with the lab's files")
     parser.add_argument("--all", metavar="DIR", help="each folder is a submission")
     parser.add_argument("--roster", metavar="FILE", help="whose the folders are")
-    parser.add_argument("--student", type=utf8, metavar="WHO",
-                        help="whose the one is, if its name doesn't say it")
+    parser.add_argument(
+        "--student",
+        type=utf8,
+        metavar="WHO",
+        help="whose the one is, if its name doesn't say it",
+    )
     parser.add_argument("--test", metavar="T", help="judge this one alone")
-    parser.add_argument("--show", action="store_true",
-                        help="the script of what fails, with its answers")
-    parser.add_argument("--gdb", action="store_true",
-                        help="go to the first step that fails, with gdb")
+    parser.add_argument(
+        "--show", action="store_true", help="the script of what fails, with its answers"
+    )
+    parser.add_argument(
+        "--gdb", action="store_true", help="go to the first step that fails, with gdb"
+    )
     parser.add_argument("--nonce", type=NONCE, metavar="N", help="the script's")
     parser.add_argument("--races", type=SEED, metavar="N", help="a race's seed")
-    parser.add_argument("--seed", type=utf8, metavar="S",
-                        help="of another course")
+    parser.add_argument("--seed", type=utf8, metavar="S", help="of another course")
     parser.add_argument("--course", metavar="FILE", default=str(CONF))
     parser.add_argument("--debug", action="store_true", help="the debug build")
-    parser.add_argument("--trust", action="store_true",
-                        help="build without the sandbox")
+    parser.add_argument(
+        "--trust", action="store_true", help="build without the sandbox"
+    )
     parser.add_argument("--submitted", metavar="TIME", help="when")
-    parser.add_argument("-j", dest="jobs", type=JOBS, metavar="N",
-                        default=os.cpu_count(), help="so many at once")
-    parser.add_argument("--shard", type=shard, metavar="I/N", default=(1, 1),
-                        help="of all, the Ith of N parts")
-    parser.add_argument("--resume", action="store_true",
-                        help="leave out what the report of --json has")
+    parser.add_argument(
+        "-j",
+        dest="jobs",
+        type=JOBS,
+        metavar="N",
+        default=os.cpu_count(),
+        help="so many at once",
+    )
+    parser.add_argument(
+        "--shard",
+        type=shard,
+        metavar="I/N",
+        default=(1, 1),
+        help="of all, the Ith of N parts",
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="leave out what the report of --json has"
+    )
     report.add_options(parser, ("json", "csv", "junit", "html", "gradescope"))
     return parser.parse(words)
 
@@ -408,8 +465,9 @@ def check(options: argparse.Namespace, lab: Lab) -> None:
     if options.roster is not None and HANDED_OUT.exists():
         raise LabError("--roster: this is a student's tree, which has one seed")
     if options.roster is not None and options.trust:
-        raise LabError("--roster needs the sandbox: else a submission could read all"
-                       " seeds")
+        raise LabError(
+            "--roster needs the sandbox: else a submission could read all" " seeds"
+        )
     if options.roster is not None and not foreign:
         raise LabError("--roster needs --submission DIR, or --all DIR")
     if not foreign and not HANDED_OUT.exists():
@@ -434,7 +492,8 @@ def grade_foreign(
     reports = Reports(list(folders), among, known, options)
     submissions = [
         read(lab, who, folder, roster, options)
-        for who, folder in folders.items() if who not in known
+        for who, folder in folders.items()
+        if who not in known
     ]
     if not submissions:
         report.write(reports.facts(), options)
@@ -467,8 +526,9 @@ def run(options: argparse.Namespace) -> int:
         report.write(found, options)
     if many:
         good = sum(facts["points"] == facts["of"] for facts in found)
-        print(f"{counted(found)}, {good} with all points;"
-              f" nonce {found[0]['nonce']}")
+        print(
+            f"{counted(found)}, {good} with all points;" f" nonce {found[0]['nonce']}"
+        )
     else:
         print(report.text(found[0]), end="", flush=True)
     if options.gdb:
@@ -479,5 +539,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def entry() -> int:
-    return script("grade", lambda: run(parse(sys.argv[1:])), LabError, SetupError,
-                  TroubleError, image.BuildError)
+    return script(
+        "grade",
+        lambda: run(parse(sys.argv[1:])),
+        LabError,
+        SetupError,
+        TroubleError,
+        image.BuildError,
+    )

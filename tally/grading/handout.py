@@ -130,8 +130,14 @@ def commit_all(to: Path, lab: Lab) -> None:
         ["add", "--all"],
         [*who, "commit", "-q", "-m", f"Start of the lab {lab.name}"],
     ):
-        done = subprocess.run(["git", *words], cwd=to, env=environment,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        done = subprocess.run(
+            ["git", *words],
+            cwd=to,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
         if done.returncode:
             raise LabError(f"git: {done.stderr.strip().splitlines()[-1]}")
 
@@ -178,8 +184,10 @@ def check_same(to: Path, lab: Lab) -> None:
 
 
 def announce(to: Path, lab: Lab) -> None:
-    print(f"{to}: read labs/{lab.name}/README.md; labs/grade {lab.name} grades it",
-          flush=True)
+    print(
+        f"{to}: read labs/{lab.name}/README.md; labs/grade {lab.name} grades it",
+        flush=True,
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -208,21 +216,31 @@ def run(options: argparse.Namespace) -> None:
 
 def main(words: list[str]) -> int:
     parser = Parser(
-        "handout", usage="%(prog)s [-y] [OPTIONS] NAME DIR",
+        "handout",
+        usage="%(prog)s [-y] [OPTIONS] NAME DIR",
         epilog="-y, the first word: install what is missing without asking",
     )
     parser.add_argument("name", metavar="NAME", help="of the lab")
     parser.add_argument("to", metavar="DIR", help="a folder that isn't there")
     parser.add_argument("--roster", metavar="FILE", help="in DIR one for each of them")
-    parser.add_argument("--student", type=utf8, metavar="WHO",
-                        help="of the roster this one alone, as DIR")
-    parser.add_argument("--seed", type=utf8, metavar="S",
-                        help="of another course")
+    parser.add_argument(
+        "--student",
+        type=utf8,
+        metavar="WHO",
+        help="of the roster this one alone, as DIR",
+    )
+    parser.add_argument("--seed", type=utf8, metavar="S", help="of another course")
     parser.add_argument("--course", metavar="FILE", default=str(CONF))
     run(parser.parse(words))
     return 0
 
 
 def entry() -> int:
-    return script("handout", lambda: main(sys.argv[1:]), LabError, SetupError,
-                  TroubleError, image.BuildError)
+    return script(
+        "handout",
+        lambda: main(sys.argv[1:]),
+        LabError,
+        SetupError,
+        TroubleError,
+        image.BuildError,
+    )

@@ -50,7 +50,8 @@ class CappedBoot(Boot):
             if start
         ]
         harts = [
-            f"hart {hart}: " + "\n  ".join(self._calls(hart, pc if hart == stopped else 0))
+            f"hart {hart}: "
+            + "\n  ".join(self._calls(hart, pc if hart == stopped else 0))
             for hart in range(self.machine.harts)
         ]
         return "\n".join(sorted(harts, key=lambda text: bool(IDLE.search(text))))

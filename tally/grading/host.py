@@ -30,8 +30,9 @@ SHOWN = re.compile(
 )
 HERE = re.compile(r"/\S*/(?=kernel/|labs/)")  # where the tree was
 #: Of processes and addresses, which are others each time.
-NUMBERS = re.compile(r"^==\d+==| 0x\w+ in|( on| at)? (unknown )?address 0x\w+.*"
-                     r"| at 0x\w+ thread .*")
+NUMBERS = re.compile(
+    r"^==\d+==| 0x\w+ in|( on| at)? (unknown )?address 0x\w+.*" r"| at 0x\w+ thread .*"
+)
 
 
 class Runner:
@@ -52,7 +53,11 @@ class Runner:
             with script.open() as i, said.open("w") as o, words.open("w") as e:
                 try:
                     done = subprocess.run(
-                        self._command(file), stdin=i, stdout=o, stderr=e, env=OPTIONS,
+                        self._command(file),
+                        stdin=i,
+                        stdout=o,
+                        stderr=e,
+                        env=OPTIONS,
                         timeout=TIMEOUT,
                     )
                 except subprocess.TimeoutExpired:

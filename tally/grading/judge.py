@@ -51,7 +51,10 @@ class Judge:
     """Boots kernels of one lab, with scripts of one nonce."""
 
     def __init__(
-        self, lab: Lab, nonce: int, sandbox: Optional[Sandbox] = None,
+        self,
+        lab: Lab,
+        nonce: int,
+        sandbox: Optional[Sandbox] = None,
         shows: bool = False,
     ) -> None:
         """sandbox: for what is run on the host, if it isn't to be trusted. shows: tell
@@ -77,7 +80,9 @@ class Judge:
         return [drawn.randrange(1, 1 << 31) for _ in range(kind.race)]
 
     def measure(
-        self, kernel: Kernel, only: Optional[Collection[str]] = None,
+        self,
+        kernel: Kernel,
+        only: Optional[Collection[str]] = None,
         races: Optional[int] = None,
     ) -> Reference:
         """What the reference takes, with the same script as what is judged by it.
@@ -86,12 +91,15 @@ class Judge:
         grading = self.judge(kernel, reference, True, only, races)
         bad = [v for v in grading.judged() if not v.ok]
         if bad:
-            raise LabError(f"{self.lab.name}: the solution fails {bad[0].name!r}:"
-                           f" {bad[0].why}")
+            raise LabError(
+                f"{self.lab.name}: the solution fails {bad[0].name!r}:" f" {bad[0].why}"
+            )
         stray = grading.stray_stores()
         if stray:
-            raise LabError(f"{self.lab.name}: lab.conf doesn't allow what the solution"
-                           f" does: {', '.join(stray)}")
+            raise LabError(
+                f"{self.lab.name}: lab.conf doesn't allow what the solution"
+                f" does: {', '.join(stray)}"
+            )
         return reference
 
     def judge(

@@ -281,7 +281,8 @@ class Lab:
         return "\n".join(
             textwrap.fill(
                 f"- at most {100 * share:g} % of the points: {', '.join(tests)}",
-                width=88, subsequent_indent="  ",
+                width=88,
+                subsequent_indent="  ",
             )
             for share, tests in sorted(shares.items())
         )

@@ -55,8 +55,9 @@ def run(options: argparse.Namespace) -> None:
 def main(words: list[str]) -> int:
     parser = Parser("merge", usage="%(prog)s [OPTIONS] REPORT...")
     parser.add_argument("reports", metavar="REPORT", nargs="+", help="of --json")
-    parser.add_argument("--partial", action="store_true",
-                        help="though submissions are missing")
+    parser.add_argument(
+        "--partial", action="store_true", help="though submissions are missing"
+    )
     report.add_options(parser, KINDS)
     run(parser.parse(words))
     return 0

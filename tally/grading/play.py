@@ -16,7 +16,8 @@ def played(test: Test, answers: dict[str, str], at: Optional[Step]) -> list[str]
         reached = {
             step.token
             for _, done, now in test.progress(answers)
-            for step in (*done, now) if step
+            for step in (*done, now)
+            if step
         }
         steps = [step for step in test.steps if step.token in reached]
     return [line(test, answers, step) for step in steps]
@@ -35,6 +36,8 @@ def decoded(answer: str) -> str:
         got = data(answer).decode("ascii")
     except ValueError:
         got = ""
-    return f"{cut(answer)} {cut(got)!r}" if len(got) > 1 and got.isprintable() else (
-        cut(answer)
+    return (
+        f"{cut(answer)} {cut(got)!r}"
+        if len(got) > 1 and got.isprintable()
+        else (cut(answer))
     )

@@ -54,18 +54,36 @@ def as_csv(all: list[Facts]) -> str:
     names = [test["name"] for test in all[0]["tests"]]
     writer = csv.writer(file, lineterminator="\n")
     who = ["name", "group"] if all[0]["roster"] else ["submission"]
-    writer.writerow([*who, "points", "of", "submitted", "due", "percent late",
-                     "ended", "why", "failed", *names])
+    writer.writerow(
+        [
+            *who,
+            "points",
+            "of",
+            "submitted",
+            "due",
+            "percent late",
+            "ended",
+            "why",
+            "failed",
+            *names,
+        ]
+    )
     for facts in all:
         for student in students(facts):
-            writer.writerow([
-                *student, number(facts["points"]), number(facts["of"]),
-                facts["submitted"], facts["due"], f"{100 * facts['late']:g}",
-                facts["ended"],
-                first_line(facts["why"] or facts["gate"]),
-                "; ".join(failed(facts)),
-                *(number(test["points"]) for test in facts["tests"]),
-            ])
+            writer.writerow(
+                [
+                    *student,
+                    number(facts["points"]),
+                    number(facts["of"]),
+                    facts["submitted"],
+                    facts["due"],
+                    f"{100 * facts['late']:g}",
+                    facts["ended"],
+                    first_line(facts["why"] or facts["gate"]),
+                    "; ".join(failed(facts)),
+                    *(number(test["points"]) for test in facts["tests"]),
+                ]
+            )
     return file.getvalue()
 
 
@@ -73,7 +91,8 @@ def failed(facts: Facts) -> list[str]:
     """Of each such test its name, and the first line of the reason."""
     return [
         f"{test['name']}: {first_line(test['why'])}"
-        for test in decided(facts) if not test["ok"]
+        for test in decided(facts)
+        if not test["ok"]
     ]
 
 
@@ -98,8 +117,11 @@ def junit(all: list[Facts]) -> str:
     for facts in all:
         bad = [test for test in facts["tests"] if not test["ok"]]
         suite = xml.SubElement(
-            top, "testsuite", name=f"{facts['lab']}.{facts['submission']}",
-            tests=str(len(facts["tests"])), failures=str(len(bad)),
+            top,
+            "testsuite",
+            name=f"{facts['lab']}.{facts['submission']}",
+            tests=str(len(facts["tests"])),
+            failures=str(len(bad)),
             errors=str(int(facts["ended"] == "trouble")),
         )
         for test in facts["tests"]:
@@ -117,30 +139,42 @@ def junit(all: list[Facts]) -> str:
 def gradescope(all: list[Facts]) -> str:
     """results.json, as Gradescope's autograders leave it: of one submission."""
     (facts,) = all
-    return json.dumps(
-        {
-            "score": facts["points"],
-            "output": "\n".join(
-                [f"{facts['ended']}: {facts['why']}" if facts["why"] else facts["gate"]]
-                + strays(facts)
-            ),
-            "tests": [
-                {
-                    "name": test["name"],
-                    "score": round((1 - facts["late"]) * test["points"], 2),
-                    "max_score": test["of"],
-                    "output": test["why"]
-                    + (f"\nagain: {test['replay']}" if test["replay"] else ""),
-                }
-                for test in facts["tests"]
-            ],
-        },
-        indent=1,
-    ) + "\n"
+    return (
+        json.dumps(
+            {
+                "score": facts["points"],
+                "output": "\n".join(
+                    [
+                        f"{facts['ended']}: {facts['why']}"
+                        if facts["why"]
+                        else facts["gate"]
+                    ]
+                    + strays(facts)
+                ),
+                "tests": [
+                    {
+                        "name": test["name"],
+                        "score": round((1 - facts["late"]) * test["points"], 2),
+                        "max_score": test["of"],
+                        "output": test["why"]
+                        + (f"\nagain: {test['replay']}" if test["replay"] else ""),
+                    }
+                    for test in facts["tests"]
+                ],
+            },
+            indent=1,
+        )
+        + "\n"
+    )
 
 
-KINDS = {"json": as_json, "csv": as_csv, "junit": junit, "html": course_page.page,
-         "gradescope": gradescope}
+KINDS = {
+    "json": as_json,
+    "csv": as_csv,
+    "junit": junit,
+    "html": course_page.page,
+    "gradescope": gradescope,
+}
 
 
 def add_options(parser: argparse.ArgumentParser, kinds: tuple[str, ...]) -> None:

@@ -75,8 +75,11 @@ class Roster:
         """The course with WHO's seed, due times and members. Whoever isn't in the
         roster has a seed, too: from the course's own all others could be computed."""
         return dataclasses.replace(
-            self._course, seed=self.seed(who), due=self._due.get(who, self._course.due),
-            members=self._members.get(who, ()), roster=self._number,
+            self._course,
+            seed=self.seed(who),
+            due=self._due.get(who, self._course.due),
+            members=self._members.get(who, ()),
+            roster=self._number,
         )
 
 
@@ -94,8 +97,9 @@ def extended(due: Due, members: list[Student]) -> Due:
             days = datetime.timedelta(days=longest.days[lab])
             moved[lab] = time and time + days
         except OverflowError:
-            raise LabError(f"{longest.place}: extension: more days than there are"
-                           ) from None
+            raise LabError(
+                f"{longest.place}: extension: more days than there are"
+            ) from None
     return moved
 
 
@@ -117,8 +121,10 @@ def read_roster(file: Path, course: Course, student: Optional[str] = None) -> Ro
     for s in students.values():
         namesake = students.get(s.group)
         if namesake and namesake.group != s.group:
-            raise LabError(f"{s.place}: the group {s.group} has the name of a student"
-                           " who isn't in it")
+            raise LabError(
+                f"{s.place}: the group {s.group} has the name of a student"
+                " who isn't in it"
+            )
     roster = Roster(course, list(students.values()))
     if student is not None and roster.refusal(student):
         raise LabError(f"--student: {roster.refusal(student)}")

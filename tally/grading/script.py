@@ -201,9 +201,7 @@ class TestKind:
     draw: Draw
 
 
-def test(
-    name: str, points: int = 1, race: int = 0
-) -> Callable[[Draw], TestKind]:
+def test(name: str, points: int = 1, race: int = 0) -> Callable[[Draw], TestKind]:
     def mark(function: Draw) -> TestKind:
         return TestKind(name, points, race, function)
 

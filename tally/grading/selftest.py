@@ -130,9 +130,7 @@ class Bench:
             self._little = self._little or max(self.points(self.start()), LITTLE)
             return self._little
 
-    def judge(
-        self, variant: Kernel, only: Optional[tuple[str, ...]] = None
-    ) -> Grading:
+    def judge(self, variant: Kernel, only: Optional[tuple[str, ...]] = None) -> Grading:
         """With nonce 0."""
         return Judge(self.lab, 0).judge(variant, self.reference(0), only=only)
 
@@ -211,8 +209,16 @@ def replays_alike(bench: Bench, edits: Sequence[Edit] = (), name: str = "") -> F
 
 def grade_of(bench: Bench, grading: Grading) -> Grade:
     # Without the commit, which may change meanwhile.
-    return Grade(bench.lab, "it", 0, "", grading.judged(), why=grading.forged,
-                 instructions=grading.instructions, stores=grading.stray_stores())
+    return Grade(
+        bench.lab,
+        "it",
+        0,
+        "",
+        grading.judged(),
+        why=grading.forged,
+        instructions=grading.instructions,
+        stores=grading.stray_stores(),
+    )
 
 
 def checks(
@@ -229,8 +235,12 @@ def checks(
         (f"{name}: the kernel's own", lambda: worth_little(first, first.kernels_own())),
     ]
     for n in range(1, 1 + (YEARS if quick is None else 1)):
-        all.append((f"{name}: the solution of {n} years ago",
-                    lambda n=n: worth_little(first, last_year(first, n))))
+        all.append(
+            (
+                f"{name}: the solution of {n} years ago",
+                lambda n=n: worth_little(first, last_year(first, n)),
+            )
+        )
     if quick is not None:
         drawn = random.Random(f"{quick}/{name}")
         wrong = drawn.sample(wrong, min(QUICK, len(wrong)))
@@ -238,9 +248,13 @@ def checks(
         solutions = drawn.sample(solutions, 1)
     elif short:
         raced = {test.name for test in first.lab.tests if test.race}
-        wrong = sorted(wrong, key=lambda w: (
-            not raced.isdisjoint(w.fails), any(e.file.endswith(".h") for e in w.edits)
-        ))[:1]
+        wrong = sorted(
+            wrong,
+            key=lambda w: (
+                not raced.isdisjoint(w.fails),
+                any(e.file.endswith(".h") for e in w.edits),
+            ),
+        )[:1]
         all, right, solutions = [], [], solutions[:1]
     for bench, nonce in solutions:
         label = f"{name}: the solution, seed {bench.lab.course.seed}, nonce {nonce}"
@@ -250,8 +264,12 @@ def checks(
     if not short:
         w = wrong[0]
         all.append((f"{name}: the solution, replayed", lambda: replays_alike(first)))
-        all.append((f"{name}: {w.name}, replayed",
-                    lambda: replays_alike(first, w.edits, f"{w.name}-again")))
+        all.append(
+            (
+                f"{name}: {w.name}, replayed",
+                lambda: replays_alike(first, w.edits, f"{w.name}-again"),
+            )
+        )
     for r in right:
         label = f"{name}: {r.name}, which is right"
         all.append((label, lambda r=r: right_passes(first, r)))
@@ -275,8 +293,11 @@ def run(options: argparse.Namespace) -> int:
         for (label, _), future in zip(todo, futures):
             finding = future.result()
             bad += finding is not None
-            print(f"{'BAD ' if finding else 'good'}  {label}"
-                  + (f": {finding}" if finding else ""), flush=True)
+            print(
+                f"{'BAD ' if finding else 'good'}  {label}"
+                + (f": {finding}" if finding else ""),
+                flush=True,
+            )
     took = time.monotonic() - begun
     print(f"===== {len(todo) - bad} passed, {bad} failed in {took:.2f}s =====")
     return 1 if bad else 0
@@ -286,13 +307,15 @@ def main(words: list[str]) -> int:
     parser = Parser("selftest")
     parser.add_argument("names", metavar="NAME", nargs="*", help="of a lab")
     part = parser.add_mutually_exclusive_group()
-    part.add_argument("--quick", type=utf8, metavar="SEED",
-                      help="a sample, drawn from SEED")
+    part.add_argument(
+        "--quick", type=utf8, metavar="SEED", help="a sample, drawn from SEED"
+    )
     part.add_argument("--short", action="store_true", help="two of each")
     parser.add_argument("-j", dest="jobs", type=JOBS, default=os.cpu_count())
     return run(parser.parse(words))
 
 
 def entry() -> int:
-    return script("selftest", lambda: main(sys.argv[1:]), LabError, SetupError,
-                  image.BuildError)
+    return script(
+        "selftest", lambda: main(sys.argv[1:]), LabError, SetupError, image.BuildError
+    )

@@ -59,7 +59,10 @@ def named_folders(options: argparse.Namespace) -> dict[str, Path]:
 
 
 def read(
-    lab: Lab, who: str, folder: Optional[Path], roster: Optional[Roster],
+    lab: Lab,
+    who: str,
+    folder: Optional[Path],
+    roster: Optional[Roster],
     options: argparse.Namespace,
 ) -> Submission:
     lab = lab_of(lab, who, roster)
@@ -79,9 +82,7 @@ def lab_of(lab: Lab, who: str, roster: Optional[Roster]) -> Lab:
     return lab.of(roster.course(who)) if roster else lab
 
 
-def submitted(
-    folder: Path, options: argparse.Namespace
-) -> Optional[datetime.datetime]:
+def submitted(folder: Path, options: argparse.Namespace) -> Optional[datetime.datetime]:
     """When it was handed in, if anybody says so."""
     file = folder / SUBMITTED
     if options.submitted:

@@ -20,9 +20,20 @@ from tally.grading.lab import Edit, Lab, LabError
 from tally.grading.sandbox import Sandbox
 
 #: Of a program on the host: it ends at the first thing that C doesn't allow.
-COMPILER = ["gcc", "-std=gnu2x", "-g", "-O1", "-Wall", "-Wextra", "-D_GNU_SOURCE",
-            "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
-            "-fsanitize-coverage=trace-pc", "-I.", "-Ikernel"]
+COMPILER = [
+    "gcc",
+    "-std=gnu2x",
+    "-g",
+    "-O1",
+    "-Wall",
+    "-Wextra",
+    "-D_GNU_SOURCE",
+    "-fsanitize=address,undefined",
+    "-fno-sanitize-recover=all",
+    "-fsanitize-coverage=trace-pc",
+    "-I.",
+    "-Ikernel",
+]
 STEPS = "tally/grading/steps.c"  # what is counted at each branch
 FILE_MAX = 1 << 20  # bytes of a student's file
 HERE = re.compile(r"/\S*/(?=(?:kernel|include|lib)/)")  # where the tree is
@@ -98,8 +109,12 @@ class Tree:
     """
 
     def __init__(
-        self, path: Path, lab: Lab, sandbox: Optional[Sandbox],
-        like: Optional[Path] = None, objects: bool = True,
+        self,
+        path: Path,
+        lab: Lab,
+        sandbox: Optional[Sandbox],
+        like: Optional[Path] = None,
+        objects: bool = True,
     ) -> None:
         """like: a tree of the same lab, built, to copy in place of the checkout.
         objects: copy the checkout's, too."""
@@ -204,7 +219,8 @@ def complaint(said: str) -> str:
     word for them."""
     lines = [line for line in said.splitlines() if not line.startswith("  ")]
     errors = [
-        line for line in lines
+        line
+        for line in lines
         if re.search("error|undefined reference|multiple definition", line, re.I)
     ]
     shown = [HERE.sub("", line)[:COLUMNS] for line in (errors or lines)[:LINES]]

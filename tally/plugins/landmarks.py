@@ -22,9 +22,15 @@ LOAD_RA_FROM_A1 = 0x03 | 1 << 7 | 3 << 12 | 11 << 15  # ld ra, OFFSET(a1)
 # Functions that a trap comes to that isn't the timer's, and work on the exit
 # that isn't profil's; those there are.
 NOT_TIMER = (
-    "trap_user", "trap_kernel", "plic_interrupt", "tlb_serve", "exit_level0",
+    "trap_user",
+    "trap_kernel",
+    "plic_interrupt",
+    "tlb_serve",
+    "exit_level0",
     "trap_finish",
-    "thread_yield", "spin_lock", "mutex_lock",
+    "thread_yield",
+    "spin_lock",
+    "mutex_lock",
 )
 
 # Where an interrupt sets SIE.
@@ -160,8 +166,10 @@ def jump(address: int, code: int) -> Optional[int]:
     if code & 0x7F != LINK:
         return None
     offset = (
-        (code >> 31) * -(1 << 20) | (code >> 12 & 0xFF) << 12
-        | (code >> 20 & 1) << 11 | (code >> 21 & 0x3FF) << 1
+        (code >> 31) * -(1 << 20)
+        | (code >> 12 & 0xFF) << 12
+        | (code >> 20 & 1) << 11
+        | (code >> 21 & 0x3FF) << 1
     )
     return address + offset
 
@@ -187,9 +195,9 @@ def call_landmarks(kernel: Code) -> Iterator[tuple[str, int, int]]:
             user = kernel.function(address) == "exit_user"
             yield ("user_return" if user else "kernel_return"), address, 0
         if jump(address, code) == symbol["tf_change_end"]:
-            yield {
-                "signal_push_frame": "handler", "sys_rt_sigreturn": "sigreturn"
-            }.get(kernel.function(address), "exec"), address, 0
+            yield {"signal_push_frame": "handler", "sys_rt_sigreturn": "sigreturn"}.get(
+                kernel.function(address), "exec"
+            ), address, 0
         stored = store(code)
         if stored is None:
             continue

@@ -66,11 +66,22 @@ def _by_objdump(image: Image, start: int, end: int) -> Iterator[tuple[int, str]]
         return
     # In the file's own addresses, as objdump names by its symbols where a jump goes.
     start, end = start - image.base, end - image.base
-    command = [tool, "-d", "--no-show-raw-insn", f"--start-address={start:#x}",
-               f"--stop-address={end:#x}", "--", str(image.path)]
+    command = [
+        tool,
+        "-d",
+        "--no-show-raw-insn",
+        f"--start-address={start:#x}",
+        f"--stop-address={end:#x}",
+        "--",
+        str(image.path),
+    ]
     try:
-        run = subprocess.run(command, env={**os.environ, "LC_ALL": "C"},
-                             capture_output=True, timeout=LIMIT)
+        run = subprocess.run(
+            command,
+            env={**os.environ, "LC_ALL": "C"},
+            capture_output=True,
+            timeout=LIMIT,
+        )
     except (OSError, subprocess.SubprocessError):
         return
     if run.returncode:
@@ -106,9 +117,12 @@ class Sources:
         text = self._read(path) if path else None
         if path is None or text is None:
             return Excerpt(file, None)
-        near = {n for number in numbers
-                for n in range(number - AROUND, number + AROUND + 1)
-                if 0 < n <= len(text)}
+        near = {
+            n
+            for number in numbers
+            for n in range(number - AROUND, number + AROUND + 1)
+            if 0 < n <= len(text)
+        }
         runs: list[Run] = []
         for n in sorted(near)[:LINES_MAX]:
             if not runs or n != runs[-1].first + len(runs[-1].lines):

@@ -54,8 +54,11 @@ def by_chance(a: int, b: int, share: float) -> float:
         off = max(0.0, abs(a - mean) - 0.5) / deviation
         return math.erfc(off / math.sqrt(2))
     logs = [
-        math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-        + k * math.log(share) + (n - k) * math.log(1 - share)
+        math.lgamma(n + 1)
+        - math.lgamma(k + 1)
+        - math.lgamma(n - k + 1)
+        + k * math.log(share)
+        + (n - k) * math.log(1 - share)
         for k in range(n + 1)
     ]
     limit = logs[a] + 1e-9
@@ -118,7 +121,9 @@ class Comparison:
         new = self._count(self.new, key)
         found = [
             Change(
-                what, base[what] * self.scale, new[what],
+                what,
+                base[what] * self.scale,
+                new[what],
                 0.0 if self.exact else by_chance(base[what], new[what], self.share),
             )
             for what in {**base, **new}

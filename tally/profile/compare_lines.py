@@ -78,8 +78,13 @@ class Lines:
         at = self.moved(name).get(place.line - 1)
         if at is None:
             return {self.text(self.base, stack, " before")}
-        return {self.text(self.new, stack._replace(
-            places=(place._replace(file=name, line=at + 1),)), "")}
+        return {
+            self.text(
+                self.new,
+                stack._replace(places=(place._replace(file=name, line=at + 1),)),
+                "",
+            )
+        }
 
     def text(self, tree: Tree, stack: Stack, when: str) -> str:
         place = stack.places[0] if stack.places else None

@@ -183,11 +183,17 @@ class Events:
         profile = self.profile
         for r in self._running:
             path = r.file[0] if r.file else ""
-            profile.processes.append(Process(
-                r.pid, r.parent, path, self._files.get(r.file) if r.file else None,
-                self._nanoseconds(r.begin),
-                None if r.end is None else self._nanoseconds(r.end), r.name,
-            ))
+            profile.processes.append(
+                Process(
+                    r.pid,
+                    r.parent,
+                    path,
+                    self._files.get(r.file) if r.file else None,
+                    self._nanoseconds(r.begin),
+                    None if r.end is None else self._nanoseconds(r.end),
+                    r.name,
+                )
+            )
         profile.contexts = {key: c[-1].process for key, c in self._contexts.items()}
         for (path, _, _), found in self._files.items():
             if path == KERNEL:

@@ -43,7 +43,10 @@ MODES = {"trap_interrupt": INTERRUPT, "idle_wait": IDLE}
 
 
 def write_map(
-    folder: Path, kernel: Program, programs: list[Program], result: str,
+    folder: Path,
+    kernel: Program,
+    programs: list[Program],
+    result: str,
     sampled: bool = False,
 ) -> Path:
     """What the plugin reads; the files that it names lie beside it. sampled: only
@@ -65,8 +68,10 @@ def write_map(
     # From here on, how much is executed depends on when QEMU comes to the end.
     lines.append(f"end {code.symbols['sbi_poweroff']:x} 0")
     if sampled:
-        lines += [f"begin {code.symbols['log_ask']:x} 0",
-                  f"end {code.symbols['log_end']:x} 0"]
+        lines += [
+            f"begin {code.symbols['log_ask']:x} 0",
+            f"end {code.symbols['log_end']:x} 0",
+        ]
     file = folder / "map"
     file.write_text("\n".join(lines) + "\n")
     return file
@@ -88,7 +93,10 @@ class Node(NamedTuple):
 
 def _node(words: list[str], nodes: list[Node], names: dict[int, str]) -> Node:
     parent, site, program, function, calls = (
-        int(words[0]), int(words[1], 16), int(words[2]), int(words[3], 16),
+        int(words[0]),
+        int(words[1], 16),
+        int(words[2]),
+        int(words[3], 16),
         int(words[4]),
     )
     if parent < 0:
@@ -165,8 +173,15 @@ class Exact(Stacks):
         ]
         several = len({hart for hart, _ in tree.harts}) > 1
         profile.samples = [
-            Sample(n.mode, count, at, None if several else hart, kernel=n.kernel,
-                   user=n.user, process=order[n.root])
+            Sample(
+                n.mode,
+                count,
+                at,
+                None if several else hart,
+                kernel=n.kernel,
+                user=n.user,
+                process=order[n.root],
+            )
             for n, at, count, hart in tree.counts
         ]
         if tree.elsewhere:
@@ -233,8 +248,10 @@ class Exact(Stacks):
             if n.calls and n.parent and n.parent.parent:
                 command = os.path.basename(self.tree.name(n.root)) or None
                 yield Called(
-                    self._of(n.parent, n.site - 1), self._of(n, n.function),
-                    command, n.calls,
+                    self._of(n.parent, n.site - 1),
+                    self._of(n, n.function),
+                    command,
+                    n.calls,
                 )
 
     def _of(self, n: Node, at: int) -> Frame:

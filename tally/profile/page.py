@@ -17,11 +17,21 @@ from tally.profile.stacks import Callers, Frame, Stacks, mode_counts
 # What samples can't tell: the sampler, and who reads them, always right after one.
 SAMPLER, RECORDER = "clock_interrupt", "getpc"
 # An interrupt's way in and out, of which most are for samples.
-AROUND = frozenset((
-    "trap_vector", "user_interrupt", "from_kernel", "exit_interrupted",
-    "trap_interrupt", "trap_finish", "exit_level0", "exit_user",
-    "kernel_return", "kernel_return_checked", "icount_wait",
-))
+AROUND = frozenset(
+    (
+        "trap_vector",
+        "user_interrupt",
+        "from_kernel",
+        "exit_interrupted",
+        "trap_interrupt",
+        "trap_finish",
+        "exit_level0",
+        "exit_user",
+        "kernel_return",
+        "kernel_return_checked",
+        "icount_wait",
+    )
+)
 FUNCTIONS, LINES, CALLED, CALLERS, PROGRAMS, COMPARED = 12, 10, 5, 3, 10, 20
 PATHS = 10
 ALL = 1 << 62  # of rows
@@ -57,8 +67,8 @@ def wilson(count: int, total: int) -> tuple[float, float]:
         return 0.0, 1.0
     share, square = count / total, Z * Z / total
     middle = (share + square / 2) / (1 + square)
-    half = Z / (1 + square) * math.sqrt(
-        share * (1 - share) / total + square / total / 4
+    half = (
+        Z / (1 + square) * math.sqrt(share * (1 - share) / total + square / total / 4)
     )
     return max(0.0, middle - half), min(1.0, middle + half)
 
@@ -144,8 +154,12 @@ class Model:
 
     def groups(self) -> list[Group]:
         return [
-            Group(name or "no process", len(self.processes.get(name, ())),
-                  self._groups[name, False], self._groups[name, True])
+            Group(
+                name or "no process",
+                len(self.processes.get(name, ())),
+                self._groups[name, False],
+                self._groups[name, True],
+            )
             for name in dict.fromkeys(name for name, _ in self._groups)
         ]
 
@@ -233,8 +247,12 @@ class Sources:
 
 class Page:
     def __init__(
-        self, model: Model, command: str, beside: Optional[Model] = None,
-        by: Optional[str] = None, when: str = "",
+        self,
+        model: Model,
+        command: str,
+        beside: Optional[Model] = None,
+        by: Optional[str] = None,
+        when: str = "",
     ) -> None:
         """beside: samples, of the run of which the model has all instructions.
         by: the only table that is wanted, with all its rows. when: from what time
@@ -284,8 +302,10 @@ class Page:
         p = self.model.profile
         points = 100 * p.missing / max(1, p.total + p.missing)
         if points >= POINTS_MIN:
-            yield (f"{'':15} skipped or lost: {p.missing:,}; for that a share may be"
-                   f" {points:.1f} points off")
+            yield (
+                f"{'':15} skipped or lost: {p.missing:,}; for that a share may be"
+                f" {points:.1f} points off"
+            )
 
     def rows(self, counts: Counter, n: int) -> list:
         return _most(counts, ALL if self.by else n)
@@ -336,12 +356,16 @@ class Page:
 
     def functions(self) -> Iterator[str]:
         m = self.model
-        yield (f"{self.unit:>15} {self.share_head} {'with callees':>12}"
-               "  function, its program and source")
+        yield (
+            f"{self.unit:>15} {self.share_head} {'with callees':>12}"
+            "  function, its program and source"
+        )
         for function, count in self.rows(m.own, FUNCTIONS):
             inclusive = 100 * m.all[function] / m.busy
-            yield (f"{count:15,} {self.share(count, m.busy)} {inclusive:12.2f}"
-                   f"  {_name(function)}  {place(m.starts[function])}")
+            yield (
+                f"{count:15,} {self.share(count, m.busy)} {inclusive:12.2f}"
+                f"  {_name(function)}  {place(m.starts[function])}"
+            )
 
     def lines(self) -> Iterator[str]:
         m = self.model
@@ -358,8 +382,10 @@ class Page:
             mine = Counter({c: n for c, n in m.called.items() if c[1] == function})
             for call, count in self.rows(mine, CALLERS):
                 times = f", {m.calls[call]:,} calls" if m.calls is not None else ""
-                yield (f"{count:15,} {self.share(count, m.busy)}    from"
-                       f" {_name(call[0])}{times}")
+                yield (
+                    f"{count:15,} {self.share(count, m.busy)}    from"
+                    f" {_name(call[0])}{times}"
+                )
             if not mine:
                 yield f"{'':15} {'':{len(self.share_head)}}    no one"
 
@@ -369,8 +395,10 @@ class Page:
         groups = {g: g.user + g.kernel for g in m.groups()}
         for group, count in self.rows(Counter(groups), PROGRAMS):
             many = f" ({group.processes})" if group.processes > 1 else ""
-            yield (f"{count:15,} {self.share(count, m.busy)} {group.kernel:15,}"
-                   f"  {group.program}{many}")
+            yield (
+                f"{count:15,} {self.share(count, m.busy)} {group.kernel:15,}"
+                f"  {group.program}{many}"
+            )
         yield from self.more(len(groups) - PROGRAMS, "programs")
 
     def paths(self) -> Iterator[str]:
@@ -388,14 +416,18 @@ class Page:
 
     def both(self, samples: Model) -> Iterator[str]:
         """Shares of what can be compared."""
-        yield (f"{'samples':>15} {'%':>6} {'95 % interval':>13} {'exact %':>8}"
-               f" {'inside':>6}  function, sampled and counted; without {RECORDER}")
+        yield (
+            f"{'samples':>15} {'%':>6} {'95 % interval':>13} {'exact %':>8}"
+            f" {'inside':>6}  function, sampled and counted; without {RECORDER}"
+        )
         rows = compared(self.model, samples)
         for row in rows:
             inside = ("yes" if row.inside else "no") if row.sure else ""
             sure = between(row.count, row.low, row.high)
-            yield (f"{row.count:15,} {100 * row.share:6.1f} {sure}"
-                   f" {100 * row.exact:8.2f} {inside:>6}  {_name(row.function)}")
+            yield (
+                f"{row.count:15,} {100 * row.share:6.1f} {sure}"
+                f" {100 * row.exact:8.2f} {inside:>6}  {_name(row.function)}"
+            )
         missing = missing_samples(samples)
         if missing:
             yield f"{'':15} {missing}"
@@ -426,7 +458,9 @@ def compared(model: Model, samples: Model) -> list[Compared]:
     sampled, counted = samples.seen(), model.seen()
     n, total = sum(sampled.values()), sum(counted.values()) or 1
     return [
-        Compared(function, count, count / n, *wilson(count, n), counted[function] / total)
+        Compared(
+            function, count, count / n, *wilson(count, n), counted[function] / total
+        )
         for function, count in _most(sampled, COMPARED)
     ]
 
@@ -436,8 +470,10 @@ def missing_samples(samples: Model) -> str:
     missing = samples.profile.missing
     if missing <= sum(samples.seen().values()) / 100:
         return ""
-    return (f"skipped and lost: {missing:,} samples more, which differ from those"
-            " taken; a lower rate (-r) would help")
+    return (
+        f"skipped and lost: {missing:,} samples more, which differ from those"
+        " taken; a lower rate (-r) would help"
+    )
 
 
 def _most(counts: Counter, n: int) -> list:

@@ -27,16 +27,34 @@ RECORD = 8  # each record is a multiple of it
 TAIL = (BUFFER - HEADER) % RECORD
 ALL_LOST = 32767  # records that a buffer's header can count
 
-(R_KERNEL, R_USER, R_IDLE, R_MKERNEL, R_MUSER, R_START, R_STOP, R_IOCTL,
- R_KERNELI, R_MKERNELI, R_STACK) = range(1, 12)
+(
+    R_KERNEL,
+    R_USER,
+    R_IDLE,
+    R_MKERNEL,
+    R_MUSER,
+    R_START,
+    R_STOP,
+    R_IOCTL,
+    R_KERNELI,
+    R_MKERNELI,
+    R_STACK,
+) = range(1, 12)
 
 SINGLE = {R_KERNEL: KERNEL, R_USER: USER, R_KERNELI: INTERRUPT}
 MERGED = {R_IDLE: IDLE, R_MKERNEL: KERNEL, R_MUSER: USER, R_MKERNELI: INTERRUPT}
 IOCTL_SIZE = 24
 CUTS = 6  # how a stack's kernel or user part may end; 0: with the outermost call
 
-REQUESTS = {1: "BUF_INCR", 2: "PROF_KERNEL", 4: "PROF_ALL", 8: "PROF_GROUP",
-            16: "PROF_LIST", 64: "PROF_STACK", 160: "PROF_EVENTS"}
+REQUESTS = {
+    1: "BUF_INCR",
+    2: "PROF_KERNEL",
+    4: "PROF_ALL",
+    8: "PROF_GROUP",
+    16: "PROF_LIST",
+    64: "PROF_STACK",
+    160: "PROF_EVENTS",
+}
 
 
 class _Damaged(Exception):
@@ -138,10 +156,16 @@ class _Reader:
     def single(self, record: bytes) -> None:
         kind, space, pid, pc = struct.unpack("<BBhI", record)
         mode = SINGLE[kind]
-        self.profile.samples.append(Sample(
-            mode, 1, pc if mode == USER else _extend(pc), hart=space & 15,
-            pid=pid, level=space >> 4,
-        ))
+        self.profile.samples.append(
+            Sample(
+                mode,
+                1,
+                pc if mode == USER else _extend(pc),
+                hart=space & 15,
+                pid=pid,
+                level=space >> 4,
+            )
+        )
         self.events.sample()
 
     def start(self, record: bytes) -> None:
@@ -172,8 +196,10 @@ class _Reader:
         pcs = struct.unpack_from(f"<{n}I", record, 4)
         samples = self.profile.samples
         samples[-1] = samples[-1]._replace(
-            kernel=tuple(map(_extend, pcs[:nkernel])), user=pcs[nkernel:],
-            cut_kernel=cut >> 4 != 0, cut_user=cut & 15 != 0,
+            kernel=tuple(map(_extend, pcs[:nkernel])),
+            user=pcs[nkernel:],
+            cut_kernel=cut >> 4 != 0,
+            cut_user=cut & 15 != 0,
         )
 
     def finish(self) -> Profile:

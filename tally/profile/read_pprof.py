@@ -139,8 +139,10 @@ class _Reader:
         if is_kernel(_one(location, 3)):
             program = KERNEL_PROGRAM
         return Place(
-            program, clean(self.strings[_one(function, 2)]),
-            self.strings[_one(function, 4)], _one(line, 2),
+            program,
+            clean(self.strings[_one(function, 2)]),
+            self.strings[_one(function, 4)],
+            _one(line, 2),
         )
 
     def counted(self) -> tuple[int, str]:
@@ -180,7 +182,8 @@ class _Reader:
             key = self._locations(sample.get(1, []), same)
             counts[key] = counts.get(key, 0) + _numbers(sample[2])[which]
         return [
-            Stack(tuple([self.places[id] for id in key]), n) for key, n in counts.items()
+            Stack(tuple([self.places[id] for id in key]), n)
+            for key, n in counts.items()
         ]
 
 

@@ -130,7 +130,8 @@ class Stacks:
             else:
                 p = self.profile.processes[s.process]
                 why = f"{p.program or p.name}: " + (
-                    "no file here has its contents" if p.digest
+                    "no file here has its contents"
+                    if p.digest
                     else "it was gone, or another file, at the end"
                 )
             self.unknown[why] += s.count

@@ -26,12 +26,41 @@ WAKERS = 4
 RECORD = KEY.size + COUNTS.size + WAKERS * WAKER.size
 
 # WAITS_* of <sys/waits.h>: kinds in their order, and what each waits for.
-(_OTHER, HART, _SLEEP, _SIGNAL, _POLL, FUTEX, PIPE_READ, PIPE_WRITE, _CHILD,
- _TYPED, _OUTPUT, _HOST, MUTEX, _STOPPED, _THREADS, SPIN) = range(16)
+(
+    _OTHER,
+    HART,
+    _SLEEP,
+    _SIGNAL,
+    _POLL,
+    FUTEX,
+    PIPE_READ,
+    PIPE_WRITE,
+    _CHILD,
+    _TYPED,
+    _OUTPUT,
+    _HOST,
+    MUTEX,
+    _STOPPED,
+    _THREADS,
+    SPIN,
+) = range(16)
 KINDS = (
-    "", "", "sleep", "a signal", "poll", "", "", "", "a child",
-    "the console's input", "the console's output", "/host", "", "SIGCONT",
-    "the end of threads", "",
+    "",
+    "",
+    "sleep",
+    "a signal",
+    "poll",
+    "",
+    "",
+    "",
+    "a child",
+    "the console's input",
+    "the console's output",
+    "/host",
+    "",
+    "SIGCONT",
+    "the end of threads",
+    "",
 )
 BY_SIGNAL = 1
 BY = ("the kernel", "a signal", "its time", "an interrupt", "others")
@@ -87,14 +116,39 @@ def _record(data: bytes) -> Record:
         raise ValueError
     lock = clean(name.split(b"\0")[0].decode(errors="replace"))
     count, total, longest, at, unfinished, ran = COUNTS.unpack_from(data, KEY.size)
-    return Record(pid, tid, context, kind, nkernel, cut, number, lock, tuple(pcs[:n]),
-                  count, total, longest, at, unfinished, ran, tuple(wakers))
+    return Record(
+        pid,
+        tid,
+        context,
+        kind,
+        nkernel,
+        cut,
+        number,
+        lock,
+        tuple(pcs[:n]),
+        count,
+        total,
+        longest,
+        at,
+        unfinished,
+        ran,
+        tuple(wakers),
+    )
 
 
 def read(file: str, data: bytes) -> Data:
     try:
-        size, _on, timebase, begin, watched, count, _room, lost, lost_time = (
-            HEAD.unpack_from(data))
+        (
+            size,
+            _on,
+            timebase,
+            begin,
+            watched,
+            count,
+            _room,
+            lost,
+            lost_time,
+        ) = HEAD.unpack_from(data)
         if size != RECORD or len(data) != HEAD.size + count * size or not timebase:
             raise ValueError
         records = [_record(data[HEAD.size + i * size :][:size]) for i in range(count)]
@@ -137,7 +191,10 @@ class Waits:
     """Of the command that was recorded, and what it has started."""
 
     def __init__(
-        self, data: Data, profile: Profile, kernel: Callable[[], Image],
+        self,
+        data: Data,
+        profile: Profile,
+        kernel: Callable[[], Image],
         programs: Programs,
     ) -> None:
         self.data = data
@@ -185,8 +242,13 @@ class Waits:
 
     def _sample(self, r: Record) -> Sample:
         """As if it had been sampled where it left user mode."""
-        return Sample(KERNEL, pid=r.pid, process=self._process(r.pid, r.context),
-                      user=r.pcs[r.nkernel :], cut_user=r.cut & 15 != 0)
+        return Sample(
+            KERNEL,
+            pid=r.pid,
+            process=self._process(r.pid, r.context),
+            user=r.pcs[r.nkernel :],
+            cut_user=r.cut & 15 != 0,
+        )
 
     # --- Text ---
 
@@ -214,12 +276,15 @@ class Waits:
     def _waker(self, w: Waker) -> str:
         if w.pid == 0:
             return BY[w.how] if w.how < len(BY) else "?"
-        sample = Sample(USER, pc=w.pc - 1, pid=w.pid,
-                        process=self._process(w.pid, w.context))
+        sample = Sample(
+            USER, pc=w.pc - 1, pid=w.pid, process=self._process(w.pid, w.context)
+        )
         image = self.stacks.program(sample)
         function = image.function(w.pc - 1) if image else None
-        where = f"{function.name if function else '?'}" \
-                f" [{self._program(w.pid, w.context)} {w.pid}]"
+        where = (
+            f"{function.name if function else '?'}"
+            f" [{self._program(w.pid, w.context)} {w.pid}]"
+        )
         return f"a signal of {where}" if w.how == BY_SIGNAL else where
 
     # --- Rows ---
@@ -231,8 +296,12 @@ class Waits:
         program = self._program(r.pid, r.context)
         user = self.stacks.user(sample)[::-1]
         row = Row(self._what(r, sample), program, user, self._kernel(r))
-        key = (row.what, program, tuple(f.name for f in row.user),
-               tuple(f.name for f in row.kernel))
+        key = (
+            row.what,
+            program,
+            tuple(f.name for f in row.user),
+            tuple(f.name for f in row.kernel),
+        )
         row = rows.setdefault(key, row)
         self._count(row, r)
         row.unfinished += r.unfinished

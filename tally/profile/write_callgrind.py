@@ -83,7 +83,9 @@ def _call_costs(costs: _Costs, function: Function) -> list[str]:
             file = line.file
             said.append(f"{'fe' if file == function.file else 'fi'}={file}")
         said += [
-            f"cob={callee.object}", f"cfi={callee.file}", f"cfn={callee.name}",
+            f"cob={callee.object}",
+            f"cfi={callee.file}",
+            f"cfn={callee.name}",
             f"calls={counts[line, callee] or UNCOUNTED} {callee.line}",
             f"{line.number} {cost}",
         ]
@@ -94,9 +96,15 @@ def write(stacks: Stacks, title: str) -> bytes:
     costs = _Costs(stacks)
     unit = f"{stacks.profile.unit}s".capitalize()
     lines = [
-        "# callgrind format", "version: 1", "creator: Tally", f"cmd: {title}",
+        "# callgrind format",
+        "version: 1",
+        "creator: Tally",
+        f"cmd: {title}",
         *(f"desc: {text}" for text in stacks.profile.remarks()),
-        "positions: line", f"events: {unit}", f"summary: {stacks.profile.total}", "",
+        "positions: line",
+        f"events: {unit}",
+        f"summary: {stacks.profile.total}",
+        "",
     ]
     for function in sorted({*costs.own, *costs.inclusive}):
         lines += [f"ob={function.object}", f"fl={function.file}", f"fn={function.name}"]

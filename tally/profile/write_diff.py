@@ -59,8 +59,10 @@ class _Difference(Picture):
         yield '<g class="legend">'
         x = MARGIN
         for hue, word in ((GREW, "more than before"), (SHRANK, "less")):
-            yield (f'<rect x="{x}" y="68" width="14" height="14" rx="2"'
-                   f' fill="hsl({hue},80%,62%)"/>')
+            yield (
+                f'<rect x="{x}" y="68" width="14" height="14" rx="2"'
+                f' fill="hsl({hue},80%,62%)"/>'
+            )
             yield f'<text x="{x + 20}" y="80">{word}</text>'
             x += 50 + 7 * len(word)
         yield "</g>"

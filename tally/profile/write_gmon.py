@@ -86,8 +86,9 @@ def _arcs(stacks: Stacks, low: int, base: int) -> bytes:
     image = stacks.image(None)
     first = image.functions[0].start if image else low
     return b"".join(
-        struct.pack("<BQQI", 1, (start or first) - base, target - base,
-                    min(count, COUNT_LIMIT))
+        struct.pack(
+            "<BQQI", 1, (start or first) - base, target - base, min(count, COUNT_LIMIT)
+        )
         for start, target, count in stacks.profile.calls
     )
 
@@ -114,8 +115,14 @@ def _histograms(profile: Profile, low: int, bins: list[int]) -> bytes:
     out = bytearray()
     for first, last in _pieces(bins):
         head = struct.pack(
-            "<BQQII15sc", 0, low + first * profile.width, low + last * profile.width,
-            last - first, profile.rate, UNIT, b"s",
+            "<BQQII15sc",
+            0,
+            low + first * profile.width,
+            low + last * profile.width,
+            last - first,
+            profile.rate,
+            UNIT,
+            b"s",
         )
         part = [min(count, BIN_LIMIT) for count in bins[first:last]]
         out += head + struct.pack(f"<{len(part)}H", *part)

@@ -31,8 +31,15 @@ from tally.profile.stacks import PROCESS, Callers, Frame, Stacks
 from tally.profile.waits import Ready, Row, Waits
 
 HERE = Path(__file__).parent / "html"
-SCRIPTS = ("model.js", "graph.js", "timeline.js", "tables.js", "waits.js", "source.js",
-           "main.js")
+SCRIPTS = (
+    "model.js",
+    "graph.js",
+    "timeline.js",
+    "tables.js",
+    "waits.js",
+    "source.js",
+    "main.js",
+)
 KINDS = (*MODES, PROCESS)
 
 MADE = 1_000_000  # nodes of the tree, the most frequent stacks first
@@ -154,8 +161,12 @@ class Tree:
         return len(self.own) - 1
 
     def _cut(
-        self, cut: list[int], children: dict[int, list[int]],
-        old: tuple[list[int], list[int]], now: list[int], parent: int,
+        self,
+        cut: list[int],
+        children: dict[int, list[int]],
+        old: tuple[list[int], list[int]],
+        now: list[int],
+        parent: int,
     ) -> None:
         """One node for all of these and their callees; one for each mode, as a
         sample's mode is that of the frame where it ends."""
@@ -167,7 +178,8 @@ class Tree:
             kind = names[old[0][node]].kind
             if kind not in rare:
                 rare[kind] = self._append(
-                    parent, self.place(RARE._replace(kind=kind)), 0)
+                    parent, self.place(RARE._replace(kind=kind)), 0
+                )
             self.own[rare[kind]] += old[1][node]
             now[node] = rare[kind]
             pending += children[node]
@@ -205,8 +217,16 @@ class Recording:
         counts: list[int] = []
         where = []
         for s in self.profile.samples:
-            key = (self._program(s), s.mode, s.pc, s.kernel, s.user, s.cut_kernel,
-                   s.cut_user, s.hart is None)
+            key = (
+                self._program(s),
+                s.mode,
+                s.pc,
+                s.kernel,
+                s.user,
+                s.cut_kernel,
+                s.cut_user,
+                s.hart is None,
+            )
             i = index.setdefault(key, len(alike))
             if i == len(alike):
                 alike.append(s)
@@ -329,7 +349,9 @@ class Recording:
         last = max((b for b in bins if b < BINS), default=-1) + 1
         starts = [bisect.bisect_left(bins, bin) for bin in [*range(last), BINS]]
         return {
-            "width": width, "bins": last, "starts": pack([*starts, len(keys)]),
+            "width": width,
+            "bins": last,
+            "starts": pack([*starts, len(keys)]),
             "node": pack(k % nodes for k in keys),
             "who": pack(k // nodes % whos for k in keys),
             "count": pack(found[k] for k in keys),
@@ -343,13 +365,18 @@ class Recording:
             sample = Sample("", pid=pid, process=index, user=(0,))
             p = None if index is None else self.profile.processes[index]
             name = self.stacks.command(sample) or ("" if pid else "no process")
-            found.append({
-                "name": name or f"pid {pid}", "pid": pid,
-                "begin": p and p.begin, "end": p and p.end,
-            })
+            found.append(
+                {
+                    "name": name or f"pid {pid}",
+                    "pid": pid,
+                    "begin": p and p.begin,
+                    "end": p and p.end,
+                }
+            )
         if len(self.processes) > ROWS:
-            found.append({"name": "other processes", "pid": None,
-                          "begin": None, "end": None})
+            found.append(
+                {"name": "other processes", "pid": None, "begin": None, "end": None}
+            )
         return found
 
     # --- The text ---
@@ -365,8 +392,9 @@ class Recording:
             addresses.setdefault(key, []).append(address)
             own[key] += self.own[image, address]
             every[key] += count
-        order = sorted(addresses, key=lambda k: (
-            -own[k], -every[k], k[0].name, k[1].start))
+        order = sorted(
+            addresses, key=lambda k: (-own[k], -every[k], k[0].name, k[1].start)
+        )
         sources, told, room = Sources(), [], TEXT
         for image, function in order[:FUNCTIONS]:
             entry = self._function(sources, image, function, addresses[image, function])
@@ -391,12 +419,19 @@ class Recording:
         files = sorted(numbers, key=lambda f: (f != (entry.file if entry else ""), f))
         excerpts = [sources.excerpt(image, f, numbers[f]) for f in files]
         return {
-            "name": function.name, "image": image.name,
-            "start": f"{function.start:#x}", "disassembled": disassembled,
+            "name": function.name,
+            "image": image.name,
+            "start": f"{function.start:#x}",
+            "disassembled": disassembled,
             # Offset, text, file, line, its own samples, and with its callees'.
             "code": [
-                [i.address - function.start, i.text, *self._at_line(i, files),
-                 self.own[image, i.address], inside[i.address]]
+                [
+                    i.address - function.start,
+                    i.text,
+                    *self._at_line(i, files),
+                    self.own[image, i.address],
+                    inside[i.address],
+                ]
                 for i in code
             ],
             "beyond": sum(self.own[image, a] for a in sampled if a not in known),
@@ -424,7 +459,10 @@ class Recording:
         return [-1, 0]
 
     def _line_counts(
-        self, image: Image, function: Function, numbers: dict[str, set[int]],
+        self,
+        image: Image,
+        function: Function,
+        numbers: dict[str, set[int]],
         files: list[str],
     ) -> Iterator[list[int]]:
         """File, line, its own samples, and with its callees'."""
@@ -445,7 +483,8 @@ class Recording:
             if place.image and place.function:
                 line = place.image.line(place.function.start)
             yield [
-                place.name, KINDS.index(place.kind),
+                place.name,
+                KINDS.index(place.kind),
                 place.image.name if place.image else "",
                 f"{shown(line.file)}:{line.number}" if line else "",
             ]
@@ -460,11 +499,18 @@ def shown(file: str) -> str:
 def about(profile: Profile) -> dict:
     """What is known of the profile as a whole."""
     return {
-        "source": profile.source, "hz": profile.hz, "rate": profile.rate,
-        "begin": profile.begin, "end": profile.end, "total": profile.total,
-        "lost": profile.lost, "lostMore": profile.lost_more,
-        "skipped": profile.skipped, "warnings": profile.warnings,
-        "notes": profile.notes, "free": FREE if profile.free else "",
+        "source": profile.source,
+        "hz": profile.hz,
+        "rate": profile.rate,
+        "begin": profile.begin,
+        "end": profile.end,
+        "total": profile.total,
+        "lost": profile.lost,
+        "lostMore": profile.lost_more,
+        "skipped": profile.skipped,
+        "warnings": profile.warnings,
+        "notes": profile.notes,
+        "free": FREE if profile.free else "",
     }
 
 
@@ -481,19 +527,33 @@ def called(frames: list[Frame]) -> list[list[str]]:
 
 def whose(row: Row | Ready) -> str:
     pids = sorted(row.pids)
-    return f"{row.program} {pids[0]}" if len(pids) == 1 else (
-        f"{row.program}, {len(pids)} processes")
+    return (
+        f"{row.program} {pids[0]}"
+        if len(pids) == 1
+        else (f"{row.program}, {len(pids)} processes")
+    )
 
 
 def waited(waits: Waits) -> dict:
     """Times are in milliseconds."""
     data = waits.data
     return {
-        "seconds": data.watched / data.timebase, "lost": data.lost,
+        "seconds": data.watched / data.timebase,
+        "lost": data.lost,
         "rows": [
-            [row.what, whose(row), row.program, called(row.user), called(row.kernel),
-             row.total / 1e6, row.count, row.longest / 1e6, row.at / 1e6,
-             sorted(row.wakers.items(), key=lambda w: (-w[1], w[0])), row.unfinished]
+            [
+                row.what,
+                whose(row),
+                row.program,
+                called(row.user),
+                called(row.kernel),
+                row.total / 1e6,
+                row.count,
+                row.longest / 1e6,
+                row.at / 1e6,
+                sorted(row.wakers.items(), key=lambda w: (-w[1], w[0])),
+                row.unfinished,
+            ]
             for row in waits.rows[:WAITS]
         ],
         "more": max(0, len(waits.rows) - WAITS),
@@ -505,21 +565,30 @@ def waited(waits: Waits) -> dict:
 
 
 def content(
-    stacks: Stacks, title: str, waits: Optional[Waits] = None,
+    stacks: Stacks,
+    title: str,
+    waits: Optional[Waits] = None,
     beside: Optional[dict] = None,
 ) -> dict:
     """All that the page shows. beside: what samples say of a run that was counted."""
     recording = Recording(stacks)
     tree = recording.tree
     return {
-        "title": title, "unit": stacks.profile.unit, "about": about(stacks.profile),
-        "unknown": sorted(stacks.unknown.items()), "kinds": KINDS,
+        "title": title,
+        "unit": stacks.profile.unit,
+        "about": about(stacks.profile),
+        "unknown": sorted(stacks.unknown.items()),
+        "kinds": KINDS,
         "functions": recording.functions(),
         "places": list(recording.places()),
-        "parents": pack(tree.parents), "frames": pack(tree.frames),
-        "own": pack(tree.own), "samples": recording.samples(),
-        "whos": list(recording.whos), "processes": recording.rows(),
-        "waits": waited(waits) if waits else None, "beside": beside,
+        "parents": pack(tree.parents),
+        "frames": pack(tree.frames),
+        "own": pack(tree.own),
+        "samples": recording.samples(),
+        "whos": list(recording.whos),
+        "processes": recording.rows(),
+        "waits": waited(waits) if waits else None,
+        "beside": beside,
     }
 
 
@@ -536,7 +605,9 @@ def _digest(text: str) -> str:
 
 
 def write(
-    stacks: Stacks, title: str, waits: Optional[Waits] = None,
+    stacks: Stacks,
+    title: str,
+    waits: Optional[Waits] = None,
     beside: Optional[dict] = None,
 ) -> bytes:
     """The policy allows this script and this style, and nothing else."""

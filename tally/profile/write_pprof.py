@@ -69,15 +69,20 @@ class _Builder:
         if image not in self.mappings:
             self.mappings[image] = len(self.mappings) + 1
             low, high = image.text
-            self.tables += message(3, b"".join([
-                number(1, self.mappings[image]),
-                number(2, low // PAGE * PAGE),
-                number(3, -(-high // PAGE) * PAGE),
-                number(5, self.string(str(image.path))),
-                number(7, True),  # has functions, so don't look for them
-                number(8, image.has_lines),
-                number(9, image.has_lines),
-            ]))
+            self.tables += message(
+                3,
+                b"".join(
+                    [
+                        number(1, self.mappings[image]),
+                        number(2, low // PAGE * PAGE),
+                        number(3, -(-high // PAGE) * PAGE),
+                        number(5, self.string(str(image.path))),
+                        number(7, True),  # has functions, so don't look for them
+                        number(8, image.has_lines),
+                        number(9, image.has_lines),
+                    ]
+                ),
+            )
         return self.mappings[image]
 
     def function(self, frame: Frame) -> int:
@@ -89,13 +94,18 @@ class _Builder:
         if key not in self.functions:
             self.functions[key] = len(self.functions) + 1
             name = self.string(frame.name)
-            self.tables += message(5, b"".join([
-                number(1, self.functions[key]),
-                number(2, name),
-                number(3, name),
-                number(4, self.string(line.file) if line else 0),
-                number(5, line.number if line else 0),
-            ]))
+            self.tables += message(
+                5,
+                b"".join(
+                    [
+                        number(1, self.functions[key]),
+                        number(2, name),
+                        number(3, name),
+                        number(4, self.string(line.file) if line else 0),
+                        number(5, line.number if line else 0),
+                    ]
+                ),
+            )
         return self.functions[key]
 
     def location(self, frame: Frame) -> int:
@@ -106,12 +116,17 @@ class _Builder:
             if frame.image and frame.address is not None:
                 at = frame.image.line(frame.address)
             line = number(1, self.function(frame)) + number(2, at.number if at else 0)
-            self.tables += message(4, b"".join([
-                number(1, self.locations[key]),
-                number(2, self.mapping(frame.image) if frame.image else 0),
-                number(3, frame.address or 0),
-                message(4, line),
-            ]))
+            self.tables += message(
+                4,
+                b"".join(
+                    [
+                        number(1, self.locations[key]),
+                        number(2, self.mapping(frame.image) if frame.image else 0),
+                        number(3, frame.address or 0),
+                        message(4, line),
+                    ]
+                ),
+            )
         return self.locations[key]
 
     def callers(self, callers: Callers) -> bytes:
@@ -127,7 +142,9 @@ class _Builder:
         texts = s.hart, s.mode, s.pid, self.stacks.command(s), s.level
         if texts not in self._labels:
             self._labels[texts] = b"".join(
-                message(3, number(1, self.string(key)) + number(2, self.string(str(text))))
+                message(
+                    3, number(1, self.string(key)) + number(2, self.string(str(text)))
+                )
                 for key, text in zip(LABELS, texts)
                 if text is not None
             )
@@ -173,7 +190,9 @@ def write(stacks: Stacks, title: str) -> bytes:
         out += message(2, message(1, ids) + values + labels)
     comments = [builder.string(text) for text in (title, *profile.remarks())]
     out += builder.tables
-    out += b"".join(message(6, text.encode(errors="replace")) for text in builder.strings)
+    out += b"".join(
+        message(6, text.encode(errors="replace")) for text in builder.strings
+    )
     if not profile.exact:
         out += number(9, (profile.begin or 0) * NANOSECONDS)
         out += number(10, _duration(stacks))

@@ -72,15 +72,17 @@ def write(stacks: Stacks, title: str) -> bytes:
     profiles = []
     for hart in sorted(harts or [None], key=lambda h: (h is None, h)):
         samples, weights = _weighted(stacks, frames, harts.get(hart, []))
-        profiles.append({
-            "type": "sampled",
-            "name": _title(hart) + (", instructions" if profile.exact else ""),
-            "unit": "none" if profile.exact else "nanoseconds",
-            "startValue": 0,
-            "endValue": sum(weights),
-            "samples": samples,
-            "weights": weights,
-        })
+        profiles.append(
+            {
+                "type": "sampled",
+                "name": _title(hart) + (", instructions" if profile.exact else ""),
+                "unit": "none" if profile.exact else "nanoseconds",
+                "startValue": 0,
+                "endValue": sum(weights),
+                "samples": samples,
+                "weights": weights,
+            }
+        )
     file = {
         "$schema": SCHEMA,
         "exporter": "tally-convert",

@@ -135,7 +135,7 @@ class Picture:
             f' data-name="{html.escape(name)}"><title>{html.escape(title)}</title>'
             f'<rect x="{x:.2f}" y="{y}" width="{width:.2f}" height="{ROW - 1}"'
             f' rx="2" fill="{self.fill(node)}"/>'
-            f'{_text(round(x + 3, 2), y + 13, clip(name, width))}</g>'
+            f"{_text(round(x + 3, 2), y + 13, clip(name, width))}</g>"
         )
 
     def legend(self, profile: Profile) -> Iterator[str]:
@@ -193,12 +193,14 @@ def subtitle(profile: Profile) -> str:
     return " \u00b7 ".join(part for part in parts if part)
 
 
-def draw(
-    picture: Picture, title: str, about: str, legend: Iterable[str]
-) -> bytes:
+def draw(picture: Picture, title: str, about: str, legend: Iterable[str]) -> bytes:
     """The whole file."""
-    view = {"left": MARGIN, "width": picture.width, "letter": LETTER,
-            "unit": picture.unit}
+    view = {
+        "left": MARGIN,
+        "width": picture.width,
+        "letter": LETTER,
+        "unit": picture.unit,
+    }
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}"'
@@ -207,9 +209,10 @@ def draw(
         f"<style>{(HERE / 'flame.css').read_text()}</style>",
         f'<metadata id="view">{json.dumps(view)}</metadata>',
         _text(MARGIN, 28, clip(title, picture.width, TITLE_LETTER), ' class="title"'),
-        f'<g><title>{html.escape(_clean(about))}</title>',
-        _text(MARGIN, 50, clip(about, picture.width, SUBTITLE_LETTER),
-              ' class="subtitle"'),
+        f"<g><title>{html.escape(_clean(about))}</title>",
+        _text(
+            MARGIN, 50, clip(about, picture.width, SUBTITLE_LETTER), ' class="subtitle"'
+        ),
         "</g>",
         *legend,
         *picture.controls(),

@@ -99,11 +99,18 @@ def firmware_cycles(machine: Machine) -> int:
     """What the firmware takes until a kernel's first instruction."""
     stub = image.BUILD / "first.elf"
     source = str(BENCH / "first.S")
-    flags = ["-nostdlib", "-march=rv64imac_zicsr", "-mabi=lp64", "-Wl,-N,--no-warn-rwx-segments,-Ttext=0x80200000"]
+    flags = [
+        "-nostdlib",
+        "-march=rv64imac_zicsr",
+        "-mabi=lp64",
+        "-Wl,-N,--no-warn-rwx-segments,-Ttext=0x80200000",
+    ]
     subprocess.run([*compiler(), *flags, "-o", str(stub), source], check=True)
     arguments = machine.arguments(str(stub), str(image.BUILD / "initrd.tar"), True)
     try:
-        said = subprocess.run([find_qemu(), *arguments], capture_output=True, timeout=60)
+        said = subprocess.run(
+            [find_qemu(), *arguments], capture_output=True, timeout=60
+        )
     except subprocess.TimeoutExpired as error:
         raise BenchError("the firmware does not come to an end") from error
     digits = re.search(rb"([0-9a-f]{16})$", said.stdout.strip())
@@ -155,16 +162,26 @@ class Ratio(NamedTuple):
 
 
 RATIOS = (
-    Ratio("getpid, 2 processes on 2 harts, to 1", (2, "getpid 2"), (2, "getpid 1"), 1.9),
+    Ratio(
+        "getpid, 2 processes on 2 harts, to 1", (2, "getpid 2"), (2, "getpid 1"), 1.9
+    ),
     Ratio("fork + exit + wait, the same", (2, "fork 2"), (2, "fork 1"), 1.6),
-    Ratio("getpid, 1 process on 4 harts, to 1 hart", (4, "getpid 1"), (1, "getpid 1"), 0.9),
+    Ratio(
+        "getpid, 1 process on 4 harts, to 1 hart", (4, "getpid 1"), (1, "getpid 1"), 0.9
+    ),
     Ratio(
         "a loop sampled at 10 kHz, 1 hart, 1 ns an instruction",
-        (1, "loop 1 100 10000"), (1, "loop 1 100"), 0.99, ("--icount", "0"),
+        (1, "loop 1 100 10000"),
+        (1, "loop 1 100"),
+        0.99,
+        ("--icount", "0"),
     ),
     Ratio(
         "the same on 4 harts, which share that",
-        (4, "loop 4 100 10000"), (4, "loop 4 100"), 0.99, ("--icount", "0"),
+        (4, "loop 4 100 10000"),
+        (4, "loop 4 100"),
+        0.99,
+        ("--icount", "0"),
     ),
 )
 TIMES = 5  # the median counts
@@ -258,8 +275,10 @@ def read_json(file: Path) -> object:
 
 
 def is_complete(figures: object) -> bool:
-    return isinstance(figures, dict) and figures.keys() >= ROWS.keys() and all(
-        isinstance(value, (int, float)) for value in figures.values()
+    return (
+        isinstance(figures, dict)
+        and figures.keys() >= ROWS.keys()
+        and all(isinstance(value, (int, float)) for value in figures.values())
     )
 
 
@@ -303,5 +322,11 @@ def main() -> int:
 
 
 def entry() -> int:
-    return script("bench", main, BenchError, SetupError, image.BuildError,
-                  subprocess.CalledProcessError)
+    return script(
+        "bench",
+        main,
+        BenchError,
+        SetupError,
+        image.BuildError,
+        subprocess.CalledProcessError,
+    )

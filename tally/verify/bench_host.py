@@ -53,8 +53,11 @@ def recording(folder: Path) -> Path:
     settings = "; ".join(f"echo {word} >/dev/profclock" for word in SAMPLES)
     command = f"{settings}; getpc -s -b 7 -o /host/pc.out sh -c '{RECORD}'"
     options = ["--harts", "1", "--icount", "5", "--share", str(folder)]
-    subprocess.run([SCRIPTS / "run", *options, "--", command], check=True,
-                   stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [SCRIPTS / "run", *options, "--", command],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     return folder / "pc.out"
 
 
@@ -71,10 +74,15 @@ def cost(command: str, places: dict[str, Path]) -> tuple[float, float]:
 
 
 def main() -> int:
-    parser = Parser("bench-host", description=__doc__,
-                    formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", metavar="WHAT", nargs="*",
-                        help="a part of the names of what is measured; all")
+    parser = Parser(
+        "bench-host", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument(
+        "what",
+        metavar="WHAT",
+        nargs="*",
+        help="a part of the names of what is measured; all",
+    )
     chosen = parser.parse(sys.argv[1:]).what
     names = [n for n in COSTS if not chosen or any(word in n for word in chosen)]
     if not names:
@@ -93,5 +101,4 @@ def main() -> int:
 
 def entry() -> int:
     os.environ.pop("MAKEFLAGS", None)
-    return script("bench-host", main, image.BuildError,
-                  subprocess.CalledProcessError)
+    return script("bench-host", main, image.BuildError, subprocess.CalledProcessError)

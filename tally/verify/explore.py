@@ -93,14 +93,17 @@ def explore(seed: int, minutes: float, kinds: list[str]) -> list[Trial]:
 
 
 def main() -> int:
-    parser = Parser("explore", description=__doc__,
-                    formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("kinds", metavar="KIND", nargs="*",
-                        help=f"of trials ({', '.join(KINDS)}); all")
+    parser = Parser(
+        "explore", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument(
+        "kinds", metavar="KIND", nargs="*", help=f"of trials ({', '.join(KINDS)}); all"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=amount, default=60)
-    parser.add_argument("--list", action="store_true",
-                        help="only show the first trial of each kind")
+    parser.add_argument(
+        "--list", action="store_true", help="only show the first trial of each kind"
+    )
     options = parser.parse(sys.argv[1:])
     unknown = [kind for kind in options.kinds if kind not in KINDS]
     if unknown:

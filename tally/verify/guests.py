@@ -16,6 +16,7 @@ PROGRAMS = sorted(
     | {file.parent.name for file in FOLDER.glob("*/*.c")}
 )
 
+
 def only(*names: str) -> Machines:
     return Machines(names)
 
@@ -77,7 +78,9 @@ TABLE: dict[str, Machines] = {
     **dict.fromkeys(("pcs_events", "pcs_frames", "pcs_stacks"), TAKEN),
     # On one hart a tick can fall into the taking of an account.
     "pcs_live": Machines(("1", "free"), ("2", "4", "8", "no-sstc")),
-    "isolation": Machines(("4", "free-8", "vector"), ("1", "2", "8", "free", "no-sstc")),
+    "isolation": Machines(
+        ("4", "free-8", "vector"), ("1", "2", "8", "free", "no-sstc")
+    ),
     # A tick in a trap's last instructions waits longest where there is no other hart.
     "levels": Machines(("1", "races"), ("2", "4", "8", "free")),
     "limits": only("4", "free"),

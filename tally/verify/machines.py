@@ -69,29 +69,31 @@ _LIMIT, _TIMEOUT = float(os.environ.get("TEST_LIMIT", HANG)), WHOLE / 2
 _COARSE, _FINE = (4, 1) if image.DEBUG else (6, 3)
 
 #: The machines that tests boot, by the names that their marker gives.
-MACHINES = {name: machine._replace(limit=_LIMIT, timeout=_TIMEOUT)
-            for name, machine in {
-    "1": Machine(harts=1, icount=_COARSE),
-    "2": Machine(harts=2, icount=_COARSE),
-    "4": Machine(harts=4, icount=_COARSE),
-    "8": Machine(harts=8, icount=_COARSE),
-    "free": Machine(harts=4),
-    "no-sstc": Machine(harts=4, icount=_COARSE, cpu="sstc=off"),
-    # Whose turns end at random moments, the same ones each time: without that all
-    # icount machines of QEMU 7.2 are nearly one, as a turn is a millisecond.
-    "races": Machine(harts=4, icount=_FINE + 2, races=1),
-    # With registers that the kernel doesn't know of.
-    "vector": Machine(harts=4, icount=_COARSE, cpu="v=true"),
-    # With more instructions from tick to tick, for fast sampling clocks.
-    "fine-1": Machine(harts=1, icount=_FINE),
-    "fine-2": Machine(harts=2, icount=_FINE),
-    "fine-4": Machine(harts=4, icount=_FINE),
-    "fine-8": Machine(harts=8, icount=_FINE),
-    "fine-no-sstc": Machine(harts=8, icount=_FINE, cpu="sstc=off"),
-    "free-1": Machine(harts=1),
-    "free-2": Machine(harts=2),
-    "free-8": Machine(harts=8),
-    "free-32M": Machine(harts=8, mem="32M"),
-    "32M": Machine(harts=4, icount=_COARSE, mem="32M"),
-    "2G": Machine(harts=4, icount=_COARSE, mem="2G"),
-}.items()}
+MACHINES = {
+    name: machine._replace(limit=_LIMIT, timeout=_TIMEOUT)
+    for name, machine in {
+        "1": Machine(harts=1, icount=_COARSE),
+        "2": Machine(harts=2, icount=_COARSE),
+        "4": Machine(harts=4, icount=_COARSE),
+        "8": Machine(harts=8, icount=_COARSE),
+        "free": Machine(harts=4),
+        "no-sstc": Machine(harts=4, icount=_COARSE, cpu="sstc=off"),
+        # Whose turns end at random moments, the same ones each time: without that all
+        # icount machines of QEMU 7.2 are nearly one, as a turn is a millisecond.
+        "races": Machine(harts=4, icount=_FINE + 2, races=1),
+        # With registers that the kernel doesn't know of.
+        "vector": Machine(harts=4, icount=_COARSE, cpu="v=true"),
+        # With more instructions from tick to tick, for fast sampling clocks.
+        "fine-1": Machine(harts=1, icount=_FINE),
+        "fine-2": Machine(harts=2, icount=_FINE),
+        "fine-4": Machine(harts=4, icount=_FINE),
+        "fine-8": Machine(harts=8, icount=_FINE),
+        "fine-no-sstc": Machine(harts=8, icount=_FINE, cpu="sstc=off"),
+        "free-1": Machine(harts=1),
+        "free-2": Machine(harts=2),
+        "free-8": Machine(harts=8),
+        "free-32M": Machine(harts=8, mem="32M"),
+        "32M": Machine(harts=4, icount=_COARSE, mem="32M"),
+        "2G": Machine(harts=4, icount=_COARSE, mem="2G"),
+    }.items()
+}

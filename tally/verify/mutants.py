@@ -219,7 +219,9 @@ def named(mutant: Mutant, words: list[str]) -> bool:
 
 def git(*arguments: str) -> str:
     done = subprocess.run(
-        ["git", "-C", str(ROOT), *arguments], capture_output=True, text=True,
+        ["git", "-C", str(ROOT), *arguments],
+        capture_output=True,
+        text=True,
         errors="replace",
     )
     if done.returncode:
@@ -239,7 +241,8 @@ def changed(mutants: list[Mutant], commit: str) -> list[Mutant]:
             except MutantError:
                 before[file] = ""  # the list itself is new
     return [
-        m for m in mutants
+        m
+        for m in mutants
         if m.file in files
         or m.text not in before.get(m.place.partition(":")[0], m.text)
     ]
@@ -251,7 +254,9 @@ def choose(
     """Of those that are named: those changed, and so many of the others."""
     chosen = [m for m in read_all()[0] if not words or named(m, words)]
     if words and not chosen:
-        raise MutantError(f"no mutant is called {' '.join(words)}, or of a file that is")
+        raise MutantError(
+            f"no mutant is called {' '.join(words)}, or of a file that is"
+        )
     if commit is None and sample is None:
         return chosen
     first = changed(chosen, commit) if commit is not None else []

@@ -82,7 +82,8 @@ class Failure:
         return [
             line
             for line in self.said()
-            if names and line == self.end()
+            if names
+            and line == self.end()
             or any(line == name or line.startswith(f"{name}: ") for name in names)
         ]
 
@@ -324,21 +325,30 @@ def run(options: argparse.Namespace) -> int:
 
 def main() -> int:
     parser = Parser("mutants", description=__doc__)
-    parser.add_argument("words", nargs="*", metavar="WORD",
-                        help="a mutant, file, folder, list or clause")
-    parser.add_argument("--changed", metavar="COMMIT",
-                        help="of files that were changed since then")
-    parser.add_argument("--sample", type=number(0, 10**6), metavar="N",
-                        help="so many of the rest")
-    parser.add_argument("--seed", type=utf8, default="1", metavar="TEXT",
-                        help="of the sample")
-    parser.add_argument("--minutes", type=amount, metavar="N",
-                        help="begin with no other after so many")
+    parser.add_argument(
+        "words",
+        nargs="*",
+        metavar="WORD",
+        help="a mutant, file, folder, list or clause",
+    )
+    parser.add_argument(
+        "--changed", metavar="COMMIT", help="of files that were changed since then"
+    )
+    parser.add_argument(
+        "--sample", type=number(0, 10**6), metavar="N", help="so many of the rest"
+    )
+    parser.add_argument(
+        "--seed", type=utf8, default="1", metavar="TEXT", help="of the sample"
+    )
+    parser.add_argument(
+        "--minutes", type=amount, metavar="N", help="begin with no other after so many"
+    )
     parser.add_argument("--jobs", type=JOBS, default=2, metavar="N")
     parser.add_argument("--list", action="store_true", help="only name them")
     parser.add_argument("--check", action="store_true", help="only read the lists")
-    parser.add_argument("--trust", action="store_true",
-                        help="don't run the tests without mutants first")
+    parser.add_argument(
+        "--trust", action="store_true", help="don't run the tests without mutants first"
+    )
     return run(parser.parse(sys.argv[1:]))
 
 

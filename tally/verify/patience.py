@@ -23,7 +23,8 @@ WHOLE = 900 * PATIENCE
 
 
 def wait_for(
-    condition: Callable[[], object], what: str,
+    condition: Callable[[], object],
+    what: str,
     process: Optional[subprocess.Popen[Any]] = None,
 ) -> None:
     """Wait until the condition holds; fail with what didn't happen, or can't any

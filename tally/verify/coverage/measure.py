@@ -52,5 +52,10 @@ def measure(arguments: list[str]) -> int:
 
 
 def entry() -> int:
-    return script("coverage", lambda: measure(sys.argv[1:]), SetupError,
-                  image.BuildError, subprocess.CalledProcessError)
+    return script(
+        "coverage",
+        lambda: measure(sys.argv[1:]),
+        SetupError,
+        image.BuildError,
+        subprocess.CalledProcessError,
+    )

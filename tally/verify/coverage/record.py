@@ -49,9 +49,11 @@ class Recorder:
         self.qemu = folder / "qemu"
         loaded = plugin.option(library, map)
         quoted = {"kernel": elf, "plugin": loaded, "qemu": qemu}
-        self.qemu.write_text(WRAPPER.format(
-            **{name: shlex.quote(str(word)) for name, word in quoted.items()}
-        ))
+        self.qemu.write_text(
+            WRAPPER.format(
+                **{name: shlex.quote(str(word)) for name, word in quoted.items()}
+            )
+        )
         self.qemu.chmod(0o755)
 
     def merged(self) -> Boots:

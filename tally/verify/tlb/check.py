@@ -50,15 +50,15 @@ SHOWN = 5  # reports of one kind and cause
 KINDS = {
     "access": "{hart} at {pc} may go by the entry for {va} that {other} changed at {cause}",
     "kept": "{hart} may go by the entry for {va} that {other} changed at {cause},"
-            " after the lock is given back at {pc}",
+    " after the lock is given back at {pc}",
     "freed": "{hart} may go by the entry for {va} that {other} changed at {cause},"
-             " after its page is freed at {pc}",
+    " after its page is freed at {pc}",
     "stale": "{hart} may read the page that {va} had before {other} changed its entry at"
-             " {cause}, though others may store in the new one from {pc} on",
+    " {cause}, though others may store in the new one from {pc} on",
     "early": "{hart} at {pc} maps {va} before others are sure to see what {other}"
-             " stored at {cause}",
+    " stored at {cause}",
     "text": "{hart} may execute {va}, from {pc} on, as it was before {other} stored"
-            " at {cause}",
+    " at {cause}",
 }
 
 
@@ -171,15 +171,18 @@ def check(images: Images, kernel: Kernel, run: Run) -> Result:
         machine = run.machine._replace(timeout=TIMEOUT)
         if run.shared:
             machine = machine._replace(share=str(share))
-        (folder / "map").write_text("".join(
-            f"{word} {value}\n" for word, value in (
-                ("harts", f"{machine.harts:x}"),
-                ("memory", f"{memory_bytes(machine.mem) >> 20:x}"),
-                ("result", "result"),
-                *([("until", run.until)] if run.until else []),
-                *((word, f"{at:x}") for word, at in kernel.places()),
+        (folder / "map").write_text(
+            "".join(
+                f"{word} {value}\n"
+                for word, value in (
+                    ("harts", f"{machine.harts:x}"),
+                    ("memory", f"{memory_bytes(machine.mem) >> 20:x}"),
+                    ("result", "result"),
+                    *([("until", run.until)] if run.until else []),
+                    *((word, f"{at:x}") for word, at in kernel.places()),
+                )
             )
-        ))
+        )
         trouble = boot(images, kernel, run, machine, folder / "map")
         if not (folder / "result").exists():
             raise CheckError(f"{run.name}: {trouble}")
@@ -193,15 +196,18 @@ def boot(images: Images, kernel: Kernel, run: Run, machine: Machine, map: Path) 
     def sink(channel: str, data: bytes) -> None:
         heard[channel] += data
 
-    with image.held(kernel.elf, "kernel") as elf, \
-            image.held(images.initrd(run.command), "initrd") as archive:
+    with image.held(kernel.elf, "kernel") as elf, image.held(
+        images.initrd(run.command), "initrd"
+    ) as archive:
         it = Boot(machine, images.qemu, elf, archive)
         it.command += ["-plugin", plugin.option(images.plugin, map)]
         outcome = it.run(sink)
     if not outcome.status:
         return ""
     said = heard[frames.STDOUT] + heard[frames.STDERR] + heard[frames.PANIC]
-    bad = [line for line in said.decode(errors="replace").splitlines() if line[:3] == "not"]
+    bad = [
+        line for line in said.decode(errors="replace").splitlines() if line[:3] == "not"
+    ]
     last = it.complaints.decode(errors="replace").strip().splitlines()[-1:]
     return "; ".join([outcome.text or f"status {outcome.status}", *bad[:1], *last])
 
@@ -213,10 +219,17 @@ def read_result(text: str, trouble: str) -> Result:
         word, *rest = line.split()
         if word == "report":
             kind, hart, pc, va, other, cause, times = rest
-            reports.append(Report(
-                kind, int(hart), int(pc, 16), int(va, 16), int(other), int(cause, 16),
-                int(times),
-            ))
+            reports.append(
+                Report(
+                    kind,
+                    int(hart),
+                    int(pc, 16),
+                    int(va, 16),
+                    int(other),
+                    int(cause, 16),
+                    int(times),
+                )
+            )
         elif word == "watched":
             watched, changes = map(int, rest)
     return Result(watched, changes, reports, trouble)
@@ -233,8 +246,11 @@ def show(kernel: Kernel, reports: list[Report]) -> Iterator[str]:
         if seen[r.kind, r.cause] > SHOWN:
             continue
         text = KINDS[r.kind].format(
-            hart=f"hart {r.hart}", other=f"hart {r.other}", va=f"{r.va:#x}",
-            pc=kernel.place(r.pc), cause=kernel.place(r.cause),
+            hart=f"hart {r.hart}",
+            other=f"hart {r.other}",
+            va=f"{r.va:#x}",
+            pc=kernel.place(r.pc),
+            cause=kernel.place(r.cause),
         )
         yield f"    {r.kind}: {text}; {r.times} times"
     for (kind, cause), n in seen.items():
@@ -255,15 +271,19 @@ def check_all(images: Images, chosen: list[Run]) -> int:
             watched += result.watched
             changes += result.changes
             bad += bool(result.reports or result.trouble)
-            print(f"{run.name:18} {result.watched:12,} {result.changes:8,}"
-                  f" {len(result.reports):8}")
+            print(
+                f"{run.name:18} {result.watched:12,} {result.changes:8,}"
+                f" {len(result.reports):8}"
+            )
             if result.trouble:
                 print(f"    it failed: {result.trouble}")
             for line in show(images.kernel, result.reports):
                 print(line)
             sys.stdout.flush()
-    print(f"{len(chosen)} programs, {watched:,} accesses, {changes:,} changes: "
-          + (f"{bad} failed" if bad else "no hart remembers too much"))
+    print(
+        f"{len(chosen)} programs, {watched:,} accesses, {changes:,} changes: "
+        + (f"{bad} failed" if bad else "no hart remembers too much")
+    )
     return 1 if bad else 0
 
 
@@ -286,15 +306,20 @@ def check_mutants(
         for mutant, (kernel, result) in zip(mutants, pool.map(one, mutants)):
             kinds = sorted({r.kind for r in result.reports})
             found = mutant.kind in kinds
-            print(f"{mutant.name:18} {mutant.program:12} {', '.join(kinds) or '-':10}"
-                  f" {len(result.reports):8}{'' if found else '  SURVIVES'}", flush=True)
+            print(
+                f"{mutant.name:18} {mutant.program:12} {', '.join(kinds) or '-':10}"
+                f" {len(result.reports):8}{'' if found else '  SURVIVES'}",
+                flush=True,
+            )
             for line in show(kernel, result.reports) if shown else ():
                 print(line)
             if not found:
                 survivors.append(mutant)
     for mutant in survivors:
-        print(f"tlb-check: {mutant.name} isn't found as {mutant.kind}: {mutant.what}",
-              file=sys.stderr)
+        print(
+            f"tlb-check: {mutant.name} isn't found as {mutant.kind}: {mutant.what}",
+            file=sys.stderr,
+        )
     return 1 if survivors else 0
 
 
@@ -306,8 +331,11 @@ def choose(kind: str, known: dict, names: list[str]) -> list:
 
 
 def main() -> int:
-    parser = Parser("tlb-check", description=__doc__,
-                    formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(
+        "tlb-check",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--mutants", action="store_true")
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse(sys.argv[1:])
@@ -321,5 +349,12 @@ def main() -> int:
 
 
 def entry() -> int:
-    return script("tlb-check", main, CheckError, HunkError, SetupError,
-                  image.BuildError, subprocess.CalledProcessError)
+    return script(
+        "tlb-check",
+        main,
+        CheckError,
+        HunkError,
+        SetupError,
+        image.BuildError,
+        subprocess.CalledProcessError,
+    )

@@ -32,8 +32,11 @@ class Mutant(NamedTuple):
         file.write_text(self.apply(file.read_text()))
         goal = f"{image.BUILD.name}/kernel.elf"
         made = subprocess.run(
-            ["make", "-C", folder, goal], env=image.make_environment(),
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            ["make", "-C", folder, goal],
+            env=image.make_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             text=True,
         )
         if made.returncode:

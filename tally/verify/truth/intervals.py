@@ -44,7 +44,8 @@ class Intervals:
     def __str__(self) -> str:
         bands = "".join(
             f", {self.right[b] / self.all[b]:.4f} of {self.all[b]} from {b} samples on"
-            for b in BANDS if self.all[b]
+            for b in BANDS
+            if self.all[b]
         )
         return (
             f"{self.workload:10} {self.harts:5} {self.runs:6} runs:"

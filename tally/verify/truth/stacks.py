@@ -25,7 +25,9 @@ class Program:
         self.frame_is_set: Callable[[int], bool] = functools.lru_cache(None)(
             lambda pc: frame_is_set(
                 lambda at: code.text[at - code.start : at - code.start + LONGEST]
-                if code.start <= at < code.end else None, pc,
+                if code.start <= at < code.end
+                else None,
+                pc,
             )
         )
 
@@ -69,9 +71,14 @@ def record_of(words: list[str]) -> Record:
     user_mode = kind == USER_RECORD
     pc = int(words[3], 16)
     return Record(
-        user_mode, hart, pid, pc if user_mode else pc | KERNEL_HALF,
-        [a | KERNEL_HALF for a in addresses[:nkernel]], addresses[nkernel:],
-        cut >> 4, cut & 15,
+        user_mode,
+        hart,
+        pid,
+        pc if user_mode else pc | KERNEL_HALF,
+        [a | KERNEL_HALF for a in addresses[:nkernel]],
+        addresses[nkernel:],
+        cut >> 4,
+        cut & 15,
     )
 
 
@@ -84,14 +91,17 @@ def word_of(word: str) -> object:
 def true_of(words: list[str]) -> True_:
     """Of a line that stacks.c wrote, without its hart."""
     at = words.index("U")
-    return True_([*map(word_of, words[1:at])], [*map(word_of, words[at + 1:])])
+    return True_([*map(word_of, words[1:at])], [*map(word_of, words[at + 1 :])])
 
 
 def goes_on(pc: int, place: Place, program: Program) -> bool:
     """Is pc where it goes on after a trap? Some code is started again."""
     function = program.function(place.last)
-    again = {"idle_wait": "idle_look", "kernel_return": "kernel_return",
-             "kernel_return_checked": "kernel_return"}.get(function)
+    again = {
+        "idle_wait": "idle_look",
+        "kernel_return": "kernel_return",
+        "kernel_return_checked": "kernel_return",
+    }.get(function)
     return place.may_be(pc) or (again is not None and pc == program.symbols[again])
 
 
@@ -107,9 +117,14 @@ def leave_out(pc: int, said: list[int], program: Program) -> list[int]:
     else one was interrupted."""
     kept: list[int] = []
     for i, address in enumerate(said):
-        superfluous = pc and address % 2 == 0 and program.frame_is_set(pc) and (
-            program.function(pc) == program.function(address - 1)
-            or said[i + 1 : i + 2] == [address]
+        superfluous = (
+            pc
+            and address % 2 == 0
+            and program.frame_is_set(pc)
+            and (
+                program.function(pc) == program.function(address - 1)
+                or said[i + 1 : i + 2] == [address]
+            )
         )
         pc = address - 1 if address % 2 else 0
         if not superfluous:
@@ -129,7 +144,9 @@ def verdict(pc: int, said: list[int], cut: int, true: list, program: Program) ->
     return "exact" if len(said) == len(true) else "wrong"
 
 
-def judge(r: Record, t: True_, kernel: Program, users: list[Program]) -> tuple[str, str]:
+def judge(
+    r: Record, t: True_, kernel: Program, users: list[Program]
+) -> tuple[str, str]:
     """The kernel's part and the user's."""
     if r.user_mode:
         inside = "exact" if not t.kernel and not r.kernel else "wrong"
@@ -158,7 +175,9 @@ class Tally(NamedTuple):
 
 
 def compare_stacks(
-    said: Iterator[list[str]], written: str, kernel: Program,
+    said: Iterator[list[str]],
+    written: str,
+    kernel: Program,
     users: Callable[[int], list[Program]],
 ) -> Tally:
     """All stacks of a run: each hart's records come in order."""
@@ -192,8 +211,11 @@ def compare_stacks(
     return Tally(exact, cut, wrong, examples, unfollowed)
 
 
-def show(r: Record, t: True_, parts: tuple[str, str], kernel: Program, user: Program) -> str:
+def show(
+    r: Record, t: True_, parts: tuple[str, str], kernel: Program, user: Program
+) -> str:
     """One that is wrong."""
+
     def name(a: object) -> str:
         if isinstance(a, Place):
             a, mark = a.last, "*" if a.jumps else "@"
@@ -201,8 +223,16 @@ def show(r: Record, t: True_, parts: tuple[str, str], kernel: Program, user: Pro
             mark = ""
         return f"{mark}{(kernel if a > KERNEL_HALF else user).function(a - (not mark))}:{a & 0xFFFFFFFF:x}"
 
-    return "\n".join([
-        f"pid {r.pid} hart {r.hart} {parts} cut {r.cut_kernel} {r.cut_user}",
-        "  said " + " ".join(map(name, [r.pc + 1, *r.kernel])) + " | " + " ".join(map(name, r.user)),
-        "  true " + " ".join(map(name, t.kernel)) + " | " + " ".join(map(name, t.user)),
-    ])
+    return "\n".join(
+        [
+            f"pid {r.pid} hart {r.hart} {parts} cut {r.cut_kernel} {r.cut_user}",
+            "  said "
+            + " ".join(map(name, [r.pc + 1, *r.kernel]))
+            + " | "
+            + " ".join(map(name, r.user)),
+            "  true "
+            + " ".join(map(name, t.kernel))
+            + " | "
+            + " ".join(map(name, t.user)),
+        ]
+    )

@@ -18,9 +18,14 @@ from tally import ROOT
 
 DOCUMENT = ROOT / "docs" / "truth.md"
 CODE = (
-    "kernel/sched/icount.c", "kernel/sched/clock.c", "kernel/sched/sampleclock.c",
-    "kernel/dev/sample.c", "kernel/dev/profil.c", "kernel/dev/stack.c",
-    "kernel/trap/trap.c", "kernel/trap/trap.S",
+    "kernel/sched/icount.c",
+    "kernel/sched/clock.c",
+    "kernel/sched/sampleclock.c",
+    "kernel/dev/sample.c",
+    "kernel/dev/profil.c",
+    "kernel/dev/stack.c",
+    "kernel/trap/trap.c",
+    "kernel/trap/trap.S",
 )
 BEGIN = "<!-- the table of {name}: {sum} -->\n"
 END = "<!-- its end -->\n"
@@ -53,7 +58,9 @@ def table(heading: str, rows: dict[str, dict[int, str]], harts: list[int]) -> li
     return lines
 
 
-def profiles(measured: list[dict[str, Any]], what: dict[str, str], bad: list[str]) -> list[str]:
+def profiles(
+    measured: list[dict[str, Any]], what: dict[str, str], bad: list[str]
+) -> list[str]:
     """Those of pcs, which tells most apart; all of them are judged."""
     rows: dict[str, dict[int, str]] = {}
     pcs = [row for row in measured if row["profiler"] == "pcs"]
@@ -65,13 +72,17 @@ def profiles(measured: list[dict[str, Any]], what: dict[str, str], bad: list[str
     worst = min(measured, key=lambda row: float(row["p"]))
     mean = sum(row["tv"] / row["ideal"] for row in pcs) / len(pcs)
     return [
-        *table("TV/E, p", rows, harts), "",
+        *table("TV/E, p", rows, harts),
+        "",
         f"Of all {len(measured)} rows, those of the other profilers among them, the"
         f" smallest p is {worst['p']:.2g}:",
         f"{worst['profiler']} in `{worst['workload']}` on {worst['harts']}. The mean of"
         f" TV/E in the table is {mean:.2f}.",
-        *(["", "**These goals are not met:**", "", *(f"- {line}" for line in bad)] if bad
-          else ["All goals are met."]),
+        *(
+            ["", "**These goals are not met:**", "", *(f"- {line}" for line in bad)]
+            if bad
+            else ["All goals are met."]
+        ),
     ]
 
 
@@ -101,9 +112,13 @@ def written(document: str, name: str, lines: list[str]) -> str:
 
 def commit() -> str:
     """What was measured; a change that isn't committed has no name."""
+
     def git(*arguments: str) -> str:
         return subprocess.run(
-            ["git", "-C", str(ROOT), *arguments], check=True, capture_output=True, text=True
+            ["git", "-C", str(ROOT), *arguments],
+            check=True,
+            capture_output=True,
+            text=True,
         ).stdout.strip()
 
     if git("status", "--porcelain", "kernel", "tally/verify/truth"):
@@ -115,6 +130,8 @@ def write(result: Path, what: dict[str, str], bad: list[str]) -> None:
     measured = json.loads(result.read_text())
     of = f"Commit {commit()}, QEMU {measured['qemu']}."
     document = DOCUMENT.read_text()
-    document = written(document, "profiles", [of, "", *profiles(measured["profiles"], what, bad)])
+    document = written(
+        document, "profiles", [of, "", *profiles(measured["profiles"], what, bad)]
+    )
     document = written(document, "stacks", [of, "", *stacks(measured["stacks"])])
     DOCUMENT.write_text(document)

@@ -107,9 +107,14 @@ class Row(NamedTuple):
 
     def as_json(self) -> dict:
         return {
-            "workload": self.workload, "harts": self.harts,
-            "profiler": self.profiler, "hz": self.hz, "jitter": self.jitter,
-            "taken": self.taken, "wrong": self.wrong, **self.result._asdict(),
+            "workload": self.workload,
+            "harts": self.harts,
+            "profiler": self.profiler,
+            "hz": self.hz,
+            "jitter": self.jitter,
+            "taken": self.taken,
+            "wrong": self.wrong,
+            **self.result._asdict(),
         }
 
 
@@ -150,7 +155,9 @@ class Images:
             lines.append(f"program {code.start:x} {code.end:x} {file}")
         kernel = self.programs["kernel"]
         if stacks:
-            lines += [f"{name} {at:x} {to:x}" for name, at, to in call_landmarks(kernel)]
+            lines += [
+                f"{name} {at:x} {to:x}" for name, at, to in call_landmarks(kernel)
+            ]
         else:
             lines += [f"{name} {at:x}" for name, at in landmarks(kernel)]
         file = folder / "map"
@@ -168,8 +175,13 @@ def scratch() -> Iterator[Path]:
 
 
 def run(
-    images: Images, name: str, harts: int, jitter: bool, stacks: bool = False,
-    seed: int = SEED, samples: int = SAMPLES,
+    images: Images,
+    name: str,
+    harts: int,
+    jitter: bool,
+    stacks: bool = False,
+    seed: int = SEED,
+    samples: int = SAMPLES,
 ) -> tuple[str, str]:
     """What the profilers say, and what was executed; or the call stacks."""
     w = WORKLOADS[name]
@@ -187,8 +199,9 @@ def run(
     named = image.member(image.COMMAND, command.encode())
     initrd = images.initrd.add(named)
     machine = Machine(harts=harts, icount=w.shift, timeout=TIMEOUT)
-    with scratch() as folder, image.held(images.kernel, "kernel") as kernel, \
-            image.held(initrd, "initrd") as archive:
+    with scratch() as folder, image.held(images.kernel, "kernel") as kernel, image.held(
+        initrd, "initrd"
+    ) as archive:
         boot = Boot(machine, images.qemu, kernel, archive)
         map = images.map(folder, stacks)
         boot.command += ["-plugin", plugin.option(images.plugin, map)]
@@ -255,7 +268,9 @@ class Samples:
     def __init__(self, images: Images, text: str, truth: Truth) -> None:
         self.programs = images.programs
         self.truth = truth
-        self.cells = {name: collections.Counter() for name in ("pcs", "kprof", "prf", "profil")}
+        self.cells = {
+            name: collections.Counter() for name in ("pcs", "kprof", "prf", "profil")
+        }
         self.program_of: dict[int, str] = {}
         lines = [line.split() for line in text.splitlines()]
         for kind, *words in lines:
@@ -330,13 +345,18 @@ def executed_as_seen(truth: Truth, profiler: str) -> collections.Counter:
 
 def leave_out(cells: collections.Counter, truth: Truth) -> collections.Counter:
     """Without functions that mostly ran where nothing is compared."""
-    return collections.Counter({
-        cell: count for cell, count in cells.items()
-        if truth.left_out[cell] <= truth.cells[cell]
-    })
+    return collections.Counter(
+        {
+            cell: count
+            for cell, count in cells.items()
+            if truth.left_out[cell] <= truth.cells[cell]
+        }
+    )
 
 
-def measure(images: Images, name: str, harts: int, jitter: bool) -> tuple[list[Row], Truth, list[str]]:
+def measure(
+    images: Images, name: str, harts: int, jitter: bool
+) -> tuple[list[Row], Truth, list[str]]:
     said, counts = run(images, name, harts, jitter)
     truth = Truth(images, counts)
     samples = Samples(images, said, truth)
@@ -355,9 +375,9 @@ def measure(images: Images, name: str, harts: int, jitter: bool) -> tuple[list[R
     return rows, truth, details
 
 
-def measure_intervals(images: Images, name: str, harts: int, seed: int) -> tuple[
-    collections.Counter, collections.Counter
-]:
+def measure_intervals(
+    images: Images, name: str, harts: int, seed: int
+) -> tuple[collections.Counter, collections.Counter]:
     """pcs's samples, of which pages are made, and what was executed."""
     said, counts = run(images, name, harts, True, seed=seed, samples=SAMPLES_OF_A_SEED)
     truth = Truth(images, counts)
@@ -390,9 +410,13 @@ class StackRow(NamedTuple):
 
     def as_json(self) -> dict:
         return {
-            "workload": self.workload, "harts": self.harts, "hz": self.hz,
-            "exact": self.tally.exact, "cut": dict(self.tally.cut),
-            "wrong": self.tally.wrong, "unfollowed": self.tally.unfollowed,
+            "workload": self.workload,
+            "harts": self.harts,
+            "hz": self.hz,
+            "exact": self.tally.exact,
+            "cut": dict(self.tally.cut),
+            "wrong": self.tally.wrong,
+            "unfollowed": self.tally.unfollowed,
         }
 
 
@@ -404,12 +428,16 @@ def measure_stacks(images: Images, name: str, harts: int, jitter: bool) -> Stack
 
     def users(pid: int) -> list[Program]:
         """Until it execs a process has the workload's program."""
-        return [programs[p] for p in dict.fromkeys([names.get(pid, WORKLOAD), WORKLOAD])]
+        return [
+            programs[p] for p in dict.fromkeys([names.get(pid, WORKLOAD), WORKLOAD])
+        ]
 
     try:
         tally = compare_stacks(
             (words[1:] for words in lines if words[0] == "stack"),
-            written, programs["kernel"], users,
+            written,
+            programs["kernel"],
+            users,
         )
     except ValueError as error:
         raise TruthError(f"{name} on {harts}: {error}") from None
@@ -419,7 +447,9 @@ def measure_stacks(images: Images, name: str, harts: int, jitter: bool) -> Stack
 # --- Showing -----------------------------------------------------------------
 
 
-def detail(row: Row, sampled: collections.Counter, executed: collections.Counter) -> list[str]:
+def detail(
+    row: Row, sampled: collections.Counter, executed: collections.Counter
+) -> list[str]:
     n, total = sum(sampled.values()), sum(executed.values())
     lines = []
     for cell in sorted(set(sampled) | set(executed), key=lambda c: -executed[c]):
@@ -432,7 +462,10 @@ def detail(row: Row, sampled: collections.Counter, executed: collections.Counter
             f"    {label:36} {sampled[cell] / n:8.4f} {executed[cell] / total:8.4f}"
             f" {sampled[cell]:7} {expected:9.1f} {off:+6.2f}"
         )
-    return [f"  {row.profiler}: sampled and true share, both in samples, sigmas", *lines]
+    return [
+        f"  {row.profiler}: sampled and true share, both in samples, sigmas",
+        *lines,
+    ]
 
 
 def show(row: Row) -> str:
@@ -465,12 +498,17 @@ def stacks_verdict(rows: list[StackRow]) -> list[str]:
     return [
         f"{row.workload} on {row.harts}: {n} call stacks {what}"
         for row in rows
-        for n, what in ((row.tally.wrong, "are wrong"), (row.tally.unfollowed, "weren't followed"))
+        for n, what in (
+            (row.tally.wrong, "are wrong"),
+            (row.tally.unfollowed, "weren't followed"),
+        )
         if n
     ]
 
 
-def masked_table(images: Images, truths: list[Truth]) -> dict[tuple[str, str, bool], int]:
+def masked_table(
+    images: Images, truths: list[Truth]
+) -> dict[tuple[str, str, bool], int]:
     """The longest stretch with SIE=0 between two places."""
     kernel = images.programs["kernel"]
     longest: dict[tuple[str, str, bool], int] = collections.Counter()
@@ -487,16 +525,19 @@ def verdict(rows: list[Row], least: float = P_GOAL) -> list[str]:
     bad = [
         f"{r.workload} on {r.harts}: {r.profiler}: {r.result.samples} samples to compare,"
         f" {SAMPLES_LEAST} are needed"
-        for r in rows if r.result.samples < SAMPLES_LEAST
+        for r in rows
+        if r.result.samples < SAMPLES_LEAST
     ]
     bad += [
         f"{r.workload} on {r.harts}: {r.profiler}: p = {r.result.p:.2g}"
-        for r in rows if r.result.samples >= SAMPLES_LEAST and r.result.p < least
+        for r in rows
+        if r.result.samples >= SAMPLES_LEAST and r.result.p < least
     ]
     bad += [
         f"{r.workload} on {r.harts}: {r.wrong} of {r.taken} samples are of another hart"
         " than the one that executed"
-        for r in rows if r.profiler == "pcs" and (r.wrong or not r.taken)
+        for r in rows
+        if r.profiler == "pcs" and (r.wrong or not r.taken)
     ]
     # The profilers share one stream of samples: pcs, which tells most, stands
     # for all.
@@ -504,7 +545,9 @@ def verdict(rows: list[Row], least: float = P_GOAL) -> list[str]:
     if len(ratios) >= RUNS_FOR_MEAN:
         mean, s = statistics.mean(ratios), statistics.stdev(ratios)
         bound = 1 + 3 * s / math.sqrt(len(ratios))
-        print(f"mean of TV/E {mean:.3f}, at most {bound:.3f} by chance ({len(ratios)} runs)")
+        print(
+            f"mean of TV/E {mean:.3f}, at most {bound:.3f} by chance ({len(ratios)} runs)"
+        )
         if mean > bound:
             bad.append(f"mean of TV/E is {mean:.3f}, over {bound:.3f}")
     return bad
@@ -548,20 +591,28 @@ def main() -> int:
     several = images.qemu_major >= plugin.REGISTERS_SINCE
     harts = options.harts or ([1, 2, 4, 8] if several else [1])
     if not several and max(harts) > 1:
-        raise TruthError("on several harts only QEMU 9 and later can be counted; name one in $QEMU")
+        raise TruthError(
+            "on several harts only QEMU 9 and later can be counted; name one in $QEMU"
+        )
     names = options.workloads or list(WORKLOADS)
     jobs = [(name, n) for n in harts for name in names]
     if options.intervals:
         return fail_for(
-            line for intervals in try_intervals(images, jobs, options.intervals)
+            line
+            for intervals in try_intervals(images, jobs, options.intervals)
             for line in intervals.verdict()
         )
     rows, truths, stacks = [], [], []
     print(HEADING)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+
         def each(measurement: Callable, unless: str) -> Iterator:
-            return iter(()) if options.only == unless else pool.map(
-                lambda job: measurement(images, *job, not options.no_jitter), jobs
+            return (
+                iter(())
+                if options.only == unless
+                else pool.map(
+                    lambda job: measurement(images, *job, not options.no_jitter), jobs
+                )
             )
 
         counted, followed = each(measure, "stacks"), each(measure_stacks, "counts")
@@ -576,13 +627,21 @@ def main() -> int:
         for row in followed:
             stacks.append(row)
             print(show_stacks(row, EXAMPLES if options.all else 0), flush=True)
-    RESULT.write_text(json.dumps({
-        "qemu": images.qemu_name,
-        "profiles": [row.as_json() for row in rows],
-        "stacks": [row.as_json() for row in stacks],
-    }, indent=1) + "\n")
+    RESULT.write_text(
+        json.dumps(
+            {
+                "qemu": images.qemu_name,
+                "profiles": [row.as_json() for row in rows],
+                "stacks": [row.as_json() for row in stacks],
+            },
+            indent=1,
+        )
+        + "\n"
+    )
     for (start, end, sampler), n in sorted(masked_table(images, truths).items()):
-        print(f"SIE=0: {n:4} instructions, {start} to {end}{', the sampler' if sampler else ''}")
+        print(
+            f"SIE=0: {n:4} instructions, {start} to {end}{', the sampler' if sampler else ''}"
+        )
     bad = verdict(rows, options.least) + stacks_verdict(stacks)
     if options.table:
         table.write(RESULT, {name: w.what for name, w in WORKLOADS.items()}, bad)
@@ -590,5 +649,12 @@ def main() -> int:
 
 
 def entry() -> int:
-    return script("truth", main, TruthError, TableError, SetupError, image.BuildError,
-                  subprocess.CalledProcessError)
+    return script(
+        "truth",
+        main,
+        TruthError,
+        TableError,
+        SetupError,
+        image.BuildError,
+        subprocess.CalledProcessError,
+    )
