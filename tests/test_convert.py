@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Callable
 
 import pytest
-from elftools.elf.elffile import ELFFile
 
 from harness import elves, kpdata, profiles as made
 from harness.converter import CONVERT, PROGRAM, Converter
@@ -20,7 +19,7 @@ from harness.kernel_image import KernelImage
 from harness.pprof import Pprof
 from tally.commands.convert import BIN
 from tally.formats import lines
-from tally.formats.elf import Image
+from tally.formats.executable import Image
 
 BEGIN, END = 1_790_000_000, 1_790_000_003  # seconds since 1970
 BUCKETS = elves.STEP * len(elves.KERNEL) // 8
@@ -163,8 +162,7 @@ def test_line_numbers_of_every_dwarf(convert: Converter, flags: list[str]) -> No
 
 def both_ways(executable: Path) -> lines.Rows:
     """Its line table, which readelf tells as pyelftools does."""
-    with open(executable, "rb") as file:
-        wanted = lines.by_pyelftools(ELFFile(file))
+    wanted = lines.by_pyelftools(executable)
     assert lines.by_readelf(executable) == wanted
     return wanted
 
@@ -206,8 +204,7 @@ def test_lines_of_the_build_are_kept(
     program = convert.folder / "prog"
 
     def of(file: Path) -> lines.Lines:
-        with open(file, "rb") as opened:
-            return lines.Lines(file, ELFFile(opened))
+        return lines.Lines(file)
 
     known = of(program)
     assert known.starts and lines._kept_file(program) is None

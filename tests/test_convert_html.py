@@ -21,7 +21,7 @@ import pytest
 from harness import elves, lesser, profiles as made
 from harness.converter import CONVERT, PROGRAM
 from harness.page import Page
-from tally.formats.elf import Image
+from tally.formats.executable import Image
 from tally.profile import annotate, write_html
 from tally.profile.profile import (
     IDLE,

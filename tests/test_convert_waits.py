@@ -11,7 +11,7 @@ import pytest
 
 from harness import elves
 from tally.base.errors import ConvertError
-from tally.formats.elf import Image
+from tally.formats.executable import Image
 from tally.profile import waits, write_html
 from tally.profile.profile import Process, Profile
 from tally.profile.stacks import Programs

@@ -16,7 +16,7 @@ from elftools.elf.elffile import ELFFile
 from harness import elves, profiles as made
 from harness.converter import PROGRAM, Converter
 from tally.base.errors import ConvertError
-from tally.formats.elf import Image
+from tally.formats.executable import Image
 
 BEGIN, END = 1_790_000_000, 1_790_000_003  # seconds since 1970
 BUCKETS = elves.STEP * len(elves.KERNEL) // 8
@@ -132,14 +132,19 @@ def test_damaged_executables(convert: Converter) -> None:
     places = (header, range(first, first + table["sh_size"]), range(len(whole)))
     pick = random.Random(11)
     complaints = set()
-    for _ in range(500):
-        damaged = bytearray(whole)
+
+    def damaged() -> bytes:
+        data = bytearray(whole)
         for _ in range(pick.choice((1, 2, 8))):
             at = pick.choice(pick.choice(places))
-            damaged[at] = pick.choice((0, 1, 0x7F, 0xFF))
+            data[at] = pick.choice((0, 1, 0x7F, 0xFF))
         if pick.random() < 0.2:
-            del damaged[pick.randrange(len(whole)):]
-        file.write_bytes(damaged)
+            del data[pick.randrange(len(whole)):]
+        return bytes(data)
+
+    no_sections = whole[:60] + bytes(2) + whole[62:]
+    for data in (no_sections, *(damaged() for _ in range(500))):
+        file.write_bytes(data)
         try:
             image = Image(file)
             assert image.function(elves.PROGRAM_TEXT - 1) is None

@@ -11,6 +11,9 @@ import re
 from pathlib import Path
 from typing import Optional
 
+from tally.base.errors import ConvertError
+from tally.formats.executable import Image
+
 PLACE = re.compile(rb"(?:0x([0-9a-f]+) |\b)([A-Za-z_][\w.]*)\+0x([0-9a-f]+)")
 HART = re.compile(rb"hart \d+: $")
 TRAP = re.compile(rb"scause [^\n]*\nhart [^\n]*\n  $")
@@ -19,11 +22,6 @@ TRAP = re.compile(rb"scause [^\n]*\nhart [^\n]*\n  $")
 def with_lines(text: bytes, kernel: Path, most: Optional[int] = None) -> bytes:
     """The text as it is if the kernel or the host can't tell lines. most: bytes of its
     line numbers, of a kernel that nobody trusts."""
-    try:
-        from tally.formats.elf import Image
-        from tally.base.errors import ConvertError
-    except ImportError:  # no pyelftools: only the converters ask for it
-        return text
 
     def add_line(found: re.Match[bytes]) -> bytes:
         before = text[: found.start()]

@@ -13,7 +13,6 @@ import selectors
 import shutil
 import signal
 import socket
-import struct
 import subprocess
 import threading
 import time
@@ -25,6 +24,7 @@ from tally.base.errors import SetupError
 from tally.boot import frames
 from tally.boot.control import Control
 from tally.build.image import BUILD, PROGRAMS, hold
+from tally.formats.elf import PT_LOAD, BadElfError, Elf
 
 QEMU_OLDEST = (7, 2)
 ANSWER = PROGRAMS / "qemu-version"  # which QEMU was asked, and what it said
@@ -53,12 +53,6 @@ MEM_START = 0x8000_0000
 KERNEL_START = 0x8020_0000
 DEVICE_TREE_SIZE = 1 << 20
 DEVICE_TREE_ALIGN = 2 << 20
-
-# An ELF file's kind and segments, and a segment's physical address.
-ELF_HEADER = struct.Struct("<4s2B12xH12xQ14x2H")
-ELF_SEGMENT = struct.Struct("<I20xQ")
-ELF_RISCV = [b"\x7fELF", 2, 1, 243]
-PT_LOAD = 1
 
 SUFFIXES = "BKMGTPE"  # of amounts of memory; 1024 times the one before each
 
@@ -98,17 +92,12 @@ def hold_kernel(path: Path) -> int:
 
 def check_kernel(path: Path, data: Union[bytes, mmap.mmap]) -> None:
     try:
-        *kind, start, size, count = ELF_HEADER.unpack_from(data)
-        if kind != ELF_RISCV:
-            raise ValueError(kind)
-        segments = [
-            ELF_SEGMENT.unpack_from(data, start + i * size) for i in range(count)
-        ]
-    except (struct.error, OverflowError, ValueError):
+        segments = Elf(data).segments
+    except BadElfError:
         raise SetupError(
             f"{path} is no kernel: not an ELF file for a 64-bit RISC-V"
         ) from None
-    if not any(type == PT_LOAD and at >= MEM_START for type, at in segments):
+    if not any(s.kind == PT_LOAD and s.physical >= MEM_START for s in segments):
         raise SetupError(
             f"{path} is no kernel: nothing of it lies at {MEM_START:#x} or above,"
             " where the machine's memory is"

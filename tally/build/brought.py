@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import os
 import shlex
-import struct
 from pathlib import Path
 from typing import Iterator, NamedTuple, Optional
 
 from tally.base.errors import SetupError
-from tally.formats.program import HEADER, IDENT, PT_LOAD, RISCV, SEGMENT
+from tally.formats.elf import HEADER, BadElfError, Elf
 
-PT_DYNAMIC, PT_INTERP = 2, 3
-DYNAMIC = struct.Struct("<QQ")
-NEEDED, STRTAB = 1, 5
 # Where cross compilers and other architectures' packages keep libraries. A package
 # that was unpacked aside has such folders, too.
 LIBRARIES = ("/usr/riscv64-linux-gnu/lib", "/lib/riscv64-linux-gnu",
@@ -35,45 +31,6 @@ class Brought(NamedTuple):
     file: Path
 
 
-class Dynamic:
-    """What a program says of the libraries that it needs."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        header = HEADER.unpack_from(data)
-        self._segments = [
-            SEGMENT.unpack_from(data, header[5] + i * header[9])
-            for i in range(header[10])
-        ]
-        self.interpreter = self._interpreter()
-        self.needed = list(self._needed())
-
-    def _interpreter(self) -> Optional[str]:
-        for kind, _, offset, _, _, size, _, _ in self._segments:
-            if kind == PT_INTERP:
-                return os.fsdecode(self._data[offset : offset + size].rstrip(b"\0"))
-        return None
-
-    def _needed(self) -> Iterator[str]:
-        for kind, _, offset, _, _, size, _, _ in self._segments:
-            if kind != PT_DYNAMIC:
-                continue
-            entries = list(DYNAMIC.iter_unpack(self._data[offset : offset + size]))
-            names = next(self._offset(at) for tag, at in entries if tag == STRTAB)
-            for tag, at in entries:
-                if tag == NEEDED:
-                    start = names + at
-                    end = self._data.index(b"\0", start)
-                    yield os.fsdecode(self._data[start:end])
-
-    def _offset(self, address: int) -> int:
-        """In the file, of what is loaded at an address."""
-        for kind, _, offset, start, _, size, _, _ in self._segments:
-            if kind == PT_LOAD and start <= address < start + size:
-                return int(offset + address - start)
-        raise ValueError(address)
-
-
 def is_program(file: Path) -> bool:
     """Is it one for RISC-V? What isn't a file isn't opened: a terminal, or a FIFO,
     waits for someone to write."""
@@ -81,11 +38,10 @@ def is_program(file: Path) -> bool:
         return False
     try:
         with open(file, "rb") as opened:
-            header = opened.read(HEADER.size)
-    except OSError:
+            Elf(opened.read(HEADER.size))
+    except (OSError, BadElfError):
         return False
-    return (header.startswith(IDENT) and len(header) == HEADER.size
-            and HEADER.unpack(header)[2] == RISCV)
+    return True
 
 
 def named(command: str) -> Iterator[Brought]:
@@ -114,12 +70,13 @@ def with_libraries(program: Brought) -> Iterator[Brought]:
     while waiting:
         file = waiting.pop()
         try:
-            dynamic = Dynamic(file.read_bytes())
-        except (struct.error, OverflowError, ValueError, StopIteration):
-            raise SetupError(f"{file}: not a whole ELF file") from None
-        names = [f"/lib/{name}" for name in dynamic.needed if "/" not in name]
-        if dynamic.interpreter is not None:
-            names.append(dynamic.interpreter)
+            elf = Elf(file.read_bytes())
+            names = [f"/lib/{name}" for name in elf.needed() if "/" not in name]
+            loader = elf.interpreter()
+        except BadElfError as error:
+            raise SetupError(f"{file}: {error}") from None
+        if loader is not None:
+            names.append(loader)
         names += [OPENED[name] for name in names if name in OPENED]
         for name in names:
             if name in found:

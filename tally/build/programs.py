@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Iterator, Optional
 
 from tally.build.image import contents
-from tally.formats.program import IDENT, Program, program
+from tally.formats.elf import IDENT
+from tally.formats.program import Program, program
 
 
 def of_initrd(archive: int) -> Iterator[Program]:

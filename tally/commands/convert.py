@@ -15,7 +15,7 @@ from tally.base.errors import ConvertError
 from tally.base.text import clean, plural
 from tally.build.files import Files
 from tally.formats.digest import KERNEL as KERNEL_IN_GUEST
-from tally.formats.elf import Image
+from tally.formats.executable import Image
 from tally.profile import (
     detect,
     read_counters,

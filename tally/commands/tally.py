@@ -23,7 +23,7 @@ from tally.build.files import Files
 from tally.build.programs import of_initrd, of_share, original
 from tally.commands.convert import lazy_kernel
 from tally.commands.run import BUILDING, boot, build, machine_of, reported
-from tally.formats.elf import Image
+from tally.formats.executable import Image
 from tally.formats.program import SIGRETURN, program
 from tally.plugins import plugin
 from tally.profile import (

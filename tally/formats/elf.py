@@ -1,58 +1,80 @@
-"""An executable: its functions, and what lies at an address."""
+"""ELF files for 64-bit RISC-V: the header, and the tables that it leads to.
+
+The whole package reads ELF files by this module. It is not pyelftools, because a boot
+needs it: importing pyelftools takes longer than all else that scripts/run does before
+QEMU starts, and the symbols of the initrd's programs take two seconds more. Line
+numbers are left to readelf and pyelftools (lines.py).
+"""
 
 from __future__ import annotations
 
-import bisect
-import io
-import re
+import functools
+import mmap
+import os
 import struct
-from pathlib import Path
-from typing import Iterator, NamedTuple, Optional
+from typing import Iterator, NamedTuple, Optional, Union
 
-from elftools.common.exceptions import DWARFError, ELFError, ELFParseError
-from elftools.construct import ConstructError
-from elftools.elf.constants import SH_FLAGS
-from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import SymbolTableSection
+IDENT = b"\x7fELF\x02\x01"  # of 64 bits, little-endian
+RISCV = 243
+DYNAMIC = 3  # a file's type: it may lie at any address
+PROGRAM_BASE = 4 << 20  # where the kernel puts such a file: include/elf.h
 
-from tally.base.errors import ConvertError
-from tally.base.text import clean
-from tally.formats.demangle import demangled
-from tally.formats.lines import Line, Lines
-from tally.formats.program import base_of, program
-from tally.formats.prologue import frame_is_set
+PT_LOAD, PT_DYNAMIC, PT_INTERP, PF_EXECUTE = 1, 2, 3, 1
+PROGBITS, SYMTAB, SHF_EXECUTE, SHF_COMPRESSED = 1, 2, 4, 1 << 11
+UNDEFINED, OBJECT, FUNCTION = 0, 1, 2  # a symbol's section, and two kinds
+NEEDED, STRTAB = 1, 5  # tags of a dynamic program
 
-INSTRUCTION = 4  # bytes, at most
-
-SYMBOL = struct.Struct("<IBBHQQ")  # its name, type, visibility, section, value, size
-OBJECT, FUNCTION, UNDEFINED = 1, 2, 0
-
-# What the compiler adds when it splits or copies a function.
-_PIECE = re.compile(r"(?<=.)\.(part|isra|constprop|cold|lto_priv)\b.*")
-
-# What pyelftools says of files that are not what they say they are.
-DAMAGE = (
-    ELFError,
-    ELFParseError,
-    DWARFError,
-    ConstructError,
-    ValueError,
-    KeyError,
-    IndexError,
-    TypeError,
-    AttributeError,
-    AssertionError,
-    UnicodeError,
-    ArithmeticError,
-    EOFError,
-    MemoryError,
-    struct.error,
-)
+HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+SEGMENT = struct.Struct("<IIQQQQQQ")
+SECTION = struct.Struct("<IIQQQQIIQQ")
+SYMBOL = struct.Struct("<IBBHQQ")
+COMPRESSED = struct.Struct("<IIQQ")  # the last but one is the size of the contents
+TAG = struct.Struct("<QQ")
 
 
-class Function(NamedTuple):
-    start: int
-    name: str
+class BadElfError(ValueError):
+    """Not an ELF file, not for 64-bit RISC-V, or damaged; the text says which."""
+
+
+class Header(NamedTuple):
+    ident: bytes
+    type: int
+    machine: int
+    version: int
+    entry: int
+    segments_at: int
+    sections_at: int
+    flags: int
+    size: int
+    segment_size: int
+    segments: int
+    section_size: int
+    sections: int
+    names: int  # the section that has the sections' names
+
+
+class Segment(NamedTuple):
+    kind: int
+    flags: int
+    offset: int
+    address: int
+    physical: int
+    size: int  # in the file
+    memory: int
+    align: int
+
+
+class Section(NamedTuple):
+    name: int  # in the names' section
+    kind: int
+    flags: int
+    address: int
+    offset: int
+    size: int
+    link: int
+    info: int
+    align: int
+    entry_size: int
 
 
 class Symbol(NamedTuple):
@@ -63,163 +85,118 @@ class Symbol(NamedTuple):
     size: int
 
 
-def symbols(table: SymbolTableSection) -> Iterator[Symbol]:
-    """All at once, as pyelftools takes too long for each."""
-    names, data = table.stringtable.data(), table.data()
-    if len(data) != table["sh_size"] or table["sh_entsize"] != SYMBOL.size:
-        raise ELFError("not a whole table of symbols")
-    for at, info, _, section, value, size in SYMBOL.iter_unpack(data):
-        name = names[at : names.index(b"\0", at)].decode(errors="replace")
-        yield Symbol(name, info & 15, section, value, size)
+class Elf:
+    def __init__(self, data: Union[bytes, mmap.mmap]) -> None:
+        self._data = data
+        if data[:4] != IDENT[:4]:
+            raise BadElfError("not an ELF file")
+        if len(data) < HEADER.size:
+            raise BadElfError("not a whole ELF file")
+        self.header = Header(*HEADER.unpack_from(data))
+        if data[:6] != IDENT or self.header.machine != RISCV:
+            raise BadElfError("not for a 64-bit RISC-V")
+        #: What is added to each address of the file, as it lies in memory.
+        self.base = PROGRAM_BASE if self.header.type == DYNAMIC else 0
 
+    @functools.cached_property
+    def segments(self) -> list[Segment]:
+        head = self.header
+        table = self._entries(
+            SEGMENT, head.segments_at, head.segments, head.segment_size
+        )
+        return [Segment(*fields) for fields in table]
 
-class Image:
-    """An ELF file for RISC-V; addresses are those in memory, by `base' above the
-    file's."""
+    @functools.cached_property
+    def sections(self) -> list[Section]:
+        """None, of a file from which they were taken away."""
+        head = self.header
+        table = self._entries(
+            SECTION, head.sections_at, head.sections, head.section_size
+        )
+        return [Section(*fields) for fields in table]
 
-    def __init__(
-        self, path: Path, name: Optional[str] = None, unnamed: bool = False
-    ) -> None:
-        """unnamed: it needs no symbols; then functions have addresses for names."""
-        self.path = path
-        self.name = clean(name or path.name)
+    def _entries(
+        self, form: struct.Struct, at: int, count: int, size: int
+    ) -> list[tuple[int, ...]]:
         try:
-            data = path.read_bytes()
-        except OSError as error:
-            raise ConvertError(path, error.strerror or str(error)) from error
-        try:
-            self._read(data)
-        except DAMAGE as error:
-            raise ConvertError(path, "not a whole ELF file") from error
-        self.named = bool(self.functions)
-        if unnamed and not self.named:
-            self._find_functions(data)
-        if not self.functions:
-            raise ConvertError(path, "no symbols")
-        self._starts = [f.start for f in self.functions]
-        self._lines: Optional[Lines] = None
-        self._frames_set: dict[int, bool] = {}
+            return [form.unpack_from(self._data, at + i * size) for i in range(count)]
+        except (struct.error, OverflowError):
+            raise BadElfError("not a whole ELF file") from None
 
-    def _read(self, data: bytes) -> None:
-        if not data.startswith(b"\x7fELF"):
-            raise ConvertError(self.path, "not an ELF file")
-        self._elf = ELFFile(io.BytesIO(data))
-        if self._elf.elfclass != 64 or self._elf["e_machine"] != "EM_RISCV":
-            raise ConvertError(self.path, "not for a 64-bit RISC-V")
-        self.base = base_of(int.from_bytes(data[16:18], "little"))
-        sections = [
-            s
-            for s in self._elf.iter_sections()
-            if s["sh_type"] == "SHT_PROGBITS"
-            and s["sh_size"]
-            and s["sh_flags"] & SH_FLAGS.SHF_EXECINSTR
-        ]
-        self._code = [
-            range(start, start + s["sh_size"])
-            for s, start in ((s, self.base + s["sh_addr"]) for s in sections)
-        ]
-        self._bytes = [s.data() for s in sections]
-        self._symbols: dict[str, int] = {}
-        self._variables: list[tuple[int, int, str]] = []
-        self.functions: list[Function] = []
-        for table in self._elf.iter_sections():
-            if isinstance(table, SymbolTableSection):
-                self._read_symbols(table)
+    def content(self, part: Union[Segment, Section]) -> bytes:
+        """The bytes of it that are in the file."""
+        data = self._data[part.offset : part.offset + part.size]
+        if len(data) != part.size:
+            raise BadElfError("not a whole ELF file")
+        return data
 
-    def _read_symbols(self, table: SymbolTableSection) -> None:
-        """Functions; where several begin, the first name stands for all."""
-        found: dict[int, str] = {}
-        for name, kind, section, value, size in symbols(table):
-            value += self.base
-            if section != UNDEFINED:
-                self._symbols[name] = value
-            if kind == OBJECT and name:
-                self._variables.append((value, size, clean(name)))
-            if kind == FUNCTION and self.holds(value):
-                found[value] = min(name, found.get(value, name))
-        names = {a: _PIECE.sub("", found[a]) for a in sorted(found)}
-        meant = demangled(names.values())
-        self.functions = [Function(a, clean(meant.get(n, n))) for a, n in names.items()]
+    def section(self, name: str) -> Optional[Section]:
+        if not self.sections:
+            return None
+        names = self.content(self._section(self.header.names))
+        wanted = name.encode()
+        return next(
+            (s for s in self.sections if _string(names, s.name) == wanted), None
+        )
 
-    def _find_functions(self, data: bytes) -> None:
-        found = program(self.name, data)
-        names = found.functions if found else {}
-        self.functions = [Function(at, n) for at, n in names.items() if self.holds(at)]
+    def _section(self, number: int) -> Section:
+        if number >= len(self.sections):
+            raise BadElfError("not a whole ELF file")
+        return self.sections[number]
 
-    @property
-    def text(self) -> tuple[int, int]:
-        """From the first byte of code to the last one's end."""
-        return min(r.start for r in self._code), max(r.stop for r in self._code)
+    def contents_size(self, section: Section) -> int:
+        """Bytes of its contents, when they aren't compressed any more."""
+        if not section.flags & SHF_COMPRESSED:
+            return section.size
+        (fields,) = self._entries(COMPRESSED, section.offset, 1, 0)
+        return fields[2]
 
-    def variable(self, address: int) -> Optional[str]:
-        """The name of the one that an address lies in."""
-        for start, size, name in self._variables:
-            if start <= address < start + size:
-                return name
+    def code(self) -> Optional[Segment]:
+        """The first segment that may be executed."""
+        loaded = (s for s in self.segments if s.kind == PT_LOAD)
+        return next((s for s in loaded if s.flags & PF_EXECUTE), None)
+
+    def symbols(self) -> Iterator[Symbol]:
+        """Those that the linker knew; what a dynamic program has for its loader alone
+        are too few to divide its code into functions."""
+        for table in self.sections:
+            if table.kind != SYMTAB:
+                continue
+            data, names = self.content(table), self.content(self._section(table.link))
+            if table.entry_size != SYMBOL.size or len(data) % SYMBOL.size:
+                raise BadElfError("not a whole ELF file")
+            for name, info, _, section, value, size in SYMBOL.iter_unpack(data):
+                text = _string(names, name).decode(errors="replace")
+                yield Symbol(text, info & 15, section, value, size)
+
+    def interpreter(self) -> Optional[str]:
+        """The loader that a dynamic program names."""
+        for segment in self.segments:
+            if segment.kind == PT_INTERP:
+                return os.fsdecode(self.content(segment).rstrip(b"\0"))
         return None
 
-    def extents(self, name: str) -> list[range]:
-        """The memory of all variables of that name."""
-        return [range(a, a + size) for a, size, n in self._variables if n == name]
+    def needed(self) -> list[str]:
+        """The libraries that a dynamic program, or a library, names."""
+        found = []
+        for segment in self.segments:
+            if segment.kind == PT_DYNAMIC:
+                count = segment.size // TAG.size
+                tags = self._entries(TAG, segment.offset, count, TAG.size)
+                names = self._loaded(next((at for t, at in tags if t == STRTAB), 0))
+                found += [_string(names, at) for tag, at in tags if tag == NEEDED]
+        return [os.fsdecode(name) for name in found]
 
-    def symbol(self, name: str) -> Optional[int]:
-        return self._symbols.get(name)
+    def _loaded(self, address: int) -> bytes:
+        """What lies from an address on, to its segment's end."""
+        for s in self.segments:
+            if s.kind == PT_LOAD and s.address <= address < s.address + s.size:
+                return self.content(s)[address - s.address :]
+        raise BadElfError("not a whole ELF file")
 
-    def holds(self, address: int) -> bool:
-        return any(address in code for code in self._code)
 
-    def function(self, address: int) -> Optional[Function]:
-        """The one at address: each goes on until the next begins."""
-        i = bisect.bisect_right(self._starts, address) - 1
-        return self.functions[i] if i >= 0 and self.holds(address) else None
-
-    def end(self, function: Function) -> int:
-        """Where the next function begins, or the code ends."""
-        i = bisect.bisect_right(self._starts, function.start)
-        after = self._starts[i] if i < len(self._starts) else self.text[1]
-        code = next(c for c in self._code if function.start in c)
-        return min(after, code.stop)
-
-    def frame_is_set(self, pc: int) -> bool:
-        """See calls.py. A stream asks the same again and again."""
-        if pc not in self._frames_set:
-            self._frames_set[pc] = frame_is_set(self.instruction, pc)
-        return self._frames_set[pc]
-
-    def instruction(self, address: int) -> Optional[bytes]:
-        """Its bytes, and what follows if it is a short one."""
-        for place, code in zip(self._code, self._bytes):
-            if address in place:
-                at = address - place.start
-                return code[at : at + INSTRUCTION]
-        return None
-
-    def charged(self, low: int, high: int) -> int:
-        """The address that stands for a counter of [low, high).
-
-        A counter belongs to the last function that begins before its end.
-        """
-        function = self.function(high - 1)
-        return max(low, function.start) if function else low
-
-    @property
-    def lines_size(self) -> int:
-        """Bytes of DWARF's line numbers, when they aren't compressed any more."""
-        section = self._elf.get_section_by_name(".debug_line")
-        return section.data_size if section else 0
-
-    @property
-    def has_lines(self) -> bool:
-        return bool(self._line_table().starts)
-
-    def line(self, address: int) -> Optional[Line]:
-        found = self._line_table().find(address - self.base)
-        return found if self.holds(address) else None
-
-    def _line_table(self) -> Lines:
-        if self._lines is None:
-            try:
-                self._lines = Lines(self.path, self._elf)
-            except DAMAGE as error:
-                raise ConvertError(self.path, "damaged line numbers") from error
-        return self._lines
+def _string(table: bytes, at: int) -> bytes:
+    end = table.find(b"\0", at)
+    if end < 0:
+        raise BadElfError("not a whole ELF file")
+    return table[at:end]

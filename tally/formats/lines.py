@@ -1,11 +1,11 @@
 """Source lines of an executable's addresses, from DWARF's line tables.
 
-readelf decodes them in no time, pyelftools in seconds: that one is for hosts
-without binutils, and for what readelf doubts or says in other words than those
-below. Of its dumps the raw one is read, as only that tells files of the same
-name in different folders apart.
+readelf decodes them in no time, pyelftools in seconds (dwarf.py): so pyelftools reads
+them only where there is no readelf, and where readelf warns or prints a statement that
+ROW doesn't know. Of readelf's dumps the raw one is read, because only that tells files
+of the same name in different folders apart.
 
-Of what make has built here the lines are kept: nearly each tool asks for the
+The lines of executables in build/ are kept in a file: nearly each tool asks for the
 kernel's, and to read them takes longer than all else that it does.
 """
 
@@ -21,9 +21,8 @@ import subprocess
 from pathlib import Path
 from typing import Iterator, NamedTuple, Optional
 
-from elftools.elf.elffile import ELFFile
-
 from tally import ROOT
+from tally.base.errors import ConvertError
 
 # Where the Makefile looks for the compiler; the host's own reads them, too.
 PREFIXES = (
@@ -74,26 +73,21 @@ Rows = dict[int, Optional[Line]]  # by address; None: there a sequence ends
 
 
 class Lines:
-    """All of an executable's line numbers, by address."""
+    """All line numbers of an executable that has some, by address."""
 
-    def __init__(self, path: Path, elf: ELFFile) -> None:
+    def __init__(self, path: Path) -> None:
         file = _kept_file(path)
         state = (_state(path), _state(Path(__file__))) if file else None
         table = _kept(file, state)
         if table is None:
-            rows: Rows = {}
-            if elf.has_dwarf_info():
-                rows = by_readelf(path) or by_pyelftools(elf)
-            table = _table(rows)
+            table = _table(by_readelf(path) or by_pyelftools(path))
             _keep(file, state, table)
         self.starts, self._files, self._places = table
 
     def find(self, address: int) -> Optional[Line]:
         i = bisect.bisect_right(self.starts, address) - 1
-        if i < 0 or self._places[i] is None:
-            return None
-        file, number = self._places[i]
-        return Line(self._files[file], number)
+        place = self._places[i] if i >= 0 else None
+        return Line(self._files[place[0]], place[1]) if place else None
 
 
 #: Addresses in order; the names of files; and of each address file and line, or None.
@@ -111,6 +105,10 @@ def _table(rows: Rows) -> Table:
     return starts, files, list(places)
 
 
+#: Of an executable and of this module: the number of its file, the time, the size.
+State = tuple[int, int, int]
+
+
 def _kept_file(path: Path) -> Optional[Path]:
     """Where the table of an executable of the build is; of others, and of one that has
     gone since it was read, none is kept."""
@@ -121,22 +119,27 @@ def _kept_file(path: Path) -> Optional[Path]:
     return ROOT / build / "lines" / "-".join(rest) if build in BUILDS else None
 
 
-def _state(file: Path) -> tuple[int, int, int]:
+def _state(file: Path) -> State:
     """Another one for another file: make replaces what it makes."""
     status = file.stat()
     return status.st_ino, status.st_mtime_ns, status.st_size
 
 
-def _kept(file: Optional[Path], state: object) -> Optional[Table]:
+def _kept(
+    file: Optional[Path], state: Optional[tuple[State, State]]
+) -> Optional[Table]:
     """If it is of the executable as it is, and was made by this module as it is."""
     with contextlib.suppress(OSError, ValueError, EOFError, TypeError):
         made, table = marshal.loads(file.read_bytes()) if file else (None, None)
         if made == state:
-            return table
+            kept: Optional[Table] = table
+            return kept
     return None
 
 
-def _keep(file: Optional[Path], state: object, table: Table) -> None:
+def _keep(
+    file: Optional[Path], state: Optional[tuple[State, State]], table: Table
+) -> None:
     """Where it can be written."""
     with contextlib.suppress(OSError):
         if file:
@@ -169,7 +172,7 @@ def by_readelf(path: Path) -> Optional[Rows]:
     tool = find_tool("readelf")
     if not tool:
         return None
-    command = [tool, "--wide", "--debug-dump=rawline", "--", path]
+    command = [tool, "--wide", "--debug-dump=rawline", "--", str(path)]
     try:
         run = subprocess.run(
             command,
@@ -229,34 +232,20 @@ def _printed_table(head: str, name: str) -> Iterator[dict[str, str]]:
             raise ValueError(row)
 
 
-def by_pyelftools(elf: ELFFile) -> Rows:
-    return _by_address(_decoded_rows(elf))
-
-
-def _decoded_rows(elf: ELFFile) -> Iterator[tuple[int, Optional[Line]]]:
-    dwarf = elf.get_dwarf_info(relocate_dwarf_sections=False)
-    for unit in dwarf.iter_CUs():
-        program = dwarf.line_program_for_CU(unit)
-        if program is None:
-            continue
-        names: dict[int, str] = {}
-        for entry in program.get_entries():
-            state = entry.state
-            if state is None or not state.address:
-                continue
-            if state.file not in names:
-                names[state.file] = _decoded_name(program.header, state.file)
-            line = None if state.end_sequence else Line(names[state.file], state.line)
-            yield state.address, line
-
-
-def _decoded_name(header: object, index: int) -> str:
-    old = header["version"] < 5  # counts from 1, and has no folder 0
-    entry = header["file_entry"][index - 1 if old else index]
-    folder = b""
-    if entry.dir_index:
-        folder = header["include_directory"][entry.dir_index - (1 if old else 0)]
-    return _below(entry.name.decode(errors="replace"), folder.decode(errors="replace"))
+def by_pyelftools(path: Path) -> Rows:
+    try:
+        from tally.formats import dwarf  # it takes 0.2 s, and is seldom needed
+    except ImportError:
+        raise ConvertError(path, "its lines need readelf, or pyelftools") from None
+    try:
+        return _by_address(
+            (at, place and Line(_below(place[1], place[0]), place[2]))
+            for at, place in dwarf.rows(path)
+        )
+    except OSError as error:
+        raise ConvertError(path, error.strerror or str(error)) from error
+    except dwarf.DAMAGE as error:
+        raise ConvertError(path, "damaged line numbers") from error
 
 
 def _below(name: str, folder: str) -> str:

@@ -21,7 +21,7 @@ from typing import Iterable, Iterator, Optional
 from tally.boot import frames
 from tally.boot.machine import Machine, find_qemu
 from tally.build import image
-from tally.formats.program import HEADER as ELF_HEADER
+from tally.formats.elf import HEADER as ELF_HEADER
 from tally.grading.hang import CappedBoot, all_idle
 from tally.grading.lab import LABS, Lab
 from tally.grading.sandbox import TroubleError

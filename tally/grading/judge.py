@@ -16,7 +16,7 @@ import random
 from pathlib import Path
 from typing import Collection, Iterator, Optional
 
-from tally.formats.elf import Image
+from tally.formats.executable import Image
 from tally.grading.boots import SLACK, Bootable, Booter, Heard, Plan, Stop, scratch
 from tally.grading.hang import came_to, shown
 from tally.grading.host import Runner

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Collection, Iterable
 
 from tally.base.errors import ConvertError
-from tally.formats.elf import Image
+from tally.formats.executable import Image
 from tally.grading.hang import LINES_MOST
 
 KERNEL = 1 << 63  # its addresses, not those of debugging information

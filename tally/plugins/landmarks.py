@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import bisect
-import struct
 from pathlib import Path
 from typing import Iterator, NamedTuple, Optional
 
-from elftools.elf.elffile import ELFFile
-
-from tally.formats.elf import FUNCTION, symbols
+from tally.formats.elf import FUNCTION, BadElfError, Elf
+from tally.formats.riscv import (
+    A0,
+    A1,
+    JAL,
+    LOAD,
+    RA,
+    STORE,
+    SYSTEM,
+    T0,
+    instruction,
+    jal_offset,
+)
 
 SSTATUS = 0x100
 SIE = 2
-SYSTEM = 0x73
 SRET = 0x10200073
 # What writes a CSR, by funct3: with a register, and with a constant of 5 bits.
 WRITES, SETS, CLEARS = (1, 5), (2, 6), (3, 7)
-LOAD_RA_FROM_A1 = 0x03 | 1 << 7 | 3 << 12 | 11 << 15  # ld ra, OFFSET(a1)
+LOAD_RA_FROM_A1 = LOAD | RA << 7 | 3 << 12 | A1 << 15  # ld ra, OFFSET(a1)
 
 # Functions that a trap comes to that isn't the timer's, and work on the exit
 # that isn't profil's; those there are.
@@ -50,13 +58,13 @@ class Code:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with open(path, "rb") as file:
-            elf = ELFFile(file)
-            (text,) = [s for s in elf.iter_segments("PT_LOAD") if s["p_flags"] & 1]
-            self.start: int = text["p_vaddr"]
-            self.text: bytes = text.data()
-            table = elf.get_section_by_name(".symtab")
-            found = list(symbols(table))
+        elf = Elf(path.read_bytes())
+        text = elf.code()
+        if text is None:
+            raise BadElfError("no code")
+        self.start = text.address
+        self.text = elf.content(text)
+        found = list(elf.symbols())
         self.symbols = {s.name: s.value for s in found}
         functions = {
             s.value: Function(s.value, s.value + s.size, s.name)
@@ -82,13 +90,11 @@ class Code:
         """Address and code of each."""
         at = start
         while at < end:
-            (code,) = struct.unpack_from("<H", self.text, at - self.start)
-            size = 2
-            if code & 3 == 3:
-                (code,) = struct.unpack_from("<I", self.text, at - self.start)
-                size = 4
-            yield at, code
-            at += size
+            found = instruction(self.text, at - self.start)
+            if not found:
+                break
+            yield at, found[0]
+            at += found[1]
 
 
 class Change(NamedTuple):
@@ -149,8 +155,6 @@ def landmarks(kernel: Code) -> Iterator[tuple[str, int]]:
 
 # --- For the calls ---
 
-STORE, LINK = 0x23, 0x6F  # opcodes
-RA, T0, A0, A1 = 1, 5, 10, 11
 A0_IN_FRAME, RA_IN_CONTEXT = 72, 312  # kernel/sched/offsets.h
 
 
@@ -163,15 +167,7 @@ def store(code: int) -> Optional[tuple[int, int, int]]:
 
 def jump(address: int, code: int) -> Optional[int]:
     """Where a jal goes."""
-    if code & 0x7F != LINK:
-        return None
-    offset = (
-        (code >> 31) * -(1 << 20)
-        | (code >> 12 & 0xFF) << 12
-        | (code >> 20 & 1) << 11
-        | (code >> 21 & 0x3FF) << 1
-    )
-    return address + offset
+    return address + jal_offset(code) if code & 0x7F == JAL else None
 
 
 def call_landmarks(kernel: Code) -> Iterator[tuple[str, int, int]]:

@@ -18,7 +18,7 @@ from typing import Iterator, NamedTuple, Optional
 
 from tally import ROOT
 from tally.base.text import NAME_MAX
-from tally.formats.elf import Function, Image
+from tally.formats.executable import Function, Image
 from tally.formats.lines import Line, find_tool
 
 SOURCES = {".c", ".h", ".s", ".S", ".cc", ".cpp", ".hpp", ".rs"}

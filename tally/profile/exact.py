@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Callable, Iterator, NamedTuple, Optional
 
 from tally.base.text import clean
-from tally.formats.elf import Image
+from tally.formats.executable import Image
 from tally.formats.program import SIGRETURN, Program
 from tally.plugins.landmarks import Code, call_landmarks
 from tally.profile.profile import (

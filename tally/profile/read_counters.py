@@ -7,7 +7,7 @@ import sys
 from array import array
 
 from tally.base.errors import ConvertError
-from tally.formats.elf import Image
+from tally.formats.executable import Image
 from tally.profile.profile import (
     IDLE,
     KERNEL,

@@ -6,7 +6,7 @@ import struct
 from typing import Any, Callable, Optional
 
 from tally.base.errors import ConvertError
-from tally.formats.elf import Image
+from tally.formats.executable import Image
 from tally.profile.profile import HZ_MAX, KERNEL, USER, Profile, Sample, is_kernel
 
 # The executable that holds an address, if it was named.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterable, NamedTuple, Optional
 
 from tally.build.files import Files
-from tally.formats.elf import Image
+from tally.formats.executable import Image
 from tally.profile.profile import (
     IDLE,
     INTERRUPT,

@@ -14,7 +14,7 @@ from typing import Callable, Iterator, NamedTuple, Optional
 
 from tally.base.errors import ConvertError
 from tally.base.text import clean
-from tally.formats.elf import Image
+from tally.formats.executable import Image
 from tally.profile.profile import KERNEL, USER, Process, Profile, Sample
 from tally.profile.stacks import Frame, Programs, Stacks
 

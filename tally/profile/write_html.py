@@ -23,7 +23,7 @@ import sys
 from pathlib import Path
 from typing import Iterable, Iterator, NamedTuple, Optional
 
-from tally.formats.elf import Function, Image
+from tally.formats.executable import Function, Image
 from tally.formats.lines import Line
 from tally.profile.annotate import ROOT, Excerpt, Instruction, Sources, instructions
 from tally.profile.profile import FREE, MODES, Profile, Sample

@@ -10,7 +10,7 @@ import functools
 import gzip
 from typing import Iterable, Optional
 
-from tally.formats.elf import Image
+from tally.formats.executable import Image
 from tally.profile.profile import NANOSECONDS, USER, Sample, Unfit
 from tally.profile.stacks import Callers, Frame, Stacks
 

@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from typing import Iterator
 
-from tally.formats.elf import Image
+from tally.formats.executable import Image
 from tally.plugins import plugin
 
 PAIR = 2  # bytes: instructions have one or two pairs

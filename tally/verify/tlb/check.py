@@ -29,7 +29,7 @@ from tally.build import image
 from tally.plugins import plugin
 from tally.base.cli import Parser, script
 from tally.formats.hunks import HunkError
-from tally.formats.elf import Image as Executable
+from tally.formats.executable import Image as Executable
 from tally.verify.machines import MACHINES
 from tally.base.errors import SetupError
 from tally.boot.machine import Boot, Machine, find_qemu, memory_bytes

@@ -1,0 +1,171 @@
+"""An executable: its functions, and what lies at an address."""
+
+from __future__ import annotations
+
+import bisect
+import re
+from pathlib import Path
+from typing import NamedTuple, Optional
+
+from tally.base.errors import ConvertError
+from tally.base.text import clean
+from tally.formats.demangle import demangled
+from tally.formats.elf import (
+    FUNCTION,
+    OBJECT,
+    PROGBITS,
+    SHF_EXECUTE,
+    UNDEFINED,
+    BadElfError,
+    Elf,
+)
+from tally.formats.lines import Line, Lines
+from tally.formats.program import program
+from tally.formats.prologue import frame_is_set
+from tally.formats.riscv import MOST_BYTES
+
+# What the compiler adds when it splits or copies a function.
+_PIECE = re.compile(r"(?<=.)\.(part|isra|constprop|cold|lto_priv)\b.*")
+
+
+class Function(NamedTuple):
+    start: int
+    name: str
+
+
+class Image:
+    """An ELF file for RISC-V; addresses are those in memory, by `base' above the
+    file's."""
+
+    def __init__(
+        self, path: Path, name: Optional[str] = None, unnamed: bool = False
+    ) -> None:
+        """unnamed: it needs no symbols; then functions have addresses for names."""
+        self.path = path
+        self.name = clean(name or path.name)
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise ConvertError(path, error.strerror or str(error)) from error
+        try:
+            self._read(data)
+        except BadElfError as error:
+            raise ConvertError(path, str(error)) from None
+        self.named = bool(self.functions)
+        if unnamed and not self.named:
+            self._find_functions(data)
+        if not self.functions:
+            raise ConvertError(path, "no symbols")
+        self._starts = [f.start for f in self.functions]
+        self._lines: Optional[Lines] = None
+        self._frames_set: dict[int, bool] = {}
+
+    def _read(self, data: bytes) -> None:
+        elf = Elf(data)
+        self.base = elf.base
+        self._code: list[range] = []
+        self._bytes: list[bytes] = []
+        for section in elf.sections:
+            code = section.kind == PROGBITS and section.flags & SHF_EXECUTE
+            if code and section.size:
+                start = self.base + section.address
+                self._code.append(range(start, start + section.size))
+                self._bytes.append(elf.content(section))
+        self._symbols: dict[str, int] = {}
+        self._variables: list[tuple[int, int, str]] = []
+        self._read_symbols(elf)
+        table = elf.section(".debug_line")
+        #: Bytes of DWARF's line numbers, when they aren't compressed any more.
+        self.lines_size = elf.contents_size(table) if table else 0
+
+    def _read_symbols(self, elf: Elf) -> None:
+        """Functions; where several begin, the first name stands for all."""
+        found: dict[int, str] = {}
+        for name, kind, section, value, size in elf.symbols():
+            value += self.base
+            if section != UNDEFINED:
+                self._symbols[name] = value
+            if kind == OBJECT and name:
+                self._variables.append((value, size, clean(name)))
+            if kind == FUNCTION and self.holds(value):
+                found[value] = min(name, found.get(value, name))
+        names = {a: _PIECE.sub("", found[a]) for a in sorted(found)}
+        meant = demangled(names.values())
+        self.functions = [Function(a, clean(meant.get(n, n))) for a, n in names.items()]
+
+    def _find_functions(self, data: bytes) -> None:
+        found = program(self.name, data)
+        names = found.functions if found else {}
+        self.functions = [Function(at, n) for at, n in names.items() if self.holds(at)]
+
+    @property
+    def text(self) -> tuple[int, int]:
+        """From the first byte of code to the last one's end."""
+        return min(r.start for r in self._code), max(r.stop for r in self._code)
+
+    def variable(self, address: int) -> Optional[str]:
+        """The name of the one that an address lies in."""
+        for start, size, name in self._variables:
+            if start <= address < start + size:
+                return name
+        return None
+
+    def extents(self, name: str) -> list[range]:
+        """The memory of all variables of that name."""
+        return [range(a, a + size) for a, size, n in self._variables if n == name]
+
+    def symbol(self, name: str) -> Optional[int]:
+        return self._symbols.get(name)
+
+    def holds(self, address: int) -> bool:
+        return any(address in code for code in self._code)
+
+    def function(self, address: int) -> Optional[Function]:
+        """The one at address: each goes on until the next begins."""
+        i = bisect.bisect_right(self._starts, address) - 1
+        return self.functions[i] if i >= 0 and self.holds(address) else None
+
+    def end(self, function: Function) -> int:
+        """Where the next function begins, or the code ends."""
+        i = bisect.bisect_right(self._starts, function.start)
+        after = self._starts[i] if i < len(self._starts) else self.text[1]
+        code = next(c for c in self._code if function.start in c)
+        return min(after, code.stop)
+
+    def frame_is_set(self, pc: int) -> bool:
+        """See calls.py. A stream asks the same again and again."""
+        if pc not in self._frames_set:
+            self._frames_set[pc] = frame_is_set(self.instruction, pc)
+        return self._frames_set[pc]
+
+    def instruction(self, address: int) -> Optional[bytes]:
+        """Its bytes, and what follows if it is a short one."""
+        for place, code in zip(self._code, self._bytes):
+            if address in place:
+                at = address - place.start
+                return code[at : at + MOST_BYTES]
+        return None
+
+    def charged(self, low: int, high: int) -> int:
+        """The address that stands for a counter of [low, high).
+
+        A counter belongs to the last function that begins before its end.
+        """
+        function = self.function(high - 1)
+        return max(low, function.start) if function else low
+
+    @property
+    def has_lines(self) -> bool:
+        table = self._line_table()
+        return bool(table and table.starts)
+
+    def line(self, address: int) -> Optional[Line]:
+        table = self._line_table()
+        return (
+            table.find(address - self.base) if table and self.holds(address) else None
+        )
+
+    def _line_table(self) -> Optional[Lines]:
+        if self._lines is None and self.lines_size:
+            self._lines = Lines(self.path)
+        return self._lines
