@@ -62,7 +62,7 @@ class One(NamedTuple):
 
 
 def pack(records: list[One], lost: int = 0) -> bytes:
-    size = len(records[0].pack()) if records else waits.RECORD
+    size = len(records[0].pack()) if records else waits.RECORD.size
     head = struct.pack("<IIQQQQQQQ", size, 0, 10_000_000, 100 * MS, 500 * MS,
                        len(records), 4096, lost, 0)
     return head + b"".join(r.pack() for r in records)

@@ -158,18 +158,21 @@ def test_another_kernel(guest: Guest, tmp_path: Path) -> None:
 # --- Contexts are used again --------------------------------------------------
 
 
+BORN, EXECED = 14, 15
+
+
 def event(kind: int, context: int, pid: int, time: int, rest: bytes) -> bytes:
     rest += bytes(-len(rest) % 8)
     return struct.pack("<BBHiQ", kind, 2 + len(rest) // 8, context, pid, time) + rest
 
 
 def born(context: int, pid: int, time: int, of: int = 0, parent: int = 1) -> bytes:
-    return event(events.BORN, context, pid, time, struct.pack("<HhI", of, parent, pid))
+    return event(BORN, context, pid, time, struct.pack("<HhI", of, parent, pid))
 
 
 def execed(context: int, pid: int, time: int, name: bytes, of: int = 0) -> bytes:
     rest = struct.pack("<HhI16s", of, 0, pid, name)
-    return event(events.EXECED, context, pid, time, rest)
+    return event(EXECED, context, pid, time, rest)
 
 
 def at(context: int, after: int) -> bytes:

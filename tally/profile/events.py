@@ -7,32 +7,29 @@ which of several contexts with one number it was.
 
 from __future__ import annotations
 
-import struct
 from typing import Any, NamedTuple, Optional
 
 from tally.base.text import clean
 from tally.formats.digest import KERNEL, Digest
+from tally.formats.header import Header
 from tally.profile.profile import FREE, NANOSECONDS, Process, Profile, Sample
 
-(MOMENT, AT, BORN, EXECED, MAPPED, EXITED, CLOCKED, FILED, ACCOUNT) = range(12, 21)
-
-HEAD = struct.Struct("<BBHiQ")  # type, words, context, pid, time
-#: What follows the head, or for the first two the type and the words.
+PCS = Header("sys/pcs.h")
+MOMENT, AT = PCS["MOMENT"], PCS["AT"]
 LAYOUTS = {
-    MOMENT: struct.Struct("<xxB5xQ"),
-    AT: struct.Struct("<xxHI"),
-    BORN: struct.Struct("<HhI"),
-    EXECED: struct.Struct("<HhI16s"),
-    MAPPED: struct.Struct("<QQQQq"),
-    EXITED: struct.Struct("<iI"),
-    CLOCKED: struct.Struct("<IIQQq"),
-    FILED: struct.Struct("<QqQII"),
-    ACCOUNT: struct.Struct("<QQQ"),
+    PCS[kind]: PCS.layout(f"{name}_RECORD")
+    for kind, name in (
+        ("MOMENT", "MOMENT"),
+        ("AT", "AT"),
+        ("BORN", "BORN"),
+        ("EXECED", "EXEC"),
+        ("MAPPED", "MAP"),
+        ("EXITED", "EXIT"),
+        ("CLOCKED", "CLOCK"),
+        ("FILED", "FILE"),
+        ("ACCOUNT", "ACCOUNT"),
+    )
 }
-OWN_HEAD = (MOMENT, AT)
-
-
-Fields = tuple[Any, ...]  # of a record, as its layout has them
 
 
 class Context(NamedTuple):
@@ -88,43 +85,40 @@ class Events:
         """One that is long enough for its type."""
         kind = record[0]
         self.any = True
+        r = LAYOUTS[kind].unpack(record)
         if kind == MOMENT:
-            _, self._moment = LAYOUTS[kind].unpack_from(record)
+            self._moment = r.time
         elif kind == AT:
-            self._context, after = LAYOUTS[kind].unpack_from(record)
-            self._time = None if self._moment is None else self._moment + after
+            self._context = r.context
+            self._time = None if self._moment is None else self._moment + r.after
         else:
-            head = HEAD.unpack_from(record)
-            fields = LAYOUTS[kind].unpack_from(record, HEAD.size)
-            rest = record[HEAD.size + LAYOUTS[kind].size :]
-            self._event(kind, head[2:], fields, rest)
+            self._event(kind, r, text(record[LAYOUTS[kind].size :]))
 
-    def _event(self, kind: int, head: Fields, fields: Fields, rest: bytes) -> None:
-        context, pid, time = head
-        if kind == BORN:
-            self._born(context, pid, time, fields)
-        elif kind == EXECED:
-            self._execed(context, pid, time, fields)
-        elif kind == MAPPED:
-            _, _, _, ino, mtime = fields
-            self._mapped(context, pid, (text(rest), ino, mtime))
-        elif kind == EXITED and pid in self._now:
-            self._running[self._now.pop(pid)].end = time
-        elif kind == CLOCKED:
-            self._clocked(time, fields)
-        elif kind == FILED:
-            ino, mtime, size, crc, _ = fields
-            self._files[text(rest), ino, mtime] = Digest(size, crc)
-        elif kind == ACCOUNT:
-            _, self.profile.skipped, self.untold = fields
-            if any(rest):  # older recordings don't tell
+    def _event(self, kind: int, r: Any, path: str) -> None:
+        event = r.event
+        if kind == PCS["BORN"]:
+            self._born(event, r.of, r.parent, r.tid)
+        elif kind == PCS["EXECED"]:
+            self._execed(event, text(r.name), r.tid)
+        elif kind == PCS["MAPPED"]:
+            self._mapped(event, (path, r.ino, r.mtime))
+        elif kind == PCS["EXITED"] and event.pid in self._now:
+            self._running[self._now.pop(event.pid)].end = event.time
+        elif kind == PCS["CLOCKED"]:
+            self._clocked(event.time, r.hz, r.timebase)
+        elif kind == PCS["FILED"]:
+            self._files[path, r.ino, r.mtime] = Digest(r.size, r.crc)
+        elif kind == PCS["ACCOUNT"]:
+            self.profile.skipped, self.untold = r.skipped, r.untold
+            if r.free:
                 self.profile.free = True
                 self.profile.notes.append(FREE)
 
-    def _begin(self, context: int, process: int, tid: int, time: int) -> None:
-        known = self._contexts.setdefault((context, self._running[process].pid), [])
+    def _begin(self, event: Any, process: int, tid: int) -> None:
+        key = event.context, self._running[process].pid
+        known = self._contexts.setdefault(key, [])
         if not known or known[-1].process != process:
-            known.append(Context(time, process, tid))
+            known.append(Context(event.time, process, tid))
 
     def _start(self, pid: int, parent: Optional[int], time: int) -> int:
         if pid in self._now:
@@ -133,37 +127,35 @@ class Events:
         self._running.append(_Running(pid, parent, time))
         return self._now[pid]
 
-    def _born(self, context: int, pid: int, time: int, fields: Fields) -> None:
-        of, parent, tid = fields
+    def _born(self, event: Any, of: int, parent: int, tid: int) -> None:
+        pid = event.pid
         process = self._now.get(pid)
         if process is None or parent not in (pid, self._running[process].parent):
-            process = self._start(pid, parent, time)
+            process = self._start(pid, parent, event.time)
             maker = self._contexts.get((of, parent))
             if maker:
                 self._copy(maker[-1].process, process)
-        self._begin(context, process, tid, time)
+        self._begin(event, process, tid)
 
     def _copy(self, parent: int, child: int) -> None:
         """A fork has its parent's program."""
         self._running[child].name = self._running[parent].name
         self._running[child].file = self._running[parent].file
 
-    def _execed(self, context: int, pid: int, time: int, fields: Fields) -> None:
-        of, _, tid, name = fields
-        process = self._now.get(pid)
+    def _execed(self, event: Any, name: str, tid: int) -> None:
+        process = self._now.get(event.pid)
         if process is None or self._running[process].name:
             parent = None if process is None else self._running[process].parent
-            process = self._start(pid, parent, time)
-        self._running[process].name = text(name)
-        self._begin(context, process, tid, time)
+            process = self._start(event.pid, parent, event.time)
+        self._running[process].name = name
+        self._begin(event, process, tid)
 
-    def _mapped(self, context: int, pid: int, file: tuple[str, int, int]) -> None:
-        known = self._contexts.get((context, pid))
+    def _mapped(self, event: Any, file: tuple[str, int, int]) -> None:
+        known = self._contexts.get((event.context, event.pid))
         if known and self._running[known[-1].process].file is None:
             self._running[known[-1].process].file = file
 
-    def _clocked(self, time: int, fields: Fields) -> None:
-        hz, jitter, _seed, timebase, _realtime = fields
+    def _clocked(self, time: int, hz: int, timebase: int) -> None:
         profile = self.profile
         if self._clock is None and timebase:
             self._clock = time, timebase

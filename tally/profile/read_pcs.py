@@ -10,6 +10,7 @@ import struct
 from typing import Callable, Iterator
 
 from tally.base.errors import ConvertError
+from tally.formats.header import Header
 from tally.profile import events
 from tally.profile.profile import (
     IDLE,
@@ -21,39 +22,40 @@ from tally.profile.profile import (
     Sample,
 )
 
-BUFFER = 512  # bytes
-HEADER = 4
-RECORD = 8  # each record is a multiple of it
-TAIL = (BUFFER - HEADER) % RECORD
+PCS = Header("sys/pcs.h")
+BUFFER = PCS["BSIZE"]
+HEAD = PCS.layout("LOGBUF_HDR")
+RECORD = 8  # bytes; each record is a multiple of it
+TAIL = (BUFFER - HEAD.size) % RECORD
 ALL_LOST = 32767  # records that a buffer's header can count
 
-(
-    R_KERNEL,
-    R_USER,
-    R_IDLE,
-    R_MKERNEL,
-    R_MUSER,
-    R_START,
-    R_STOP,
-    R_IOCTL,
-    R_KERNELI,
-    R_MKERNELI,
-    R_STACK,
-) = range(1, 12)
+PSAMPLE, MSAMPLE = PCS.layout("PSAMPLE"), PCS.layout("MSAMPLE")
+SSAMPLE, ISAMPLE = PCS.layout("SSAMPLE"), PCS.layout("ISAMPLE")
+STKSAMPLE = PCS.layout("STKSAMPLE")
 
-SINGLE = {R_KERNEL: KERNEL, R_USER: USER, R_KERNELI: INTERRUPT}
-MERGED = {R_IDLE: IDLE, R_MKERNEL: KERNEL, R_MUSER: USER, R_MKERNELI: INTERRUPT}
-IOCTL_SIZE = 24
-CUTS = 6  # how a stack's kernel or user part may end; 0: with the outermost call
+SINGLE = {PCS["KERNEL"]: KERNEL, PCS["USER"]: USER, PCS["KERNELI"]: INTERRUPT}
+MERGED = {
+    PCS["IDLE"]: IDLE,
+    PCS["MKERNEL"]: KERNEL,
+    PCS["MUSER"]: USER,
+    PCS["MKERNELI"]: INTERRUPT,
+}
+START, STOP, IOCTL, STACK = (PCS[n] for n in ("START", "STOP", "IOCTL", "STACK"))
+SIZES = {IOCTL: ISAMPLE.size}
+SIZES.update(dict.fromkeys([*SINGLE, *MERGED, START, STOP], RECORD))
+CUTS = PCS["STACK_FRAMELESS"] + 1  # how a stack's kernel or user part may end
 
 REQUESTS = {
-    1: "BUF_INCR",
-    2: "PROF_KERNEL",
-    4: "PROF_ALL",
-    8: "PROF_GROUP",
-    16: "PROF_LIST",
-    64: "PROF_STACK",
-    160: "PROF_EVENTS",
+    PCS[name]: name
+    for name in (
+        "BUF_INCR",
+        "PROF_KERNEL",
+        "PROF_ALL",
+        "PROF_GROUP",
+        "PROF_LIST",
+        "PROF_STACK",
+        "PROF_EVENTS",
+    )
 }
 
 
@@ -68,31 +70,25 @@ def _extend(pc: int) -> int:
 
 def _size(buffer: bytes, at: int) -> int:
     kind = buffer[at]
-    if kind == R_IOCTL:
-        return IOCTL_SIZE
     if kind in events.LAYOUTS:
-        return _event_size(kind, buffer[at + 1] * RECORD)
-    if kind == R_STACK:
-        return (4 + 4 * buffer[at + 1] + RECORD - 1) & ~(RECORD - 1)
-    if kind not in SINGLE and kind not in MERGED and kind not in (R_START, R_STOP):
+        size = buffer[at + 1] * RECORD
+        if size < events.LAYOUTS[kind].size:
+            raise _Damaged(f"no record of type {kind} has {size} bytes")
+        return size
+    if kind == STACK:
+        return (STKSAMPLE.size + 4 * buffer[at + 1] + RECORD - 1) & ~(RECORD - 1)
+    if kind not in SIZES:
         raise _Damaged(f"no record is of type {kind}")
-    return RECORD
-
-
-def _event_size(kind: int, size: int) -> int:
-    head = 0 if kind in events.OWN_HEAD else events.HEAD.size
-    if size < head + events.LAYOUTS[kind].size:
-        raise _Damaged(f"no record of type {kind} has {size} bytes")
-    return size
+    return SIZES[kind]
 
 
 def records(buffer: bytes) -> Iterator[bytes]:
     """A buffer's records."""
-    (unused,) = struct.unpack_from("<H", buffer)
+    unused = HEAD.unpack(buffer).h_unused
     end = BUFFER - unused
-    if end < HEADER or (end - HEADER) % RECORD:
+    if end < HEAD.size or (end - HEAD.size) % RECORD:
         raise _Damaged(f"{unused} bytes of it can't be unused")
-    at = HEADER
+    at = HEAD.size
     while at < end:
         size = _size(buffer, at)
         if at + size > end:
@@ -104,7 +100,7 @@ def records(buffer: bytes) -> Iterator[bytes]:
 def looks_like(data: bytes) -> bool:
     """Is the first buffer one of records? One that is cut short may be."""
     if len(data) < BUFFER:
-        return len(data) > HEADER and data[HEADER] == R_START
+        return len(data) > HEAD.size and data[HEAD.size] == START
     try:
         list(records(data[:BUFFER]))
     except _Damaged:
@@ -120,7 +116,7 @@ class _Reader:
         self.stopped = False
 
     def buffer(self, buffer: bytes) -> None:
-        (lost,) = struct.unpack_from("<h", buffer, 2)
+        lost = HEAD.unpack(buffer).h_numlost
         if lost < 0:
             raise _Damaged(f"{lost} records can't be lost")
         self.profile.lost += lost
@@ -128,7 +124,7 @@ class _Reader:
         before = 0
         self.events.buffer()
         for record in records(buffer):
-            if record[0] == R_STACK and before not in SINGLE:
+            if record[0] == STACK and before not in SINGLE:
                 raise _Damaged("a call stack is without its sample")
             self.record(record)
             before = record[0]
@@ -138,23 +134,25 @@ class _Reader:
         if kind in SINGLE:
             self.single(record)
         elif kind in MERGED:
-            hart, count = struct.unpack_from("<xBh", record)
-            if count < 0:
-                raise _Damaged(f"a count is {count}")
-            self.profile.samples.append(Sample(MERGED[kind], count, hart=hart))
+            hits = MSAMPLE.unpack(record)
+            if hits.count < 0:
+                raise _Damaged(f"a count is {hits.count}")
+            self.profile.samples.append(
+                Sample(MERGED[kind], hits.count, hart=hits.cfill)
+            )
         elif kind in events.LAYOUTS:
             self.events.record(record)
         else:
             rest: dict[int, Callable[[bytes], None]] = {
-                R_START: self.start,
-                R_STOP: self.stop,
-                R_IOCTL: self.request,
-                R_STACK: self.stack,
+                START: self.start,
+                STOP: self.stop,
+                IOCTL: self.request,
+                STACK: self.stack,
             }
             rest[kind](record)
 
     def single(self, record: bytes) -> None:
-        kind, space, pid, pc = struct.unpack("<BBhI", record)
+        kind, space, pid, pc = PSAMPLE.unpack(record)
         mode = SINGLE[kind]
         self.profile.samples.append(
             Sample(
@@ -169,18 +167,17 @@ class _Reader:
         self.events.sample()
 
     def start(self, record: bytes) -> None:
-        (when,) = struct.unpack_from("<4xI", record)
         if self.profile.begin is None:
-            self.profile.begin = when
+            self.profile.begin = SSAMPLE.unpack(record).stime
         self.stopped = False
 
     def stop(self, record: bytes) -> None:
-        (self.profile.end,) = struct.unpack_from("<4xI", record)
+        self.profile.end = SSAMPLE.unpack(record).stime
         self.stopped = True
 
     def request(self, record: bytes) -> None:
-        command, *data = struct.unpack_from("<4xi5h", record)
-        name = REQUESTS.get(command & 0xFF, f"{command:#x}")
+        _, _, command, data, _ = ISAMPLE.unpack(record)
+        name = REQUESTS.get(command, f"{command:#x}")
         if name in ("PROF_GROUP", "BUF_INCR"):
             name += f" {data[0]}"
         elif name == "PROF_LIST":
@@ -188,12 +185,12 @@ class _Reader:
         self.requests.append(name)
 
     def stack(self, record: bytes) -> None:
-        n, nkernel, cut = struct.unpack_from("<xBBB", record)
+        _, n, nkernel, cut = STKSAMPLE.unpack(record)
         if nkernel > n:
             raise _Damaged(f"{nkernel} of a stack's {n} frames can't be the kernel's")
         if max(cut >> 4, cut & 15) >= CUTS:
             raise _Damaged(f"a stack is cut for no reason: {cut:#04x}")
-        pcs = struct.unpack_from(f"<{n}I", record, 4)
+        pcs = struct.unpack_from(f"<{n}I", record, STKSAMPLE.size)
         samples = self.profile.samples
         samples[-1] = samples[-1]._replace(
             kernel=tuple(map(_extend, pcs[:nkernel])),

@@ -10,151 +10,57 @@ from __future__ import annotations
 
 import dataclasses
 import struct
-from typing import Callable, Iterator, NamedTuple, Optional
+from typing import Any, Callable, Iterator, NamedTuple, Optional
 
 from tally.base.errors import ConvertError
-from tally.base.text import clean
 from tally.formats.executable import Image
+from tally.formats.header import Header
+from tally.profile.events import text
 from tally.profile.profile import KERNEL, USER, Process, Profile, Sample
 from tally.profile.stacks import Frame, Programs, Stacks
 
-HEAD = struct.Struct("<IIQQQQQQQ")
-KEY = struct.Struct("<iiHBBBB2xQ16s32I")
-COUNTS = struct.Struct("<QQQQQQ")
-WAKER = struct.Struct("<iiHBxIQQ")
-WAKERS = 4
-RECORD = KEY.size + COUNTS.size + WAKERS * WAKER.size
+WAITS = Header("sys/waits.h")
+HEAD, RECORD = WAITS.layout("waits_head"), WAITS.layout("waits_record")
 
-# WAITS_* of <sys/waits.h>: kinds in their order, and what each waits for.
-(
-    _OTHER,
-    HART,
-    _SLEEP,
-    _SIGNAL,
-    _POLL,
-    FUTEX,
-    PIPE_READ,
-    PIPE_WRITE,
-    _CHILD,
-    _TYPED,
-    _OUTPUT,
-    _HOST,
-    MUTEX,
-    _STOPPED,
-    _THREADS,
-    SPIN,
-) = range(16)
-KINDS = (
-    "",
-    "",
-    "sleep",
-    "a signal",
-    "poll",
-    "",
-    "",
-    "",
-    "a child",
-    "the console's input",
-    "the console's output",
-    "/host",
-    "",
-    "SIGCONT",
-    "the end of threads",
-    "",
-)
-BY_SIGNAL = 1
+# What each kind waits for, if that needs no more than a word: of the others, see _what.
+KINDS = {
+    WAITS["WAITS_SLEEP"]: "sleep",
+    WAITS["WAITS_SIGNAL"]: "a signal",
+    WAITS["WAITS_POLL"]: "poll",
+    WAITS["WAITS_CHILD"]: "a child",
+    WAITS["WAITS_CONSOLE_READ"]: "the console's input",
+    WAITS["WAITS_CONSOLE_WRITE"]: "the console's output",
+    WAITS["WAITS_HOST"]: "/host",
+    WAITS["WAITS_STOPPED"]: "SIGCONT",
+    WAITS["WAITS_THREADS"]: "the end of threads",
+}
+BY_SIGNAL = WAITS["WAITS_BY_SIGNAL"]
 BY = ("the kernel", "a signal", "its time", "an interrupt", "others")
 ENTRY = "syscall"  # in all paths, with what leads there
 RECORDER = "getpc"  # its children are the command
 
 
-class Waker(NamedTuple):
-    pid: int
-    context: int
-    how: int
-    pc: int
-    count: int
-
-
-class Record(NamedTuple):
-    pid: int
-    tid: int
-    context: int
-    kind: int
-    nkernel: int
-    cut: int
-    id: int
-    name: str  # of the lock
-    pcs: tuple[int, ...]
-    count: int
-    total: int
-    longest: int
-    at: int
-    unfinished: int
-    ran: int
-    wakers: tuple[Waker, ...]
-
-
 class Data(NamedTuple):
-    timebase: int
-    begin: int
-    watched: int
-    lost: int
-    lost_time: int
-    records: list[Record]
-
-
-def _record(data: bytes) -> Record:
-    pid, tid, context, kind, nkernel, n, cut, number, name, *pcs = KEY.unpack_from(data)
-    wakers = []
-    for i in range(WAKERS):
-        place = KEY.size + COUNTS.size + i * WAKER.size
-        by, _tid, of, how, pc, count, _total = WAKER.unpack_from(data, place)
-        if count:
-            wakers.append(Waker(by, of, how, pc, count))
-    if nkernel > n or n > len(pcs) or kind >= len(KINDS):
-        raise ValueError
-    lock = clean(name.split(b"\0")[0].decode(errors="replace"))
-    count, total, longest, at, unfinished, ran = COUNTS.unpack_from(data, KEY.size)
-    return Record(
-        pid,
-        tid,
-        context,
-        kind,
-        nkernel,
-        cut,
-        number,
-        lock,
-        tuple(pcs[:n]),
-        count,
-        total,
-        longest,
-        at,
-        unfinished,
-        ran,
-        tuple(wakers),
-    )
+    head: Any  # as RECORD and HEAD have their fields
+    records: list[Any]
 
 
 def read(file: str, data: bytes) -> Data:
     try:
-        (
-            size,
-            _on,
-            timebase,
-            begin,
-            watched,
-            count,
-            _room,
-            lost,
-            lost_time,
-        ) = HEAD.unpack_from(data)
-        if size != RECORD or len(data) != HEAD.size + count * size or not timebase:
+        head = HEAD.unpack(data)
+        size = HEAD.size + head.records * head.record_size
+        if head.record_size != RECORD.size or len(data) != size or not head.timebase:
             raise ValueError
-        records = [_record(data[HEAD.size + i * size :][:size]) for i in range(count)]
+        places = range(HEAD.size, size, RECORD.size)
+        records = [RECORD.unpack(data, at) for at in places]
+        for key in (r.key for r in records):
+            if not key.nkernel <= key.n <= len(key.pc):
+                raise ValueError
+            if key.kind >= WAITS["WAITS_KINDS"]:
+                raise ValueError
     except (struct.error, ValueError):
         raise ConvertError(file, "damaged, or of another version's waits") from None
-    return Data(timebase, begin, watched, lost, lost_time, records)
+    return Data(head, records)
 
 
 @dataclasses.dataclass
@@ -208,9 +114,9 @@ class Waits:
         rows: dict[tuple, Row] = {}
         self.ready: dict[str, Ready] = {}
         for record, sample in zip(data.records, self.samples):
-            if record.pid not in mine:
+            if record.key.pid not in mine:
                 continue
-            if record.kind == HART:
+            if record.key.kind == WAITS["WAITS_HART"]:
                 self._add_ready(record)
             else:
                 self._add(rows, record, sample)
@@ -240,22 +146,22 @@ class Waits:
         p: Optional[Process] = None if process is None else self.processes[process]
         return p.name if p and p.name else "process"
 
-    def _sample(self, r: Record) -> Sample:
+    def _sample(self, r: Any) -> Sample:
         """As if it had been sampled where it left user mode."""
         return Sample(
             KERNEL,
-            pid=r.pid,
-            process=self._process(r.pid, r.context),
-            user=r.pcs[r.nkernel :],
-            cut_user=r.cut & 15 != 0,
+            pid=r.key.pid,
+            process=self._process(r.key.pid, r.key.context),
+            user=r.key.pc[r.key.nkernel : r.key.n],
+            cut_user=r.key.cut & 15 != 0,
         )
 
     # --- Text ---
 
-    def _kernel(self, r: Record) -> list[Frame]:
+    def _kernel(self, r: Any) -> list[Frame]:
         """Return addresses, up to the entry of system calls."""
         found = []
-        for pc in r.pcs[: r.nkernel]:
+        for pc in r.key.pc[: r.key.nkernel]:
             address = (pc & ~1) - (1 << 32) + (1 << 64) - 1
             frame = self.stacks.frame(address, KERNEL, self.stacks.kernel())
             if frame.name == ENTRY:
@@ -263,17 +169,20 @@ class Waits:
             found.append(frame)
         return found
 
-    def _what(self, r: Record, sample: Sample) -> str:
-        if r.kind == FUTEX:
+    def _what(self, r: Any, sample: Sample) -> str:
+        kind, id, name = r.key.kind, r.key.id, text(r.key.name)
+        if kind == WAITS["WAITS_FUTEX"]:
             image = self.stacks.program(sample)
-            return f"futex {image and image.variable(r.id) or hex(r.id)}"
-        if r.kind in (PIPE_READ, PIPE_WRITE):
-            return f"{'bytes' if r.kind == PIPE_READ else 'room'} in pipe {r.id}"
-        if r.kind == MUTEX:
-            return f"kernel mutex {r.name}"
-        return KINDS[r.kind] or r.name
+            return f"futex {image and image.variable(id) or hex(id)}"
+        if kind == WAITS["WAITS_PIPE_READ"]:
+            return f"bytes in pipe {id}"
+        if kind == WAITS["WAITS_PIPE_WRITE"]:
+            return f"room in pipe {id}"
+        if kind == WAITS["WAITS_MUTEX"]:
+            return f"kernel mutex {name}"
+        return KINDS.get(kind) or name
 
-    def _waker(self, w: Waker) -> str:
+    def _waker(self, w: Any) -> str:
         if w.pid == 0:
             return BY[w.how] if w.how < len(BY) else "?"
         sample = Sample(
@@ -290,10 +199,10 @@ class Waits:
     # --- Rows ---
 
     def _time(self, counts: int) -> int:
-        return counts * 1_000_000_000 // self.data.timebase
+        return counts * 1_000_000_000 // self.data.head.timebase
 
-    def _add(self, rows: dict[tuple, Row], r: Record, sample: Sample) -> None:
-        program = self._program(r.pid, r.context)
+    def _add(self, rows: dict[tuple, Row], r: Any, sample: Sample) -> None:
+        program = self._program(r.key.pid, r.key.context)
         user = self.stacks.user(sample)[::-1]
         row = Row(self._what(r, sample), program, user, self._kernel(r))
         key = (
@@ -305,20 +214,22 @@ class Waits:
         row = rows.setdefault(key, row)
         self._count(row, r)
         row.unfinished += r.unfinished
-        for waker in r.wakers:
+        for waker in r.waker:
+            if not waker.count:
+                continue
             who = self._waker(waker)
             row.wakers[who] = row.wakers.get(who, 0) + waker.count
 
-    def _add_ready(self, r: Record) -> None:
-        program = self._program(r.pid, r.context)
+    def _add_ready(self, r: Any) -> None:
+        program = self._program(r.key.pid, r.key.context)
         ready = self.ready.setdefault(program, Ready(program))
         self._count(ready, r)
         ready.ran += self._time(r.ran)
 
-    def _count(self, row: Row | Ready, r: Record) -> None:
-        row.pids.add(r.pid)
+    def _count(self, row: Row | Ready, r: Any) -> None:
+        row.pids.add(r.key.pid)
         row.count += r.count
         row.total += self._time(r.total)
         if r.longest and self._time(r.longest) > row.longest:
             row.longest = self._time(r.longest)
-            row.at = self._time(max(0, r.at - self.data.begin))
+            row.at = self._time(max(0, r.longest_at - self.data.head.begin))

@@ -536,10 +536,10 @@ def whose(row: Row | Ready) -> str:
 
 def waited(waits: Waits) -> dict:
     """Times are in milliseconds."""
-    data = waits.data
+    head = waits.data.head
     return {
-        "seconds": data.watched / data.timebase,
-        "lost": data.lost,
+        "seconds": head.watched / head.timebase,
+        "lost": head.lost,
         "rows": [
             [
                 row.what,

@@ -1,0 +1,135 @@
+"""Constants and records of include/, read from the headers that C programs include:
+so each format is described once, there.
+
+Of C this knows what those headers use: #define NAME EXPRESSION, enumerations, and
+structures of integers, arrays and other structures. Members have the sizes and the
+alignment that RISC-V's C gives them.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import itertools
+import re
+import struct
+from typing import Any, Iterator, NamedTuple, Optional, Union
+
+from tally import ROOT
+
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+DEFINE = re.compile(r"^#define (\w+) +(.+)$", re.MULTILINE)
+ENUM = re.compile(r"enum(?: \w+)? \{(.*?)\};", re.DOTALL)
+STRUCT = r"struct %s \{(.*?)\n\};"
+MEMBERS = re.compile(r"((?:unsigned |struct )?\w+) ([^;]+);")
+MEMBER = re.compile(r"(\w+)(?:\[(\w*)\])?")
+OCTAL = re.compile(r"\b0(?=\d)")
+
+#: As struct names them.
+INTEGERS = {
+    "char": "B",
+    "unsigned char": "B",
+    "short": "h",
+    "unsigned short": "H",
+    "int": "i",
+    "unsigned int": "I",
+    "int32_t": "i",
+    "uint32_t": "I",
+    "int64_t": "q",
+    "uint64_t": "Q",
+}
+
+
+class Member(NamedTuple):
+    name: str
+    kind: Union[str, Layout]
+    count: Optional[int]  # of an array's elements
+
+    @property
+    def align(self) -> int:
+        kind = self.kind
+        return kind.align if isinstance(kind, Layout) else struct.calcsize(kind)
+
+    @property
+    def form(self) -> str:
+        if isinstance(self.kind, Layout):
+            return self.kind.form * (1 if self.count is None else self.count)
+        if self.count is None:
+            return self.kind
+        return f"{self.count}{'s' if self.kind == 'B' else self.kind}"
+
+    def take(self, values: Iterator[Any]) -> Any:
+        """The member's part of what struct has unpacked."""
+        if isinstance(self.kind, Layout):
+            if self.count is None:
+                return self.kind.gather(values)
+            return tuple(self.kind.gather(values) for _ in range(self.count))
+        if self.count is None or self.kind == "B":
+            return next(values)
+        return tuple(itertools.islice(values, self.count))
+
+
+class Layout:
+    """A structure without its flexible array. Its record is a named tuple: a structure
+    within it is one, too, an array of characters is bytes, and any other a tuple."""
+
+    def __init__(self, name: str, members: list[Member]) -> None:
+        self.align = max(m.align for m in members)
+        self.form = ""
+        for m in members:
+            self.form += f"{-struct.calcsize('<' + self.form) % m.align}x{m.form}"
+        self.form += f"{-struct.calcsize('<' + self.form) % self.align}x"
+        self._struct = struct.Struct("<" + self.form)
+        self.size = self._struct.size
+        self._members = members
+        self._record: Any = collections.namedtuple(name, [m.name for m in members])
+        self._flat = all(isinstance(m.kind, str) and not m.count for m in members)
+
+    def unpack(self, data: bytes, at: int = 0) -> Any:
+        values = self._struct.unpack_from(data, at)
+        return self._record(*values) if self._flat else self.gather(iter(values))
+
+    def gather(self, values: Iterator[Any]) -> Any:
+        return self._record(*(m.take(values) for m in self._members))
+
+
+class Header:
+    def __init__(self, name: str) -> None:
+        """name: as C programs include it, such as sys/pcs.h."""
+        self._text = COMMENT.sub("", (ROOT / "include" / name).read_text())
+        self._constants: dict[str, int] = {}
+        for body in ENUM.findall(self._text):
+            for number, each in enumerate(filter(None, re.split(r"[,\s]+", body))):
+                self._constants[each] = number
+        for each, expression in DEFINE.findall(self._text):
+            text = OCTAL.sub("0o", expression).replace("'P'", str(ord("P")))
+            if re.fullmatch(r"[\w() |<+-]+", text):
+                self._define(each, text)
+
+    def _define(self, name: str, expression: str) -> None:
+        try:
+            self._constants[name] = eval(expression, {}, dict(self._constants))
+        except NameError:  # of another header, or a macro with arguments
+            pass
+
+    def __getitem__(self, name: str) -> int:
+        return self._constants[name]
+
+    @functools.lru_cache(maxsize=None)
+    def layout(self, name: str) -> Layout:
+        """That of a structure."""
+        found = re.search(STRUCT % name, self._text, re.DOTALL)
+        if not found:
+            raise KeyError(name)
+        members = []
+        for kind, declared in MEMBERS.findall(found[1]):
+            of = INTEGERS.get(kind) or self.layout(kind.removeprefix("struct "))
+            for each, count in MEMBER.findall(declared):
+                if f"{each}[]" not in declared:
+                    members.append(Member(each, of, self._count(count)))
+        return Layout(name, members)
+
+    def _count(self, text: str) -> Optional[int]:
+        if not text:
+            return None
+        return int(text) if text.isdecimal() else self[text]
