@@ -73,7 +73,7 @@ class Waker(NamedTuple):
     context: int
     how: int
     pc: int
-    count: int
+    count: int  # type: ignore[assignment]  # a tuple has one
 
 
 class Record(NamedTuple):
@@ -86,7 +86,7 @@ class Record(NamedTuple):
     id: int
     name: str  # of the lock
     pcs: tuple[int, ...]
-    count: int
+    count: int  # type: ignore[assignment]  # a tuple has one
     total: int
     longest: int
     at: int
@@ -187,6 +187,11 @@ class Ready:
     pids: set[int] = dataclasses.field(default_factory=set)
 
 
+#: What records of one row have in common: what they wait for, the program, and the
+#: names of the functions by way of which it waits, its own and the kernel's.
+Alike = tuple[str, str, tuple[str, ...], tuple[str, ...]]
+
+
 class Waits:
     """Of the command that was recorded, and what it has started."""
 
@@ -205,7 +210,7 @@ class Waits:
         like = Profile("waits", self.samples, processes=self.processes)
         self.stacks = Stacks(like, kernel, programs)
         mine = set(self._mine())
-        rows: dict[tuple, Row] = {}
+        rows: dict[Alike, Row] = {}
         self.ready: dict[str, Ready] = {}
         for record, sample in zip(data.records, self.samples):
             if record.pid not in mine:
@@ -292,7 +297,7 @@ class Waits:
     def _time(self, counts: int) -> int:
         return counts * 1_000_000_000 // self.data.timebase
 
-    def _add(self, rows: dict[tuple, Row], r: Record, sample: Sample) -> None:
+    def _add(self, rows: dict[Alike, Row], r: Record, sample: Sample) -> None:
         program = self._program(r.pid, r.context)
         user = self.stacks.user(sample)[::-1]
         row = Row(self._what(r, sample), program, user, self._kernel(r))
