@@ -505,8 +505,8 @@ fmt:
 # tests/test_style.py runs each of these, so there is one definition of what is clean.
 # A missing tool is an error: `scripts/setup check' installs all. Those that differ
 # from version to version look only where theirs is the one that has been answered.
-checks := check-format check-python check-cppcheck check-shell check-manuals locks \
-	check-analyze
+checks := check-format check-python check-types check-cppcheck check-shell \
+	check-manuals locks check-analyze
 .PHONY: check $(checks)
 check: $(checks)
 
@@ -523,6 +523,12 @@ check-python:
 	case $$version in 'black, 23.'*) black -q --check $(python_files) || \
 	{ echo "black would change files: make fmt" >&2; exit 1; } ;; \
 	*) echo "no black 23: the layout of Python was not looked at" ;; esac
+
+# The package's (pyproject.toml).
+check-types:
+	$(Q)version=$$(mypy --version) || exit; \
+	case $$version in 'mypy 1.0.'*) mypy --no-error-summary ;; \
+	*) echo "no mypy 1.0: the types of Python were not checked" ;; esac
 
 # It doesn't see what inline assembly and functions write, which the compilers do,
 # nor that the linker's symbols mark two ends of one thing, nor that a list's

@@ -24,12 +24,13 @@ import pytest
 from harness import lesser
 from tally import ROOT
 from tally.build import image
+from tally.formats.executable import Image
 from tally.grading import course_page, report, stores
 from tally.grading.boots import WAITS, WORKS, Heard, Plan, read_marks
 from tally.grading.facts import Facts, Grade
 from tally.grading.grade import Grader, start
 from tally.grading.hang import shown
-from tally.grading.judge import Reference, Verdict, no_symbol
+from tally.grading.judge import Reference, Verdict, no_symbol, symbols
 from tally.grading.lab import (
     MACROS,
     Edit,
@@ -514,6 +515,18 @@ def test_which_memory_is_the_students() -> None:
     assert stores.own(linker_map, [mine]) == (
         range(at + 0x40, at + 0x80), range(at + 0x1000, at + 0x1004)
     )
+
+
+def test_a_symbol_that_is_gone() -> None:
+    """A student's code has renamed what a test asks for: that test has failed, and
+    the grading goes on."""
+    symbol = symbols(Image(image.BUILD / "kernel.elf"))
+    test = LabTest("places", {}, "seed", symbol)
+    test.do("where", lambda got: None if int(got) == symbol("etext") else "elsewhere")
+    test.do("where", lambda got: None if int(got) == symbol("renamed") else "elsewhere")
+    there, gone = test.steps
+    assert there.wrong(str(symbol("etext"))) is None
+    assert gone.wrong("1") == "`where`: got 1"
 
 
 def test_what_was_played() -> None:

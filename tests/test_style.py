@@ -32,7 +32,7 @@ CHECKS = re.search(
 
 #: What one says that looks only where its tool has the version whose findings have
 #: been answered.
-OTHER_VERSION = re.compile(r"no .+ \d+: .+ was not .+\n")
+OTHER_VERSION = re.compile(r"no .+ [\d.]+: .+ w(?:as|ere) not .+\n")
 
 
 def make(*words: str) -> subprocess.CompletedProcess[str]:

@@ -17,7 +17,6 @@ from typing import Any, Callable, Iterator, NoReturn, Optional, Sequence, Union
 from tally.base.errors import MultilineError, UsageError
 
 Name = Union[str, Path]
-Type = Callable[[str], object]
 
 STATUS_SETUP = 126
 STATUS_SIGNAL = 128  # and the signal's number, as a shell has it
@@ -66,7 +65,7 @@ def wrong(text: str, wanted: str) -> NoReturn:
     raise argparse.ArgumentTypeError(f"{text} is not {wanted}")
 
 
-def number(low: int, high: int) -> Type:
+def number(low: int, high: int) -> Callable[[str], int]:
     def convert(text: str) -> int:
         # Of more digits Python may refuse to make a number.
         if not (text.isdecimal() and len(text) < 30 and low <= int(text) <= high):

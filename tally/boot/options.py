@@ -147,6 +147,8 @@ def early_report(words: list[str], parser: Callable[[], Parser]) -> Optional[Pat
     finder = Parser("", add_help=False)
     finder.add_argument("--report", type=Path)
     try:
-        return finder.parse_known_args(split(words, parser())[0])[0].report
+        options, _ = finder.parse_known_args(split(words, parser())[0])
+        report: Optional[Path] = options.report
+        return report
     except UsageError:
         return None

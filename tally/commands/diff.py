@@ -156,7 +156,7 @@ def failed(subject: Change, limit: Optional[float]) -> bool:
 def as_json(
     comparison: Comparison, subject: Change, by_line: list[Change], bad: bool
 ) -> str:
-    def plain(change: Change) -> dict:
+    def plain(change: Change) -> dict[str, object]:
         return {
             "what": change.what,
             "base": change.base,

@@ -394,7 +394,7 @@ def junit(suite: str, verdicts: list[Verdict]) -> str:
     counts = {"tests": str(len(verdicts)), "failures": str(bad), "errors": "0"}
     top = xml.Element("testsuites")
     suite = as_xml(suite)
-    into = xml.SubElement(top, "testsuite", name=suite, **counts)
+    into = xml.SubElement(top, "testsuite", {"name": suite, **counts})
     for v in verdicts:
         case = xml.SubElement(into, "testcase", classname=suite, name=as_xml(v.name))
         if v.word == "FAIL":

@@ -64,7 +64,9 @@ class Output:
 
     def __init__(self, verbose: bool, kernel: Path) -> None:
         self.error: Optional[OSError] = None  # why nothing more is written
-        self._queue: queue.SimpleQueue = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[
+            Optional[tuple[int, bytes]]
+        ] = queue.SimpleQueue()
         self._targets = {frames.STDOUT: 1, frames.STDERR: 2}
         self._kernel = kernel
         self._last_words = bytearray()

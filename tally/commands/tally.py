@@ -481,7 +481,7 @@ def report(
         raise ConvertError(options.output, str(error)) from None
 
 
-def side_by_side(model: Model, samples: Model) -> dict:
+def side_by_side(model: Model, samples: Model) -> write_html.Object:
     """For a page: shares are of 1."""
     return {
         "missing": missing_samples(samples),

@@ -1,5 +1,5 @@
-"""Constants and records of include/, read from the headers that C programs include:
-so each format is described once, there.
+"""Constants and records of C, read from the headers that C programs include: so each
+format is described once, there.
 
 Of C this knows what those headers use: #define NAME EXPRESSION, enumerations, and
 structures of integers, arrays and other structures. Members have the sizes and the
@@ -25,6 +25,9 @@ MEMBERS = re.compile(r"((?:unsigned |struct )?\w+) ([^;]+);")
 MEMBER = re.compile(r"(\w+)(?:\[(\w*)\])?")
 OCTAL = re.compile(r"\b0(?=\d)")
 
+#: mypy wants names that it can read.
+namedtuple: Any = collections.namedtuple
+
 #: As struct names them.
 INTEGERS = {
     "char": "B",
@@ -43,7 +46,7 @@ INTEGERS = {
 class Member(NamedTuple):
     name: str
     kind: Union[str, Layout]
-    count: Optional[int]  # of an array's elements
+    many: Optional[int]  # elements of an array
 
     @property
     def align(self) -> int:
@@ -53,20 +56,20 @@ class Member(NamedTuple):
     @property
     def form(self) -> str:
         if isinstance(self.kind, Layout):
-            return self.kind.form * (1 if self.count is None else self.count)
-        if self.count is None:
+            return self.kind.form * (1 if self.many is None else self.many)
+        if self.many is None:
             return self.kind
-        return f"{self.count}{'s' if self.kind == 'B' else self.kind}"
+        return f"{self.many}{'s' if self.kind == 'B' else self.kind}"
 
     def take(self, values: Iterator[Any]) -> Any:
         """The member's part of what struct has unpacked."""
         if isinstance(self.kind, Layout):
-            if self.count is None:
+            if self.many is None:
                 return self.kind.gather(values)
-            return tuple(self.kind.gather(values) for _ in range(self.count))
-        if self.count is None or self.kind == "B":
+            return tuple(self.kind.gather(values) for _ in range(self.many))
+        if self.many is None or self.kind == "B":
             return next(values)
-        return tuple(itertools.islice(values, self.count))
+        return tuple(itertools.islice(values, self.many))
 
 
 class Layout:
@@ -82,8 +85,8 @@ class Layout:
         self._struct = struct.Struct("<" + self.form)
         self.size = self._struct.size
         self._members = members
-        self._record: Any = collections.namedtuple(name, [m.name for m in members])
-        self._flat = all(isinstance(m.kind, str) and not m.count for m in members)
+        self._record = namedtuple(name, [m.name for m in members])
+        self._flat = all(isinstance(m.kind, str) and not m.many for m in members)
 
     def unpack(self, data: bytes, at: int = 0) -> Any:
         values = self._struct.unpack_from(data, at)
@@ -95,8 +98,8 @@ class Layout:
 
 class Header:
     def __init__(self, name: str) -> None:
-        """name: as C programs include it, such as sys/pcs.h."""
-        self._text = COMMENT.sub("", (ROOT / "include" / name).read_text())
+        """name: its path from the root, such as include/sys/pcs.h."""
+        self._text = COMMENT.sub("", (ROOT / name).read_text())
         self._constants: dict[str, int] = {}
         for body in ENUM.findall(self._text):
             for number, each in enumerate(filter(None, re.split(r"[,\s]+", body))):

@@ -87,7 +87,7 @@ class Plan:
         self.races = races
         self.harts = lab.harts
         self.tests: list[Test] = []
-        model = None
+        model: object = None
         for kind in (lab.setup, *kinds):
             t = Test(kind.name, lab.params, seed, symbol)
             drawn = kind.draw(t, model)
@@ -103,7 +103,7 @@ class Plan:
     def ends(self, answers: dict[str, str]) -> list[float]:
         """The guest's seconds at the end of the setup and of each test; or of those to
         which it came."""
-        told = (answers.get(t.steps[-1].token) for t in self.tests)
+        told = (answers.get(t.steps[-1].token, "") for t in self.tests)
         return [int(clock) / 1e9 for clock in itertools.takewhile(bool, told)]
 
     def steps(self) -> list[Step]:

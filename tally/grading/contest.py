@@ -103,7 +103,7 @@ class Place:
 class Kernels:
     """Trees with and without the slow place, built and executed."""
 
-    #: Of what Tree asks of a lab: nothing is judged on the host.
+    #: What Tree asks for: nothing is judged on the host.
     host = None
     files: tuple[str, ...] = ()
 

@@ -142,7 +142,8 @@ class Grade:
 
 def decided(facts: Facts) -> list[dict[str, Any]]:
     """The tests; none of what wasn't judged, where each of them counts as failed."""
-    return facts["tests"] if facts["ended"] in JUDGED else []
+    tests: list[dict[str, Any]] = facts["tests"]
+    return tests if facts["ended"] in JUDGED else []
 
 
 def lateness(facts: Facts) -> str:

@@ -38,6 +38,7 @@ from tally.grading.lab import CONF, LABS, CompileError, Lab, LabError, read_cour
 from tally.build import image
 from tally.grading import report
 from tally.base.cli import JOBS, STATUS_SETUP, Parser, number, script, utf8, wrong
+from tally.grading.boots import Booter
 from tally.grading.debug import debug, find_gdb
 from tally.grading.facts import Facts, Grade, check_common, counted
 from tally.grading.facts import number as as_number
@@ -193,7 +194,8 @@ def chosen(options: argparse.Namespace) -> Optional[list[str]]:
 def commit() -> str:
     """Of this checkout; that of a hand-out was written down."""
     if HANDED_OUT.exists():
-        return json.loads(HANDED_OUT.read_text())["commit"]
+        known: str = json.loads(HANDED_OUT.read_text())["commit"]
+        return known
     return (git("rev-parse", "HEAD") or "").strip()
 
 
@@ -299,7 +301,7 @@ def grade_all(
     sandbox: Optional[Sandbox],
 ) -> None:
     """Side by side."""
-    waiting: queue.SimpleQueue = queue.SimpleQueue()
+    waiting: queue.SimpleQueue[Submission] = queue.SimpleQueue()
     for submission in submissions:
         if submission.ended:
             reports.add(
@@ -326,7 +328,10 @@ def alone(folder: Path) -> Iterator[Path]:
 
 
 def share_out(
-    graders: Graders, waiting: queue.SimpleQueue, reports: Reports, jobs: int
+    graders: Graders,
+    waiting: queue.SimpleQueue[Submission],
+    reports: Reports,
+    jobs: int,
 ) -> None:
     """So many at once."""
     errors: list[BaseException] = []
@@ -368,11 +373,10 @@ def earlier(options: argparse.Namespace) -> dict[str, Facts]:
 
 def nonce_of(known: dict[str, Facts], options: argparse.Namespace) -> int:
     """The one that was asked for, that of the report that is gone on with, or any."""
-    if options.nonce is not None:
-        return options.nonce
-    for facts in known.values():
-        return facts["nonce"]
-    return secrets.randbelow(1 << 48)
+    nonce: Optional[int] = options.nonce
+    if nonce is None and known:
+        nonce = next(iter(known.values()))["nonce"]
+    return secrets.randbelow(1 << 48) if nonce is None else nonce
 
 
 # --- The command -------------------------------------------------------------
@@ -507,6 +511,7 @@ def stop_in_gdb(judge: Judge, options: argparse.Namespace) -> None:
         complain("no step failed, before which the machine could stop")
         return
     tree = ROOT if options.submission is None else place(judge.lab, options) / "0/tree"
+    assert isinstance(judge.booter, Booter)  # see check
     debug(judge.booter, judge.stops[0], tree)
 
 

@@ -39,7 +39,7 @@ class CappedBoot(Boot):
             with contextlib.suppress(EOFError, OSError, LookupError):
                 self.found = self._look(int(over[2]), int(over[3], 16))
             self.silent = over[1] == b"silent"
-            self.process.kill()
+            self.stop()
 
     def _look(self, stopped: int, pc: int) -> str:
         """What each hart was doing. One that was idle has the cause nowhere in its
@@ -80,9 +80,10 @@ class CappedBoot(Boot):
         return list(filter(None, lines)) or ["outside the kernel"]
 
     def _ask(self, line: str, hart: int) -> str:
-        return self.control.ask(
+        said: str = self.control.ask(
             "human-monitor-command", {"command-line": line, "cpu-index": hart}
         )
+        return said
 
     def _place(self, address: int, back: int) -> str:
         """back: 1 for where a call returns to. Empty: it's in no function."""

@@ -14,7 +14,7 @@ import copy
 import dataclasses
 import random
 from pathlib import Path
-from typing import Collection, Iterator, Optional
+from typing import Collection, Iterator, Mapping, Optional, Union
 
 from tally.formats.executable import Image
 from tally.grading.boots import SLACK, Bootable, Booter, Heard, Plan, Stop, scratch
@@ -47,6 +47,18 @@ def no_symbol(name: str) -> int:
     raise LabError(f"{name}: a lab on the host has no symbols")
 
 
+def symbols(elf: Image) -> Symbol:
+    """Of a kernel. A student's code can rename what a test asks for."""
+
+    def symbol(name: str) -> int:
+        address = elf.symbol(name)
+        if address is None:
+            raise LookupError(f"the kernel has no {name}")
+        return address
+
+    return symbol
+
+
 class Judge:
     """Boots kernels of one lab, with scripts of one nonce."""
 
@@ -62,7 +74,7 @@ class Judge:
         self.shows = shows
         self.lab = lab
         self.nonce = nonce
-        self.booter = Runner(sandbox) if lab.host else Booter()
+        self.booter: Union[Runner, Booter] = Runner(sandbox) if lab.host else Booter()
         self.stops: list[Stop] = []  # at most the first; copies (of) share it
 
     def of(self, lab: Lab) -> Judge:
@@ -147,7 +159,11 @@ class Reference:
         self, test: str, cost: Cost, heard: Heard, measuring: bool = False
     ) -> str:
         """Who only waits executes nothing, and who lies about time still executes."""
-        for what, counts in ("time", heard.answers), ("instructions", heard.marks):
+        counted: dict[str, Mapping[str, Union[str, int]]] = {
+            "time": heard.answers,
+            "instructions": heard.marks,
+        }
+        for what, counts in counted.items():
             if cost.end not in counts:
                 return f"{cost.name}: nobody has counted its {what}"
             try:
@@ -200,7 +216,7 @@ class Grading:
     def _read_symbols(self) -> None:
         with self._file() as file:
             elf = Image(file)
-        self.symbol = elf.symbol
+        self.symbol = symbols(elf)
         names = "".join(f"{f.start:#x} {f.name}\n" for f in elf.functions)
         watched = watch(elf, self.kernel.own, self.judge.lab.stores)
         self.bootable = Bootable(self.kernel.data, names, watched)
@@ -292,9 +308,9 @@ class Grading:
                 why = heard.died or "the machine went off before"
                 why = f"`{cut(step.text)}`: {why}" + self._story(test, step, heard)
                 return why, step
-            why = step.wrong(heard.answers[step.token])
-            if why:
-                return why, step
+            wrong = step.wrong(heard.answers[step.token])
+            if wrong:
+                return wrong, step
         for cost in test.costs:
             why = self.reference.too_dear(test.name, cost, heard, self.measuring)
             if why:

@@ -139,6 +139,7 @@ def load(file: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(
         f"{file.parent.name}_{file.stem}", file
     )
+    assert spec and spec.loader  # of a name that ends with .py there is one
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # where dataclasses look
     spec.loader.exec_module(module)
@@ -266,7 +267,7 @@ class Lab:
         """A text with the parameters in their places."""
         words = {**self._params.words(self.params), "GATES": self._gates_said()}
 
-        def value(found: re.Match) -> str:
+        def value(found: re.Match[str]) -> str:
             if found[1] not in words:
                 raise LabError(f"{self.name}/{where}: no parameter {found[1]}")
             return str(words[found[1]])

@@ -31,7 +31,7 @@ from typing import Any, Callable, Iterator, Optional, Union
 #: it is not judged.
 Want = Union[int, bytes, str, Callable[[str], Optional[str]], None]
 ALL: Any = object()  # bytes of what is written
-Draw = Callable[["Test", Any], None]
+Draw = Callable[["Test", Any], object]  # the setup returns the model
 
 #: Of a child that is killed meanwhile: no answer must come.
 NEVER = object()
@@ -39,7 +39,7 @@ NEVER = object()
 #: The step at which instructions are counted; the first process's alone.
 MARK = "mark"
 
-#: The address of a name in the kernel that is judged.
+#: The address of a name in the kernel that is judged. LookupError: it has none.
 Symbol = Callable[[str], int]
 
 SHOWN = 60  # characters of a step or an answer in a message

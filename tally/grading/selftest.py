@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import concurrent.futures
+import functools
 import itertools
 import os
 import random
@@ -122,7 +123,8 @@ class Bench:
     def points(self, variant: Kernel) -> float:
         """Of 1."""
         facts = grade_of(self, self.judge(variant)).facts()
-        return facts["points"] / facts["of"]
+        share: float = facts["points"] / facts["of"]
+        return share
 
     def little(self) -> float:
         """What a student starts from has, or a tenth: the share of an empty hand."""
@@ -190,6 +192,10 @@ def last_year(bench: Bench, years: int) -> Optional[Kernel]:
         return None
 
 
+def last_year_worth_little(bench: Bench, years: int) -> Finding:
+    return worth_little(bench, last_year(bench, years))
+
+
 def replays_alike(bench: Bench, edits: Sequence[Edit] = (), name: str = "") -> Finding:
     """However busy the host is."""
     variant = bench.variant(name, edits) if edits else bench.right()
@@ -238,7 +244,7 @@ def checks(
         all.append(
             (
                 f"{name}: the solution of {n} years ago",
-                lambda n=n: worth_little(first, last_year(first, n)),
+                functools.partial(last_year_worth_little, first, n),
             )
         )
     if quick is not None:
@@ -258,9 +264,9 @@ def checks(
         all, right, solutions = [], [], solutions[:1]
     for bench, nonce in solutions:
         label = f"{name}: the solution, seed {bench.lab.course.seed}, nonce {nonce}"
-        all.append((label, lambda b=bench, n=nonce: solution_passes(b, n)))
+        all.append((label, functools.partial(solution_passes, bench, nonce)))
     for w in wrong:
-        all.append((f"{name}: {w.name}", lambda w=w: wrong_fails(first, w)))
+        all.append((f"{name}: {w.name}", functools.partial(wrong_fails, first, w)))
     if not short:
         w = wrong[0]
         all.append((f"{name}: the solution, replayed", lambda: replays_alike(first)))
@@ -272,7 +278,7 @@ def checks(
         )
     for r in right:
         label = f"{name}: {r.name}, which is right"
-        all.append((label, lambda r=r: right_passes(first, r)))
+        all.append((label, functools.partial(right_passes, first, r)))
     return all
 
 

@@ -10,7 +10,7 @@ import stat
 import subprocess
 import time
 from pathlib import Path
-from typing import Optional
+from typing import Optional, Protocol, Sequence
 
 from tally import ROOT
 from tally.build import image
@@ -101,6 +101,18 @@ def edit_file(tree: Path, edit: Edit) -> None:
     file.write_text(after)
 
 
+class Target(Protocol):
+    """What a tree has to know of what it is built for: a lab, or the contest."""
+
+    @property
+    def host(self) -> Optional[str]:
+        """The source of the program that is judged on the host, if one is."""
+
+    @property
+    def files(self) -> Sequence[str]:
+        """Those of the student, whose memory is told apart."""
+
+
 class Tree:
     """A copy of the kernel's sources that is made a lab's, and built.
 
@@ -111,7 +123,7 @@ class Tree:
     def __init__(
         self,
         path: Path,
-        lab: Lab,
+        lab: Target,
         sandbox: Optional[Sandbox],
         like: Optional[Path] = None,
         objects: bool = True,
@@ -198,7 +210,7 @@ def map_of(kernel: Path) -> Path:
     return kernel.with_suffix(".map")
 
 
-def read_kernel(file: Path, lab: Lab) -> Kernel:
+def read_kernel(file: Path, lab: Target) -> Kernel:
     """As make has built it, in the folder of its objects."""
     objects = [f"{file.parent.name}/{name}.o" for name in lab.files]
     said = map_of(file).read_text(errors="replace")

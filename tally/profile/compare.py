@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import collections
 import math
-from typing import Any, Callable, Hashable, NamedTuple, Optional
+from typing import Callable, NamedTuple, Optional, Union
 
 from tally.base.errors import ConvertError
 from tally.profile.read_pprof import Recording, Stack
@@ -21,8 +21,12 @@ EXACTLY = 2_000  # samples, up to which no approximation is used
 SURE = 0.05
 
 
+#: What is compared: a function or a line, or a path's functions.
+What = Union[str, tuple[str, ...]]
+
+
 class Change(NamedTuple):
-    what: Hashable
+    what: What
     base: float  # in units of the new recording, where the rates differ
     new: float
     chance: float  # the probability that it is none; 0 for instructions
@@ -76,24 +80,24 @@ def holm(changes: list[Change]) -> list[Change]:
     return corrected
 
 
-Key = Callable[[Stack], "set[Hashable]"]
+Key = Callable[[Stack], set[What]]
 
 
-def function(stack: Stack) -> set[Hashable]:
+def function(stack: Stack) -> set[What]:
     """What was executed itself."""
     return {stack.places[0].name} if stack.places else set()
 
 
-def functions(stack: Stack) -> set[Hashable]:
+def functions(stack: Stack) -> set[What]:
     """And all that had called it."""
     return {place.name for place in stack.places}
 
 
-def path(stack: Stack) -> set[Hashable]:
+def path(stack: Stack) -> set[What]:
     return {tuple(place.name for place in reversed(stack.places))}
 
 
-def whole(_stack: Stack) -> set[Hashable]:
+def whole(_stack: Stack) -> set[What]:
     return {"all"}
 
 
@@ -108,8 +112,8 @@ class Comparison:
         self.scale = base.period / new.period  # new samples for one of base's
         self.share = new.period / (base.period + new.period)
 
-    def _count(self, recording: Recording, key: Key) -> collections.Counter[Any]:
-        counts: collections.Counter[Any] = collections.Counter()
+    def _count(self, recording: Recording, key: Key) -> collections.Counter[What]:
+        counts: collections.Counter[What] = collections.Counter()
         for stack in recording.stacks:
             for what in key(stack):
                 counts[what] += stack.count
@@ -131,7 +135,7 @@ class Comparison:
         found = found if self.exact else holm(found)
         return sorted(found, key=lambda c: (-abs(c.difference), str(c.what)))
 
-    def change(self, key: Key, what: Hashable) -> Change:
+    def change(self, key: Key, what: What) -> Change:
         """Of one thing, which was asked for by itself: so nothing is corrected."""
         base, new = self._count(self.base, key)[what], self._count(self.new, key)[what]
         chance = 0.0 if self.exact else by_chance(base, new, self.share)

@@ -10,11 +10,11 @@ from __future__ import annotations
 import difflib
 import functools
 from pathlib import Path
-from typing import Hashable, Optional
+from typing import Optional
 
 from tally.base.errors import ConvertError
 from tally.base.text import clean
-from tally.profile.compare import Change, Comparison
+from tally.profile.compare import Change, Comparison, What
 from tally.profile.read_pprof import Stack
 
 UNKNOWN = "in files that aren't there"
@@ -67,10 +67,10 @@ class Lines:
             for n in range(i2 - i1)
         }
 
-    def of_new(self, stack: Stack) -> set[Hashable]:
+    def of_new(self, stack: Stack) -> set[What]:
         return {self.text(self.new, stack, "")}
 
-    def of_base(self, stack: Stack) -> set[Hashable]:
+    def of_base(self, stack: Stack) -> set[What]:
         place = stack.places[0] if stack.places else None
         name = self.base.name(place.file) if place else None
         if not place or name is None:

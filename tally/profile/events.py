@@ -14,7 +14,7 @@ from tally.formats.digest import KERNEL, Digest
 from tally.formats.header import Header
 from tally.profile.profile import FREE, NANOSECONDS, Process, Profile, Sample
 
-PCS = Header("sys/pcs.h")
+PCS = Header("include/sys/pcs.h")
 MOMENT, AT = PCS["MOMENT"], PCS["AT"]
 LAYOUTS = {
     PCS[kind]: PCS.layout(f"{name}_RECORD")

@@ -51,6 +51,7 @@ def write_map(
 ) -> Path:
     """What the plugin reads; the files that it names lie beside it. sampled: only
     while the device pcs is asked for samples are instructions counted."""
+    assert kernel.file
     code = Code(kernel.file)
     lines = [f"result {result}", "tree"]
     for i, each in enumerate([kernel, *programs]):
@@ -125,7 +126,7 @@ class Tree:
         self.programs = [kernel, *programs]
         self.nodes: list[Node] = []
         self.counts: list[tuple[Node, int, int, Optional[int]]] = []
-        self.harts: Counter = Counter()  # by hart and mode
+        self.harts: Counter[tuple[int, str]] = Counter()  # by hart and mode
         self.processes: list[tuple[str, int, int]] = []  # user, kernel
         self.unfollowed = 0
         self.elsewhere = 0
@@ -141,7 +142,8 @@ class Tree:
                 # The samples of a node that several harts executed are no one's.
                 hart = int(words[5].split(":")[0]) if len(words) == 6 else None
             elif kind == "process":
-                self.processes.append((self.name(int(words[0])), *map(int, words[1:])))
+                program, user, inside = map(int, words)
+                self.processes.append((self.name(program), user, inside))
             elif kind == "unfollowed":
                 self.unfollowed = int(words[0])
             else:
@@ -163,7 +165,7 @@ class Exact(Stacks):
         self, tree: Tree, images: Callable[[Program], Optional[Image]]
     ) -> None:
         self.tree = tree
-        self._images = images
+        self._image_of = images
         roots = sorted({n.root for n, *_ in tree.counts})
         order = {root: i for i, root in enumerate(roots)}
         profile = Profile("exact profile", unit="instruction")
@@ -193,15 +195,22 @@ class Exact(Stacks):
                 f"{tree.unfollowed:,} returns went where no call had come from"
             )
         self._programs = [images(tree.programs[r]) if r > 0 else None for r in roots]
-        kernel = images(tree.programs[KERNEL_PROGRAM])
-        assert kernel
-        super().__init__(profile, lambda: kernel, Programs())
-        self._nodes: dict[tuple, tuple[Callers, Optional[Image]]] = {}
+
+        def kernel() -> Image:
+            image = images(tree.programs[KERNEL_PROGRAM])
+            assert image
+            return image
+
+        super().__init__(profile, kernel, Programs())
+        self._nodes: dict[
+            tuple[int, int, str, Optional[int]], tuple[Callers, Optional[Image]]
+        ] = {}
 
     def _choose(self, profile: Profile) -> None:
         """Nothing is to be guessed."""
         self.ambiguous = {}
         self.unknown = Counter()
+        self._images = {(None, i): image for i, image in enumerate(self._programs)}
         for s in profile.samples:
             image = self.program(s) if s.mode == USER else None
             if image and not image.named:
@@ -213,10 +222,6 @@ class Exact(Stacks):
 
     def _process(self, s: Sample) -> list[Frame]:
         return [nowhere(self.command(s) or "no process", PROCESS)]
-
-    def program(self, s: Sample) -> Optional[Image]:
-        assert s.process is not None
-        return self._programs[s.process]
 
     def split(self, s: Sample) -> tuple[Callers, Frame]:
         """The samples of a node share the tuples of their callers. The tree keeps
@@ -257,4 +262,4 @@ class Exact(Stacks):
     def _of(self, n: Node, at: int) -> Frame:
         """An address in a node's function."""
         program = self.tree.programs[max(n.program, 0)]
-        return self.frame(at if n.program >= 0 else 0, n.mode, self._images(program))
+        return self.frame(at if n.program >= 0 else 0, n.mode, self._image_of(program))

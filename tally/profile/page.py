@@ -6,13 +6,13 @@ import itertools
 import math
 import os
 from collections import Counter
-from typing import Iterator, NamedTuple, Optional
+from typing import Iterable, Iterator, NamedTuple, Optional, TypeVar
 
 from tally import ROOT
 from tally.base.text import plural
 from tally.formats.lines import Line
 from tally.profile.profile import FREE, IDLE, MODES, USER, Sample
-from tally.profile.stacks import Callers, Frame, Stacks, mode_counts
+from tally.profile.stacks import Callers, Frame, Stacks, Whose, mode_counts
 
 # What samples can't tell: the sampler, and who reads them, always right after one.
 SAMPLER, RECORDER = "clock_interrupt", "getpc"
@@ -52,6 +52,10 @@ class Function(NamedTuple):
     where: str  # the program, or the kernel
 
 
+#: Who calls, and who is called.
+Call = tuple[Function, Function]
+
+
 class Group(NamedTuple):
     """The processes that ran one program."""
 
@@ -81,29 +85,31 @@ def between(count: int, low: float, high: float) -> str:
 class Model:
     """What the page tells, of samples or of instructions."""
 
-    calls: Optional[Counter] = None  # how often a function called another
+    calls: Optional[Counter[Call]] = None  # how often a function called another
 
     def __init__(self, stacks: Stacks, of: Optional[str] = None) -> None:
         """of: only what the function of this name did, and those it called."""
         self.stacks = stacks
         self.profile = stacks.profile
         self.of = of
-        self.paths: Counter = Counter()  # by which it was called, innermost first
+        # By which it was called, innermost first.
+        self.paths: Counter[tuple[Function, ...]] = Counter()
         self.others = 0  # what is left out, without idling
         if of:
             self._keep(of)
         self.modes = mode_counts(self.profile)
         self.busy = self.profile.total - self.modes[IDLE]
-        self.harts: Counter = Counter()  # by hart and mode
-        self.own: Counter = Counter()
-        self.all: Counter = Counter()
-        self.called: Counter = Counter()
-        self.lines: Counter = Counter()
+        self.harts: Counter[tuple[int, str]] = Counter()  # by hart and mode
+        self.own: Counter[Function] = Counter()
+        self.all: Counter[Function] = Counter()
+        self.called: Counter[Call] = Counter()
+        self.lines: Counter[tuple[Line, str]] = Counter()
         self.starts: dict[Function, Optional[Line]] = {}
-        self.processes: dict[Optional[str], set] = {}  # of each program
-        self._groups: Counter = Counter()  # by program and whether in the kernel
+        self.processes: dict[Optional[str], set[Whose]] = {}  # of each program
+        # By program and whether in the kernel.
+        self._groups: Counter[tuple[Optional[str], bool]] = Counter()
         self._known: dict[tuple[int, Optional[str]], Function] = {}
-        self._at: Counter = Counter()  # by frame and program
+        self._at: Counter[tuple[Frame, str]] = Counter()  # by frame and program
         self._alike = self._together()
         for s, callers, frames in self._alike:
             self._add(s, callers, frames)
@@ -125,11 +131,14 @@ class Model:
                 self.others += s.count
         self.profile.samples = kept
 
-    def _together(self) -> list[tuple[Sample, Callers, Counter]]:
+    def _together(self) -> list[tuple[Sample, Callers, Counter[Frame]]]:
         """Samples that differ in nothing but the frame that they were in: one of
         them, and how many were in each. A run that is counted exactly has a sample
         for each instruction, so what they have in common is counted once for all."""
-        found: dict[tuple, tuple[Sample, Callers, Counter]] = {}
+        found: dict[
+            tuple[Callers, Optional[int], str, Optional[int], Optional[int]],
+            tuple[Sample, Callers, Counter[Frame]],
+        ] = {}
         for s in self.profile.samples:
             callers, own = self.stacks.split(s)
             key = callers, s.hart, s.mode, s.pid, s.process
@@ -138,9 +147,9 @@ class Model:
             found[key][2][own] += s.count
         return list(found.values())
 
-    def seen(self) -> Counter:
+    def seen(self) -> Counter[Function]:
         """What functions execute themselves, of what can be compared."""
-        found: Counter = Counter()
+        found: Counter[Function] = Counter()
         for s, callers, frames in self._alike:
             command = self.stacks.command(s)
             if s.mode == IDLE or command == RECORDER or s.pc is None:
@@ -163,7 +172,7 @@ class Model:
             for name in dict.fromkeys(name for name, _ in self._groups)
         ]
 
-    def _add(self, s: Sample, callers: Callers, frames: Counter) -> None:
+    def _add(self, s: Sample, callers: Callers, frames: Counter[Frame]) -> None:
         """Samples that are together."""
         count = sum(frames.values())
         if s.hart is not None:
@@ -176,7 +185,7 @@ class Model:
         if s.pc is None:
             return
         outer = [self.function(frame, command) for frame in callers.code]
-        own: Counter = Counter()
+        own: Counter[Function] = Counter()
         for frame, n in frames.items():
             function = self.function(frame, command)
             own[function] += n
@@ -245,6 +254,9 @@ class Sources:
         return lines[line.number - 1].strip() if 0 < line.number <= len(lines) else ""
 
 
+Kind = TypeVar("Kind")  # of what is counted
+
+
 class Page:
     def __init__(
         self,
@@ -283,7 +295,7 @@ class Page:
     def text(self) -> str:
         apart = "harts" if self.model.of else "paths"
         tables = [self.by] if self.by else [t for t in TABLES if t != apart]
-        parts = [self.head(), *map(self.table, tables)]
+        parts: list[Iterable[str]] = [self.head(), *map(self.table, tables)]
         if self.beside:
             parts.append(self.both(self.beside))
         if self.sure and self.by != "harts":
@@ -307,7 +319,7 @@ class Page:
                 f" {points:.1f} points off"
             )
 
-    def rows(self, counts: Counter, n: int) -> list:
+    def rows(self, counts: Counter[Kind], n: int) -> list[tuple[Kind, int]]:
         return _most(counts, ALL if self.by else n)
 
     def head(self) -> Iterator[str]:
@@ -439,7 +451,7 @@ class Compared(NamedTuple):
     """A function's share of the samples, with its interval, and the exact one."""
 
     function: Function
-    count: int
+    count: int  # type: ignore[assignment]  # a tuple has one
     share: float
     low: float
     high: float
@@ -476,7 +488,7 @@ def missing_samples(samples: Model) -> str:
     )
 
 
-def _most(counts: Counter, n: int) -> list:
+def _most(counts: Counter[Kind], n: int) -> list[tuple[Kind, int]]:
     """The highest, with the names of those that are alike in order."""
     return sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))[:n]
 

@@ -22,7 +22,7 @@ from tally.profile.profile import (
     Sample,
 )
 
-PCS = Header("sys/pcs.h")
+PCS = Header("include/sys/pcs.h")
 BUFFER = PCS["BSIZE"]
 HEAD = PCS.layout("LOGBUF_HDR")
 RECORD = 8  # bytes; each record is a multiple of it

@@ -19,7 +19,7 @@ from tally.profile.events import text
 from tally.profile.profile import KERNEL, USER, Process, Profile, Sample
 from tally.profile.stacks import Frame, Programs, Stacks
 
-WAITS = Header("sys/waits.h")
+WAITS = Header("include/sys/waits.h")
 HEAD, RECORD = WAITS.layout("waits_head"), WAITS.layout("waits_record")
 
 # What each kind waits for, if that needs no more than a word: of the others, see _what.
@@ -93,6 +93,11 @@ class Ready:
     pids: set[int] = dataclasses.field(default_factory=set)
 
 
+#: What records of one row have in common: what they wait for, the program, and the
+#: names of the functions by way of which it waits, its own and the kernel's.
+Alike = tuple[str, str, tuple[str, ...], tuple[str, ...]]
+
+
 class Waits:
     """Of the command that was recorded, and what it has started."""
 
@@ -104,6 +109,7 @@ class Waits:
         programs: Programs,
     ) -> None:
         self.data = data
+        self.timebase: int = data.head.timebase  # counts of the clock a second
         self.processes = profile.processes
         self.contexts = profile.contexts
         self.samples = [self._sample(r) for r in data.records]
@@ -111,7 +117,7 @@ class Waits:
         like = Profile("waits", self.samples, processes=self.processes)
         self.stacks = Stacks(like, kernel, programs)
         mine = set(self._mine())
-        rows: dict[tuple, Row] = {}
+        rows: dict[Alike, Row] = {}
         self.ready: dict[str, Ready] = {}
         for record, sample in zip(data.records, self.samples):
             if record.key.pid not in mine:
@@ -199,9 +205,9 @@ class Waits:
     # --- Rows ---
 
     def _time(self, counts: int) -> int:
-        return counts * 1_000_000_000 // self.data.head.timebase
+        return counts * 1_000_000_000 // self.timebase
 
-    def _add(self, rows: dict[tuple, Row], r: Any, sample: Sample) -> None:
+    def _add(self, rows: dict[Alike, Row], r: Any, sample: Sample) -> None:
         program = self._program(r.key.pid, r.key.context)
         user = self.stacks.user(sample)[::-1]
         row = Row(self._what(r, sample), program, user, self._kernel(r))

@@ -8,7 +8,7 @@ from typing import NamedTuple, Optional
 
 from tally.formats.lines import Line
 from tally.profile.profile import USER
-from tally.profile.stacks import Frame, Stacks
+from tally.profile.stacks import Callers, Frame, Stacks
 
 NOWHERE = Line("???", 0)
 UNCOUNTED = 1  # calls of samples, and jumps into a function: 0 would confuse viewers
@@ -25,11 +25,11 @@ class _Costs:
     """By function."""
 
     def __init__(self, stacks: Stacks) -> None:
-        self._known: dict[tuple[int, Optional[str]], tuple] = {}
-        self.own: dict[Function, Counter] = {}  # by line
-        self.calls: dict[Function, Counter] = {}  # by line and function
-        self.inclusive: dict[Function, Counter] = {}
-        alike: Counter = Counter()
+        self._known: dict[tuple[int, Optional[str]], tuple[Frame, Function, Line]] = {}
+        self.own: dict[Function, Counter[Line]] = {}
+        self.calls: dict[Function, Counter[tuple[Line, Function]]] = {}
+        self.inclusive: dict[Function, Counter[tuple[Line, Function]]] = {}
+        alike: Counter[tuple[Callers, Optional[str], tuple[Function, Line]]] = Counter()
         for s in stacks.profile.samples:
             callers, own = stacks.split(s)
             command = stacks.command(s)

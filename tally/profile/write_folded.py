@@ -6,7 +6,7 @@ import functools
 from collections import Counter
 from typing import Iterable
 
-from tally.profile.stacks import Stacks
+from tally.profile.stacks import Callers, Stacks
 
 
 @functools.lru_cache(1 << 16)
@@ -20,11 +20,11 @@ def fold(names: Iterable[str]) -> str:
 
 
 def write(stacks: Stacks) -> bytes:
-    alike: Counter = Counter()
+    alike: Counter[tuple[Callers, str]] = Counter()
     for sample in stacks.profile.samples:
         callers, own = stacks.split(sample)
         alike[callers, own.name] += sample.count
-    counts: Counter = Counter()
+    counts: Counter[str] = Counter()
     for (callers, name), count in alike.items():
         counts[fold([*(frame.name for frame in callers.frames), name])] += count
     lines = (f"{stack} {count}\n" for stack, count in counts.items())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import Iterator, Optional
+from typing import Iterator, Literal, Optional, Union
 
 from tally.base.text import plural
 from tally.profile.profile import IDLE, USER, Profile, Sample, Unfit, is_kernel
@@ -17,15 +17,16 @@ COUNT_LIMIT = 0xFFFFFFFF  # calls
 UNIT = b"seconds".ljust(15, b"\0")
 
 
-def _belongs(s: Sample, of: object) -> bool:
-    """of: "kernel", a pid, or None for user code of no known process."""
-    if s.pc is None or (s.mode != USER) != (of == "kernel"):
-        return False
-    return of == "kernel" or s.pid == of
+#: What a histogram is of: the kernel, a pid, or None for user code of no known process.
+Of = Union[Literal["kernel"], int, None]
 
 
-def choose(stacks: Stacks, wanted: Optional[str]) -> object:
-    """What the histogram is of: the kernel, or a process by pid or name."""
+def _belongs(s: Sample, of: Of) -> bool:
+    return s.mode != USER if of == "kernel" else s.mode == USER and s.pid == of
+
+
+def choose(stacks: Stacks, wanted: Optional[str]) -> Of:
+    """Of the kernel, or a process by pid or name."""
     samples = stacks.profile.samples
     if wanted is None:
         plain = [s for s in samples if s.pc is not None and s.pid is None]
@@ -43,7 +44,7 @@ def choose(stacks: Stacks, wanted: Optional[str]) -> object:
     raise Unfit(f"--of {wanted}: {why}")
 
 
-def _range(stacks: Stacks, of: object, pcs: list[int]) -> tuple[int, int]:
+def _range(stacks: Stacks, of: Of, pcs: list[int]) -> tuple[int, int]:
     """What the histogram spans: what was counted, or the whole text."""
     profile = stacks.profile
     low, high = min(pcs, default=0) & ~1, max(pcs, default=0) + 1
@@ -64,16 +65,18 @@ def write(stacks: Stacks, wanted: Optional[str]) -> tuple[bytes, list[str]]:
     """The file, and what it lacks."""
     profile = stacks.profile
     of = choose(stacks, wanted)
-    mine = [s for s in profile.samples if _belongs(s, of)]
-    low, high = _range(stacks, of, [s.pc for s in mine])
+    mine = [
+        (s.pc, s.count) for s in profile.samples if s.pc is not None and _belongs(s, of)
+    ]
+    low, high = _range(stacks, of, [pc for pc, _ in mine])
     image = None if of == "kernel" else stacks.image(of)
     base = image.base if image else 0  # gprof knows the file's own addresses
     bins = [0] * ((high - low) // profile.width)
     inside = 0
-    for s in mine:
-        if low <= s.pc < high:
-            bins[(s.pc - low) // profile.width] += s.count
-            inside += s.count
+    for pc, count in mine:
+        if low <= pc < high:
+            bins[(pc - low) // profile.width] += count
+            inside += count
     out = struct.pack("<4sI12x", b"gmon", 1)
     out += _histograms(profile, low - base, bins)
     out += _arcs(stacks, low, base)

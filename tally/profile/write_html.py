@@ -13,21 +13,22 @@ from __future__ import annotations
 import array
 import base64
 import bisect
-import collections
 import dataclasses
 import hashlib
 import itertools
 import json
 import math
 import sys
+from collections import Counter, defaultdict, deque
 from pathlib import Path
 from typing import Iterable, Iterator, NamedTuple, Optional
 
+from tally import ROOT
 from tally.formats.executable import Function, Image
 from tally.formats.lines import Line
-from tally.profile.annotate import ROOT, Excerpt, Instruction, Sources, instructions
+from tally.profile.annotate import Excerpt, Instruction, Sources, instructions
 from tally.profile.profile import FREE, MODES, Profile, Sample
-from tally.profile.stacks import PROCESS, Callers, Frame, Stacks
+from tally.profile.stacks import PROCESS, Callers, Frame, Stacks, Whose
 from tally.profile.waits import Ready, Row, Waits
 
 HERE = Path(__file__).parent / "html"
@@ -58,6 +59,10 @@ TYPES = (
     ("I", "Uint32Array", (1 << 32) - 1),
     ("d", "Float64Array", math.inf),
 )
+
+
+#: An object of JSON.
+Object = dict[str, object]
 
 
 def pack(values: Iterable[int]) -> dict[str, str]:
@@ -135,13 +140,13 @@ class Tree:
         limit = 1
         if len(totals) > NODES:
             limit = sorted(totals, reverse=True)[NODES] + 1
-        children: dict[int, list[int]] = collections.defaultdict(list)
+        children: dict[int, list[int]] = defaultdict(list)
         for node in range(1, len(totals)):
             children[self.parents[node]].append(node)
         now = [0] * len(totals)
         old = self.frames, self.own
         self.parents, self.frames, self.own = [0], [0], [old[1][0]]
-        queue = collections.deque([0])
+        queue = deque([0])
         while queue:
             node = queue.popleft()
             kept = [c for c in children[node] if totals[c] >= limit]
@@ -185,13 +190,17 @@ class Tree:
             pending += children[node]
 
 
+#: What a frame's samples are added to: program, function and line.
+Where = tuple[Image, Function, Optional[Line]]
+
+
 @dataclasses.dataclass
 class Around:
     """What samples with the same callers have in common."""
 
     frames: list[Frame]
     code: set[Frame]
-    lines: set[tuple]
+    lines: set[Where]
     node: Optional[int] = None  # where the callers end, if the tree has room for all
     count: int = 0
 
@@ -203,16 +212,16 @@ class Recording:
         self.stacks = stacks
         self.profile = stacks.profile
         self.tree = Tree()
-        self.processes: dict[tuple, int] = {}
+        self.processes: dict[Whose, int] = {}
         self.whos: dict[tuple[Optional[int], int], int] = {}
-        self.own: collections.Counter = collections.Counter()  # by address
-        self.all: collections.Counter = collections.Counter()
-        self.lines: collections.Counter = collections.Counter()
-        self.all_lines: collections.Counter = collections.Counter()
-        self._line_of: dict[Frame, tuple] = {}
+        self.own: Counter[tuple[Image, int]] = Counter()  # by address
+        self.all: Counter[tuple[Image, int]] = Counter()
+        self.lines: Counter[Where] = Counter()
+        self.all_lines: Counter[Where] = Counter()
+        self._line_of: dict[Frame, Where] = {}
         self._around: dict[Callers, Around] = {}
-        self._programs: dict[tuple, tuple] = {}
-        index: dict[tuple, int] = {}
+        self._programs: dict[Whose, tuple[object, ...]] = {}
+        index: dict[tuple[object, ...], int] = {}
         alike: list[Sample] = []
         counts: list[int] = []
         where = []
@@ -241,7 +250,7 @@ class Recording:
         now = self.tree.trim()
         self.where = [(now[nodes[i]], who) for i, who in where]
 
-    def _program(self, s: Sample) -> tuple:
+    def _program(self, s: Sample) -> tuple[object, ...]:
         """What the stacks of a process depend on, besides the addresses."""
         key = s.pid, s.process
         if s.pid is None or s.process is None:
@@ -279,9 +288,10 @@ class Recording:
         self.tree.own[node] += count
         if own.image:
             line = self._line(own)
-            self.own[own.image, own.address] += count
+            at = self._at(own)
+            self.own[at] += count
             self.lines[line] += count
-            self.all[own.image, own.address] += count * (own not in around.code)
+            self.all[at] += count * (own not in around.code)
             self.all_lines[line] += count * (line not in around.lines)
         return node
 
@@ -295,16 +305,22 @@ class Recording:
     def _add_around(self, around: Around) -> None:
         """What called has the counts of all samples that it is around."""
         for frame in around.code:
-            self.all[frame.image, frame.address] += around.count
+            self.all[self._at(frame)] += around.count
         for line in around.lines:
             self.all_lines[line] += around.count
 
-    def _line(self, frame: Frame) -> tuple:
-        """What a frame's samples are added to: program, function and line."""
+    @staticmethod
+    def _at(frame: Frame) -> tuple[Image, int]:
+        """Of a frame that has a program."""
+        assert frame.image and frame.address is not None
+        return frame.image, frame.address
+
+    def _line(self, frame: Frame) -> Where:
         if frame not in self._line_of:
-            image, address = frame.image, frame.address
-            assert image and address is not None
-            self._line_of[frame] = image, image.function(address), image.line(address)
+            image, address = self._at(frame)
+            function = image.function(address)
+            assert function  # else the frame would have no program
+            self._line_of[frame] = image, function, image.line(address)
         return self._line_of[frame]
 
     # --- The timeline ---
@@ -333,7 +349,7 @@ class Recording:
             found[key] = found.get(key, 0) + s.count
         return found
 
-    def samples(self) -> dict:
+    def samples(self) -> Object:
         """As finely in time as there is room. If that isn't at all, harts and
         processes aren't told apart."""
         for width in self._widths():
@@ -358,9 +374,9 @@ class Recording:
             "apart": len(self.whos) > 1 or (None, -1) not in self.whos,
         }
 
-    def rows(self) -> list[dict]:
+    def rows(self) -> list[Object]:
         """The processes."""
-        found = []
+        found: list[Object] = []
         for pid, index in list(self.processes)[:ROWS]:
             sample = Sample("", pid=pid, process=index, user=(0,))
             p = None if index is None else self.profile.processes[index]
@@ -381,21 +397,24 @@ class Recording:
 
     # --- The text ---
 
-    def functions(self) -> list[dict]:
+    def functions(self) -> list[Object]:
         """The text of those with the most samples of their own, then of those whose
         callees have the most."""
-        own: collections.Counter = collections.Counter()
-        every: collections.Counter = collections.Counter()
-        addresses: dict[tuple, list[int]] = {}
+        own: Counter[tuple[Image, Function]] = Counter()
+        every: Counter[tuple[Image, Function]] = Counter()
+        addresses: dict[tuple[Image, Function], list[int]] = {}
         for (image, address), count in self.all.items():
-            key = image, image.function(address)
+            entered = image.function(address)
+            assert entered  # else its frame would have no program
+            key = image, entered
             addresses.setdefault(key, []).append(address)
             own[key] += self.own[image, address]
             every[key] += count
         order = sorted(
             addresses, key=lambda k: (-own[k], -every[k], k[0].name, k[1].start)
         )
-        sources, told, room = Sources(), [], TEXT
+        told: list[Object] = []
+        sources, room = Sources(), TEXT
         for image, function in order[:FUNCTIONS]:
             entry = self._function(sources, image, function, addresses[image, function])
             room -= len(json.dumps(entry))
@@ -406,7 +425,7 @@ class Recording:
 
     def _function(
         self, sources: Sources, image: Image, function: Function, sampled: list[int]
-    ) -> dict:
+    ) -> Object:
         code, disassembled = instructions(image, function)
         numbers: dict[str, set[int]] = {}
         known = {i.address: i.line for i in code}
@@ -441,10 +460,10 @@ class Recording:
 
     def _inside(
         self, image: Image, starts: list[int], sampled: list[int]
-    ) -> collections.Counter:
+    ) -> Counter[int]:
         """Samples of each instruction with its callees'. A caller's address is that of
         the call's last byte."""
-        found: collections.Counter = collections.Counter()
+        found: Counter[int] = Counter()
         for address in sampled:
             at = bisect.bisect_right(starts, address) - 1
             if at >= 0:
@@ -473,10 +492,10 @@ class Recording:
                     yield [at, number, self.lines[key], self.all_lines[key]]
 
     @staticmethod
-    def _source(e: Excerpt) -> dict:
+    def _source(e: Excerpt) -> Object:
         return {"file": shown(e.file), "runs": e.runs, "newer": e.newer}
 
-    def places(self) -> Iterator[list]:
+    def places(self) -> Iterator[list[object]]:
         """Name, kind, image and source of each frame."""
         for place in self.tree.places:
             line = None
@@ -496,7 +515,7 @@ def shown(file: str) -> str:
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else file
 
 
-def about(profile: Profile) -> dict:
+def about(profile: Profile) -> Object:
     """What is known of the profile as a whole."""
     return {
         "source": profile.source,
@@ -534,7 +553,7 @@ def whose(row: Row | Ready) -> str:
     )
 
 
-def waited(waits: Waits) -> dict:
+def waited(waits: Waits) -> Object:
     """Times are in milliseconds."""
     head = waits.data.head
     return {
@@ -568,8 +587,8 @@ def content(
     stacks: Stacks,
     title: str,
     waits: Optional[Waits] = None,
-    beside: Optional[dict] = None,
-) -> dict:
+    beside: Optional[Object] = None,
+) -> Object:
     """All that the page shows. beside: what samples say of a run that was counted."""
     recording = Recording(stacks)
     tree = recording.tree
@@ -592,7 +611,7 @@ def content(
     }
 
 
-def _inert(data: dict) -> str:
+def _inert(data: Object) -> str:
     """JSON that can't end the element it is in."""
     text = json.dumps(data, separators=(",", ":"))
     for c in "<>&":
@@ -608,7 +627,7 @@ def write(
     stacks: Stacks,
     title: str,
     waits: Optional[Waits] = None,
-    beside: Optional[dict] = None,
+    beside: Optional[Object] = None,
 ) -> bytes:
     """The policy allows this script and this style, and nothing else."""
     style = (HERE / "page.css").read_text()

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import functools
 import gzip
-from typing import Iterable, Optional
+from typing import Iterable, Optional, Union
 
-from tally.formats.executable import Image
+from tally.formats.executable import Function, Image
 from tally.profile.profile import NANOSECONDS, USER, Sample, Unfit
 from tally.profile.stacks import Callers, Frame, Stacks
 
@@ -51,11 +51,11 @@ class _Builder:
         self.stacks = stacks
         self.strings: dict[str, int] = {"": 0}
         self.mappings: dict[Image, int] = {}
-        self.functions: dict[tuple, int] = {}
-        self.locations: dict[tuple, int] = {}
+        self.functions: dict[tuple[str, Optional[Image], Optional[Function]], int] = {}
+        self.locations: dict[tuple[str, Optional[Image], Optional[int]], int] = {}
         # Encoded, as many have the callers or the labels of another.
         self._callers: dict[Callers, bytes] = {}
-        self._labels: dict[tuple, bytes] = {}
+        self._labels: dict[tuple[Union[int, str, None], ...], bytes] = {}
         self.samples: dict[tuple[bytes, bytes], int] = {}
         self.tables = bytearray()
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import Optional
+from typing import Optional, Union
 
+from tally.formats.executable import Function, Image
 from tally.profile.profile import Sample
 from tally.profile.stacks import Callers, Frame, Stacks
 
@@ -16,8 +17,10 @@ class _Frames:
     """All profiles' frames, each once."""
 
     def __init__(self) -> None:
-        self.list: list[dict] = []
-        self._index: dict[tuple, int] = {}
+        self.list: list[dict[str, Union[str, int]]] = []
+        self._index: dict[
+            tuple[str, str, Optional[Image], Optional[Function]], int
+        ] = {}
         self._callers: dict[Callers, tuple[int, ...]] = {}
 
     def index(self, frame: Frame) -> int:
@@ -28,10 +31,11 @@ class _Frames:
         key = frame.name, frame.kind, frame.image, function
         if key not in self._index:
             self._index[key] = len(self.list)
-            entry: dict = {"name": frame.name}
-            line = frame.image.line(function.start) if function else None
-            if line:
-                entry.update(file=line.file, line=line.number)
+            entry: dict[str, Union[str, int]] = {"name": frame.name}
+            if frame.image and function:
+                line = frame.image.line(function.start)
+                if line:
+                    entry.update(file=line.file, line=line.number)
             self.list.append(entry)
         return self._index[key]
 
@@ -57,7 +61,7 @@ def _weighted(
         found.append(((*frames.callers(callers), frames.index(own)), s.count))
     if not profile.exact:
         return [list(f) for f, _ in found], [n * profile.period for _, n in found]
-    counts: Counter = Counter()
+    counts: Counter[tuple[int, ...]] = Counter()
     for stack, n in found:
         counts[stack] += n
     return [list(stack) for stack in counts], list(counts.values())

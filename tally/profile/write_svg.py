@@ -17,7 +17,7 @@ from typing import Iterable, Iterator, Optional
 
 from tally.base.text import plural
 from tally.profile.profile import IDLE, INTERRUPT, KERNEL, USER, Profile
-from tally.profile.stacks import PROCESS, Frame, Stacks, mode_counts
+from tally.profile.stacks import PROCESS, Callers, Frame, Stacks, mode_counts
 
 HERE = Path(__file__).parent
 
@@ -228,7 +228,7 @@ def draw(picture: Picture, title: str, about: str, legend: Iterable[str]) -> byt
 def write(stacks: Stacks, title: str) -> bytes:
     profile = stacks.profile
     root = Node("all", PROCESS)
-    alike: Counter = Counter()
+    alike: Counter[tuple[Callers, str, str]] = Counter()
     for sample in profile.samples:
         callers, own = stacks.split(sample)
         alike[callers, own.name, own.kind] += sample.count

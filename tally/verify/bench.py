@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 from tally import ROOT
 from tally.base.cli import Parser, put, script
@@ -239,7 +239,9 @@ def compiler_name() -> str:
     return "gcc " + said.split(".")[0].strip()
 
 
-def worse(figures: dict[str, float], known: dict, name: str) -> list[str]:
+def worse(
+    figures: dict[str, float], known: dict[str, dict[str, float]], name: str
+) -> list[str]:
     """Lines about figures that have grown too much."""
     allowed = WORSE if name in known else FOREIGN
     baseline = known.get(name) or next(iter(known.values()))
@@ -252,7 +254,7 @@ def worse(figures: dict[str, float], known: dict, name: str) -> list[str]:
 
 def read_figures(file: Path) -> dict[str, float]:
     """A number for each operation."""
-    figures = read_json(file)
+    figures: dict[str, float] = read_json(file)
     if not is_complete(figures):
         raise BenchError(f"{file}: not the figures of all operations")
     return figures
@@ -260,14 +262,14 @@ def read_figures(file: Path) -> dict[str, float]:
 
 def read_known(file: Path) -> dict[str, dict[str, float]]:
     """Figures by compiler."""
-    known = read_json(file)
+    known: dict[str, dict[str, float]] = read_json(file)
     good = isinstance(known, dict) and known and all(map(is_complete, known.values()))
     if not good:
         raise BenchError(f"{file}: not the figures of compilers")
     return known
 
 
-def read_json(file: Path) -> object:
+def read_json(file: Path) -> Any:
     try:
         return json.loads(file.read_text())
     except ValueError as error:

@@ -22,7 +22,7 @@ import threading
 import time
 import xml.etree.ElementTree as xml
 from pathlib import Path
-from typing import Iterator, Optional, TextIO
+from typing import Callable, Iterable, Iterator, Optional, TextIO
 
 from tally import ROOT
 from tally.base.cli import JOBS, Parser, amount, number, script, utf8
@@ -221,7 +221,7 @@ def sound_tests(copies: list[Copy], chosen: list[Mutant]) -> None:
         raise MutantError(f"without a mutant: {first.show(first.said()[0])}")
 
 
-def each(run, arguments) -> None:
+def each(run: Callable[..., None], arguments: Iterable[tuple[object, ...]]) -> None:
     """Call it for each, at once; raise what one of them raised."""
     errors: list[BaseException] = []
 
@@ -266,7 +266,7 @@ def judge_all(
 
 def summary(verdicts: list[Verdict], out: TextIO) -> None:
     """The table, and how many of each folder's were killed."""
-    folders: dict[str, collections.Counter] = {}
+    folders: dict[str, collections.Counter[str]] = {}
     for verdict in verdicts:
         folder = str(Path(verdict.mutant.file).parent)
         folders.setdefault(folder, collections.Counter())[verdict.kind] += 1

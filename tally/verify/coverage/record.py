@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 from typing import Iterator
 
+from tally.base.errors import SetupError
 from tally.formats.executable import Image
 from tally.plugins import plugin
 
@@ -41,7 +42,7 @@ class Recorder:
         elf = folder / "kernel.elf"
         elf.write_bytes(kernel)
         self.image = Image(elf)
-        self.start, self.end = (self.image.symbol(s) for s in ("text_start", "etext"))
+        self.start, self.end = self._symbol("text_start"), self._symbol("etext")
         library = plugin.build("reached", plugin.qemu_major(qemu), folder)
         map = folder / "map"
         low = [f"{address & 0xFFFF_FFFF:x}" for address in (self.start, self.end)]
@@ -55,6 +56,12 @@ class Recorder:
             )
         )
         self.qemu.chmod(0o755)
+
+    def _symbol(self, name: str) -> int:
+        address = self.image.symbol(name)
+        if address is None:
+            raise SetupError(f"the kernel has no {name}")
+        return address
 
     def merged(self) -> Boots:
         boots = Boots(self.image, self.start, self.end)

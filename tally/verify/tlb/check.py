@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Iterator, NamedTuple
+from typing import Iterator, NamedTuple, TypeVar
 
 HERE = Path(__file__).resolve().parent
 
@@ -240,7 +240,7 @@ def read_result(text: str, trouble: str) -> Result:
 
 def show(kernel: Kernel, reports: list[Report]) -> Iterator[str]:
     """A line for each, but few of those of one cause."""
-    seen: collections.Counter = collections.Counter()
+    seen: collections.Counter[tuple[str, int]] = collections.Counter()
     for r in reports:
         seen[r.kind, r.cause] += 1
         if seen[r.kind, r.cause] > SHOWN:
@@ -323,7 +323,10 @@ def check_mutants(
     return 1 if survivors else 0
 
 
-def choose(kind: str, known: dict, names: list[str]) -> list:
+Chosen = TypeVar("Chosen")  # a mutant or a program
+
+
+def choose(kind: str, known: dict[str, Chosen], names: list[str]) -> list[Chosen]:
     for name in names:
         if name not in known:
             raise CheckError(f"there is no {kind} {name}; there are {', '.join(known)}")
@@ -342,8 +345,8 @@ def main() -> int:
     programs = runs()
     mutants = read_mutants(MUTANTS)
     if options.mutants:
-        chosen = choose("mutant", mutants, options.names)
-        return check_mutants(Images(), chosen, programs, bool(options.names))
+        wrong = choose("mutant", mutants, options.names)
+        return check_mutants(Images(), wrong, programs, bool(options.names))
     chosen = choose("program", programs, options.names)
     return check_all(Images(), chosen)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Mapping, NamedTuple
+from typing import Mapping, NamedTuple, TypeVar
 
 FEW = 5.0  # cells of which fewer are expected are taken together
 
@@ -13,6 +13,9 @@ P_GOAL = 1e-4
 # Below this it isn't chance: with a dozen rows a right kernel fails once in 100,000
 # changes. Between the two, what is wrong is taken for chance.
 P_LEAST = 1e-6
+
+
+Cell = TypeVar("Cell")  # of what is told apart
 
 
 class Result(NamedTuple):
@@ -25,7 +28,7 @@ class Result(NamedTuple):
 NOTHING = Result(0, 1.0, 1.0, 0.0)  # of no samples
 
 
-def shares(counts: Mapping[str, float]) -> dict[str, float]:
+def shares(counts: Mapping[Cell, float]) -> dict[Cell, float]:
     total = sum(counts.values())
     return {cell: count / total for cell, count in counts.items()}
 
@@ -58,7 +61,7 @@ def gamma_tail(a: float, x: float) -> float:
     return scale * fraction
 
 
-def chi_square(sampled: Mapping[str, int], true: Mapping[str, float]) -> float:
+def chi_square(sampled: Mapping[Cell, int], true: Mapping[Cell, float]) -> float:
     """The p-value of the samples, if they were independent."""
     n = sum(sampled.values())
     cells = [[sampled.get(cell, 0), share * n] for cell, share in true.items()]
@@ -77,7 +80,7 @@ def chi_square(sampled: Mapping[str, int], true: Mapping[str, float]) -> float:
     return gamma_tail((len(cells) - 1) / 2, square / 2)
 
 
-def compare(sampled: Mapping[str, int], executed: Mapping[str, int]) -> Result:
+def compare(sampled: Mapping[Cell, int], executed: Mapping[Cell, int]) -> Result:
     n = sum(sampled.values())
     true, seen = shares(executed), shares(sampled)
     cells = set(true) | set(seen)

@@ -10,12 +10,15 @@ what was executed in that run.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Mapping
+from typing import Mapping, TypeVar
 
 from tally.profile.page import SURE_MIN, wilson
 
 GOAL = 0.94  # of the intervals
 BANDS = (SURE_MIN, 30, 100)  # by a row's samples: from so many to the next
+
+
+Cell = TypeVar("Cell")  # what has samples
 
 
 class Intervals:
@@ -27,7 +30,7 @@ class Intervals:
         self.all: Counter[int] = Counter()  # by band
         self.right: Counter[int] = Counter()
 
-    def add(self, sampled: Mapping, executed: Mapping) -> None:
+    def add(self, sampled: Mapping[Cell, int], executed: Mapping[Cell, int]) -> None:
         """A run's."""
         self.runs += 1
         n, total = sum(sampled.values()), sum(executed.values())

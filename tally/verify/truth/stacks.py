@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import functools
-from typing import Callable, Iterator, NamedTuple
+from typing import Callable, Iterator, NamedTuple, Union
 
 from tally.formats.prologue import frame_is_set
 from tally.plugins.landmarks import Code
@@ -56,12 +56,16 @@ class Place(NamedTuple):
         return self.jumps or self.last <= pc <= self.last + LONGEST
 
 
+#: One of the calls in progress: where it goes on, or a Place.
+Call = Union[int, Place]
+
+
 class True_(NamedTuple):
     """The calls in progress, the innermost first; Places come first in each
     part, and after what they interrupted."""
 
-    kernel: list
-    user: list
+    kernel: list[Call]
+    user: list[Call]
 
 
 def record_of(words: list[str]) -> Record:
@@ -82,7 +86,7 @@ def record_of(words: list[str]) -> Record:
     )
 
 
-def word_of(word: str) -> object:
+def call_of(word: str) -> Call:
     if word[0] == "@":
         return Place(int(word[1:].rstrip("*"), 16), word[-1] == "*")
     return int(word, 16)
@@ -91,7 +95,7 @@ def word_of(word: str) -> object:
 def true_of(words: list[str]) -> True_:
     """Of a line that stacks.c wrote, without its hart."""
     at = words.index("U")
-    return True_([*map(word_of, words[1:at])], [*map(word_of, words[at + 1 :])])
+    return True_([*map(call_of, words[1:at])], [*map(call_of, words[at + 1 :])])
 
 
 def goes_on(pc: int, place: Place, program: Program) -> bool:
@@ -105,7 +109,7 @@ def goes_on(pc: int, place: Place, program: Program) -> bool:
     return place.may_be(pc) or (again is not None and pc == program.symbols[again])
 
 
-def same(said: int, true: object, program: Program) -> bool:
+def same(said: int, true: Call, program: Program) -> bool:
     if isinstance(true, Place):
         return said % 2 == 1 and goes_on(said - 1, true, program)
     return said == true
@@ -132,7 +136,9 @@ def leave_out(pc: int, said: list[int], program: Program) -> list[int]:
     return kept
 
 
-def verdict(pc: int, said: list[int], cut: int, true: list, program: Program) -> str:
+def verdict(
+    pc: int, said: list[int], cut: int, true: list[Call], program: Program
+) -> str:
     """exact, wrong, or why it is cut."""
     said = leave_out(pc, said, program)
     if len(said) > len(true) or not all(
@@ -144,6 +150,11 @@ def verdict(pc: int, said: list[int], cut: int, true: list, program: Program) ->
     return "exact" if len(said) == len(true) else "wrong"
 
 
+def begins(calls: list[Call], pc: int) -> bool:
+    """Is pc where the first was interrupted?"""
+    return bool(calls) and isinstance(calls[0], Place) and calls[0].may_be(pc)
+
+
 def judge(
     r: Record, t: True_, kernel: Program, users: list[Program]
 ) -> tuple[str, str]:
@@ -153,12 +164,12 @@ def judge(
         place, said = r.pc, r.user
     else:
         inside = "wrong"
-        if t.kernel and t.kernel[0].may_be(r.pc):
+        if begins(t.kernel, r.pc):
             inside = verdict(r.pc, r.kernel, r.cut_kernel, t.kernel[1:], kernel)
         if not r.user:
             return inside, REASONS[r.cut_user] if r.cut_user or r.pid else "exact"
         place, said = r.user[0], r.user[1:]
-    if not t.user[0].may_be(place):
+    if not begins(t.user, place):
         return inside, "wrong"
     outside = [verdict(place, said, r.cut_user, t.user[1:], p) for p in users]
     return inside, min(outside, key=lambda v: (v == "wrong", v != "exact"))
@@ -168,7 +179,7 @@ class Tally(NamedTuple):
     """How many stacks of a run are what."""
 
     exact: int
-    cut: collections.Counter  # by reason
+    cut: collections.Counter[str]  # by reason
     wrong: int
     examples: list[str]
     unfollowed: int
@@ -184,16 +195,18 @@ def compare_stacks(
     true: dict[int, list[True_]] = collections.defaultdict(list)
     unfollowed = 0
     for line in written.splitlines():
-        hart, *words = line.split()
-        if hart == "unfollowed":
+        first, *words = line.split()
+        if first == "unfollowed":
             unfollowed = int(words[0])
         else:
-            true[int(hart)].append(true_of(words))
+            true[int(first)].append(true_of(words))
     records: dict[int, list[Record]] = collections.defaultdict(list)
     for words in said:
         r = record_of(words)
         records[r.hart].append(r)
-    exact, cut, wrong, examples = 0, collections.Counter(), 0, []
+    exact = wrong = 0
+    cut: collections.Counter[str] = collections.Counter()
+    examples: list[str] = []
     for hart in sorted({*true, *records}):
         if len(true[hart]) != len(records[hart]):
             raise ValueError(
@@ -216,12 +229,13 @@ def show(
 ) -> str:
     """One that is wrong."""
 
-    def name(a: object) -> str:
-        if isinstance(a, Place):
-            a, mark = a.last, "*" if a.jumps else "@"
+    def name(call: Call) -> str:
+        if isinstance(call, Place):
+            mark, address, inside = "*" if call.jumps else "@", call.last, call.last
         else:
-            mark = ""
-        return f"{mark}{(kernel if a > KERNEL_HALF else user).function(a - (not mark))}:{a & 0xFFFFFFFF:x}"
+            mark, address, inside = "", call, call - 1
+        function = (kernel if address > KERNEL_HALF else user).function(inside)
+        return f"{mark}{function}:{address & 0xFFFFFFFF:x}"
 
     return "\n".join(
         [

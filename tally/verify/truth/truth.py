@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Callable, Iterable, Iterator, NamedTuple
+from typing import Callable, Iterable, Iterator, NamedTuple, TypeVar, Union
 
 HERE = Path(__file__).resolve().parent
 
@@ -91,6 +91,11 @@ WORKLOADS = {
 }
 
 
+#: What is told apart: a function of a program, or what a profiler has under one word.
+Cell = Union[str, tuple[str, str]]
+Cells = collections.Counter[Cell]
+
+
 class TruthError(Exception):
     pass
 
@@ -105,7 +110,7 @@ class Row(NamedTuple):
     wrong: int  # of them: another hart had executed up to the sample
     result: Result
 
-    def as_json(self) -> dict:
+    def as_json(self) -> dict[str, object]:
         return {
             "workload": self.workload,
             "harts": self.harts,
@@ -151,8 +156,8 @@ class Images:
         for i, (name, code) in enumerate(self.programs.items()):
             text = folder / f"text-{i}"
             text.write_bytes(code.text)
-            file = "-" if name == "kernel" else text.name
-            lines.append(f"program {code.start:x} {code.end:x} {file}")
+            there = "-" if name == "kernel" else text.name
+            lines.append(f"program {code.start:x} {code.end:x} {there}")
         kernel = self.programs["kernel"]
         if stacks:
             lines += [
@@ -230,10 +235,10 @@ class Truth:
     """What was executed, by cell: a function of a program."""
 
     def __init__(self, images: Images, text: str) -> None:
-        self.cells: collections.Counter = collections.Counter()
-        self.left_out: collections.Counter = collections.Counter()
-        self.buckets: collections.Counter = collections.Counter()  # the kernel's
-        self.charged: collections.Counter = collections.Counter()  # to user code
+        self.cells: Cells = collections.Counter()
+        self.left_out: Cells = collections.Counter()
+        self.buckets: Cells = collections.Counter()  # the kernel's
+        self.charged: Cells = collections.Counter()  # to user code
         self.masked: list[Masked] = []
         self.taken = self.wrong = 0  # samples; and of another than who executed
         programs = list(images.programs.items())
@@ -268,7 +273,7 @@ class Samples:
     def __init__(self, images: Images, text: str, truth: Truth) -> None:
         self.programs = images.programs
         self.truth = truth
-        self.cells = {
+        self.cells: dict[str, Cells] = {
             name: collections.Counter() for name in ("pcs", "kprof", "prf", "profil")
         }
         self.program_of: dict[int, str] = {}
@@ -325,11 +330,11 @@ class Samples:
         self.cells["pcs"][cell] += int(count)
 
 
-def executed_as_seen(truth: Truth, profiler: str) -> collections.Counter:
+def executed_as_seen(truth: Truth, profiler: str) -> Cells:
     """What was executed, in the cells that a profiler can tell apart."""
     if profiler == "pcs":
         return truth.cells
-    cells: collections.Counter = collections.Counter()
+    cells: Cells = collections.Counter()
     if profiler == "profil":
         for cell, count in truth.charged.items():
             if cell[0] == WORKLOAD:
@@ -343,7 +348,7 @@ def executed_as_seen(truth: Truth, profiler: str) -> collections.Counter:
     return cells + truth.buckets if profiler == "kprof" else cells
 
 
-def leave_out(cells: collections.Counter, truth: Truth) -> collections.Counter:
+def leave_out(cells: Cells, truth: Truth) -> Cells:
     """Without functions that mostly ran where nothing is compared."""
     return collections.Counter(
         {
@@ -377,7 +382,7 @@ def measure(
 
 def measure_intervals(
     images: Images, name: str, harts: int, seed: int
-) -> tuple[collections.Counter, collections.Counter]:
+) -> tuple[Cells, Cells]:
     """pcs's samples, of which pages are made, and what was executed."""
     said, counts = run(images, name, harts, True, seed=seed, samples=SAMPLES_OF_A_SEED)
     truth = Truth(images, counts)
@@ -408,7 +413,7 @@ class StackRow(NamedTuple):
     hz: int
     tally: Tally
 
-    def as_json(self) -> dict:
+    def as_json(self) -> dict[str, object]:
         return {
             "workload": self.workload,
             "harts": self.harts,
@@ -447,9 +452,7 @@ def measure_stacks(images: Images, name: str, harts: int, jitter: bool) -> Stack
 # --- Showing -----------------------------------------------------------------
 
 
-def detail(
-    row: Row, sampled: collections.Counter, executed: collections.Counter
-) -> list[str]:
+def detail(row: Row, sampled: Cells, executed: Cells) -> list[str]:
     n, total = sum(sampled.values()), sum(executed.values())
     lines = []
     for cell in sorted(set(sampled) | set(executed), key=lambda c: -executed[c]):
@@ -573,6 +576,9 @@ def fail_for(goals: Iterable[str]) -> int:
     return bad
 
 
+Measured = TypeVar("Measured")  # what comes of a run
+
+
 def main() -> int:
     parser = Parser("truth", description=__doc__)
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD")
@@ -606,12 +612,17 @@ def main() -> int:
     print(HEADING)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
 
-        def each(measurement: Callable, unless: str) -> Iterator:
+        def each(
+            measurement: Callable[[Images, str, int, bool], Measured], unless: str
+        ) -> Iterator[Measured]:
             return (
                 iter(())
                 if options.only == unless
                 else pool.map(
-                    lambda job: measurement(images, *job, not options.no_jitter), jobs
+                    lambda job: measurement(
+                        images, job[0], job[1], not options.no_jitter
+                    ),
+                    jobs,
                 )
             )
 
@@ -624,9 +635,9 @@ def main() -> int:
             if options.all:
                 print("\n".join(details))
             sys.stdout.flush()
-        for row in followed:
-            stacks.append(row)
-            print(show_stacks(row, EXAMPLES if options.all else 0), flush=True)
+        for each_stack in followed:
+            stacks.append(each_stack)
+            print(show_stacks(each_stack, EXAMPLES if options.all else 0), flush=True)
     RESULT.write_text(
         json.dumps(
             {
