@@ -16,6 +16,11 @@ from tally.verify.bench import ROWS
 
 pytestmark = pytest.mark.skipif(image.DEBUG, reason="of the ordinary kernel")
 
+#: In the table of what Linux's interface costs.
+BESIDE_LINUX = (
+    "fork_exit_wait", "fork_exec", "open_close", "pipe_rtt", "image_bytes",
+)
+
 BASELINE = ROOT / "tests" / "bench-baseline.json"
 
 
@@ -55,6 +60,9 @@ def test_the_documents_have_these_figures() -> None:
     assert rows.pop()[0].startswith("boot") and over.pop() == "boot"
     assert [n for _, n in rows] == [f"{now[name]:,}" for name in over]
     assert f"{len(ROWS)} figures, {len(over) + 1} miss" in text
+    rows = re.findall(r"^\| ([^|]+) \| [\d,]+ \| [\d,]+ \| ([\d,]+) \|$", text, re.M)
+    beside_linux = {ROWS[n].what: f"{now[n]:,}" for n in BESIDE_LINUX}
+    assert dict(rows) == beside_linux
 
 
 def test_work_that_is_not_done_is_no_figure(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from harness import manual, transcript
 from harness.guest import Guest, Result
 from harness.transcript import Step
 from tally import ROOT
-from tally.verify import machines as tiers
+from tally.verify import machines
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "commands").glob("*.txt"))
 STEPS = [step for file in TRANSCRIPTS for step in transcript.read(file)]
@@ -196,7 +196,7 @@ def large(guest: Guest, tmp_path_factory) -> dict[str, Result]:
     """Each command's output compared with Python's, in the guest."""
     folder = tmp_path_factory.mktemp("large")
     inputs = {
-        "words": guest(tiers.words(60_000)).stdout,
+        "words": guest(machines.words(60_000)).stdout,
         "table": random_lines(5000),
         "data": random.Random(8).randbytes(50_000),
     }

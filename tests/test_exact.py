@@ -168,12 +168,15 @@ def test_no_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         plugin.build("counter", 7, tmp_path)
 
 
-def test_a_plugin_is_built_where_a_source_is_newer(tmp_path: Path) -> None:
+def test_a_plugin_is_built_where_a_source_is_newer(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     sources = tmp_path / "counter"
     shutil.copytree(plugin.HERE / "counter", sources)
+    monkeypatch.setattr(plugin, "HERE", tmp_path)
 
     def built() -> int:
-        return plugin.build(sources.name, 7, tmp_path, sources.parent).stat().st_mtime_ns
+        return plugin.build(sources.name, 7, tmp_path).stat().st_mtime_ns
 
     first = built()
     assert built() == first

@@ -102,6 +102,8 @@ def test_what_lies_below_knows_no_room() -> None:
 
 def test_all_of_the_kernel_lies_in_rooms() -> None:
     """What else is linked: the first instructions, and what programs share."""
+    with image.build_lock():
+        image.make()
     map = (image.BUILD / "kernel.map").read_text()
     objects = set(re.findall(rf"{image.BUILD.name}/(\w+)/[\w/.]*\.o\b", map))
     assert objects == {"boot", "kernel", "lib"}

@@ -15,7 +15,7 @@ import pytest
 from harness import debian, sources
 from harness.tools import tool
 from tally import ROOT
-from tally.verify import machines as tiers
+from tally.verify import machines
 from tally.verify.patience import WHOLE
 
 FOLDER = Path(__file__).parent / "sources"
@@ -24,7 +24,7 @@ ORACLE = "qemu-riscv64"
 SIZE = 10 << 20
 
 pytestmark = [
-    pytest.mark.skipif(not tiers.ALL, reason="scripts/test --all has these"),
+    pytest.mark.skipif(not machines.ALL, reason="scripts/test --all has these"),
     pytest.mark.usefixtures("images"),
 ]
 

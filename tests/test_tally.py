@@ -15,7 +15,7 @@ from harness.console import Console
 from harness.guest import Guest, Images
 from harness.kernel_image import KernelImage
 from tally.build import image
-from tally.verify import machines as tiers
+from tally.verify import machines
 
 HOLD = "echo hold >/dev/profclock\n"
 CLOCK = "hz 100\njitter off\n"
@@ -57,7 +57,7 @@ def kernel(images: Images) -> KernelImage:
 # --- Made-up samples ---------------------------------------------------------
 
 
-@pytest.mark.machines(tiers.CLOCK)
+@pytest.mark.machines(machines.CLOCK)
 def test_report(
     guest: Guest, kernel: KernelImage, expected: Callable[[str, str], None]
 ) -> None:
@@ -88,7 +88,7 @@ def test_report(
     expected("tally-free.txt" if free(guest) else "tally.txt", masked(result.out))
 
 
-@pytest.mark.machines(tiers.CLOCK)
+@pytest.mark.machines(machines.CLOCK)
 def test_tprof_report(guest: Guest, expected: Callable[[str, str], None]) -> None:
     """Only the process's own samples, in user mode."""
     main, write = (user_function("yes", f) for f in ("main", "out_bytes"))
@@ -205,7 +205,7 @@ def part(report: str, title: str) -> list[tuple[int, str]]:
 @pytest.mark.machines("1", "4", "free")
 def test_account(guest: Guest) -> None:
     """All samples are told, each once; who works is known by name."""
-    work = f"{tiers.words(60_000)} | sort | uniq -c >/tmp/words"
+    work = f"{machines.words(60_000)} | sort | uniq -c >/tmp/words"
     result = guest(f"tally -n 9999 sh -c '{work}'; head -n 2 /dev/profclock", limit=600)
     assert result.err == ""
     assert result.out.endswith(CLOCK)

@@ -17,9 +17,15 @@ from tally.formats.elf import HEADER, BadElfError, Elf
 
 # Where cross compilers and other architectures' packages keep libraries. A package
 # that was unpacked aside has such folders, too.
-LIBRARIES = ("/usr/riscv64-linux-gnu/lib", "/lib/riscv64-linux-gnu",
-             "/usr/lib/riscv64-linux-gnu", "/lib", "/usr/lib", "/lib/riscv64-linux-musl",
-             "/usr/lib/riscv64-linux-musl")
+LIBRARIES = (
+    "/usr/riscv64-linux-gnu/lib",
+    "/lib/riscv64-linux-gnu",
+    "/usr/lib/riscv64-linux-gnu",
+    "/lib",
+    "/usr/lib",
+    "/lib/riscv64-linux-musl",
+    "/usr/lib/riscv64-linux-musl",
+)
 
 
 # What no file names: glibc opens it when a thread ends before its function does.

@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 from typing import Callable, Optional
 
-from tally import ROOT
 from tally.base.cli import Parser, complain, put, put_stdout, script
 from tally.base.errors import ConvertError
 from tally.base.text import clean, plural
+from tally.build.image import BUILD
 from tally.build.files import Files
 from tally.formats.digest import KERNEL as KERNEL_IN_GUEST
 from tally.formats.executable import Image
@@ -32,7 +32,6 @@ from tally.profile.profile import HZ_MAX, IDLE, KERNEL_BASE, Profile, Unfit, is_
 from tally.profile.stacks import Programs, Stacks
 
 ME = "tally-convert"
-BUILD = ROOT / ("build-debug" if os.environ.get("DEBUG") == "1" else "build")
 KERNEL = BUILD / "kernel.elf"
 BIN = BUILD / "bin"
 STATUS_ERROR, STATUS_USAGE = 1, 2

@@ -250,8 +250,7 @@ class Known:
         self.kernel = kernel
         self.folders = [image.BUILD / "bin"]
         if options.extra:
-            overlay = image.overlay_path(Path(options.extra))
-            self.folders.insert(0, overlay.with_suffix(".d") / "bin")
+            self.folders.insert(0, image.overlay_bin(Path(options.extra)))
         self.folders += [file.parent for _, file in brought]
         self.programs = [*of_initrd(initrd)]
         if options.share:

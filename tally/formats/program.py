@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Iterator, NamedTuple, Optional
 
 from tally.formats.elf import FUNCTION, UNDEFINED, BadElfError, Elf
+from tally.formats.header import Header
 from tally.formats.riscv import AUIPC, JAL, JALR, RA, jal_offset, signed
 
 CALL_RA = JALR | RA << 7 | RA << 15  # jalr ra, N(ra)
@@ -28,7 +29,7 @@ class Program(NamedTuple):
 SIGRETURN = Program(
     "[sigreturn]",
     b"",
-    0x7F7F0000,
+    Header("kernel/base/layout.h")["USER_SIGRETURN"],
     struct.pack("<II", 139 << 20 | 0x893, 0x73),
     {},
     None,
@@ -62,8 +63,8 @@ def _functions(elf: Elf) -> Iterator[tuple[int, str]]:
 
 def called(start: int, code: bytes) -> set[int]:
     """Where functions begin, of a program without symbols: at its start, and where its
-    code calls, by jal or by auipc and jalr. A function that is called by a pointer alone
-    counts as a part of the one before it."""
+    code calls, by jal or by auipc and jalr. A function that is called by a pointer
+    alone counts as a part of the one before it."""
     found = {start}
     at = 0
     while at + 8 <= len(code):

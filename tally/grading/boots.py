@@ -151,7 +151,8 @@ def read_marks(counts: list[int], steps: list[Step]) -> tuple[dict[str, int], st
 
 
 def read_count(text: str) -> tuple[list[int], list[Store]]:
-    """What tally/plugins/cap says: instructions before each mark and in all, and stores."""
+    """The report of tally/plugins/cap: instructions before each mark and in all, and
+    stores."""
     lines = [line.split() for line in text.splitlines()]
     counted = [int(words[0]) for words in lines if words[0] != "store"]
     stores = [(int(w[1], 16), int(w[2], 16)) for w in lines if w[0] == "store"]

@@ -23,9 +23,9 @@ WORD = re.compile(r"0x([0-9a-f]{16})")
 
 
 class CappedBoot(Boot):
-    """One that QEMU's plugin stops after so many instructions, or so many without a
-    trap (tally/plugins/cap): `found` is what the harts were doing then, in the form of the
-    kernel's last words; empty, if it can't be told."""
+    """A boot that a plugin of QEMU's (tally/plugins/cap) ends after a number of
+    instructions, or after a number without a trap. `found` is what the harts were doing
+    then, in the form of the kernel's last words; empty if it isn't known."""
 
     names = ""  # of functions: lines of an address and a name, the lowest first
     found = ""

@@ -1,10 +1,10 @@
 """What a student's code may store to, and where it has stored beside that.
 
-The linker's map says which memory their files take. Their stores to data of the kernel
-that is neither theirs nor named in lab.conf are noted by tally/plugins/cap, and told: no lab
-needs them, and who sets the kernel's clock or counters can bend what is measured. It
-is the instructions of their own .c files that are looked at; who has memcpy store is
-not found, nor who means to hide it.
+The linker's map says which memory the student's files take. tally/plugins/cap notes
+their stores to the kernel's other data, unless lab.conf names it, and a report lists
+them: no lab needs such a store, and one to the kernel's clock or counters can falsify
+what is measured. Only instructions of the student's own .c files are watched: a store
+by way of memcpy is not found, and neither is one that somebody wants to hide.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def own(linker_map: str, objects: Iterable[str]) -> tuple[range, ...]:
 
 
 def watch(elf: Image, mine: Iterable[range], allowed: Collection[str]) -> str:
-    """The lines for tally/plugins/cap. allowed: variables of the kernel's; a * is all."""
+    """The lines of the map for tally/plugins/cap. allowed: variables of the kernel; a
+    * stands for all."""
     lines = [("own", r) for r in mine]
     if not lines or "*" in allowed:
         return ""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Iterator, NamedTuple, Optional
 
 from tally.formats.elf import FUNCTION, BadElfError, Elf
+from tally.formats.header import Header
 from tally.formats.riscv import (
     A0,
     A1,
@@ -155,7 +156,9 @@ def landmarks(kernel: Code) -> Iterator[tuple[str, int]]:
 
 # --- For the calls ---
 
-A0_IN_FRAME, RA_IN_CONTEXT = 72, 312  # kernel/sched/offsets.h
+OFFSETS = Header("kernel/sched/offsets.h")
+A0_IN_FRAME = 8 * (A0 - 1)  # T_REG: the user's registers, from x1 on, lie first
+RA_IN_CONTEXT = OFFSETS["T_CTX"] + OFFSETS["CTX_RA"]
 
 
 def store(code: int) -> Optional[tuple[int, int, int]]:

@@ -7,6 +7,7 @@ import os
 from typing import NamedTuple, Optional
 
 from tally.formats.digest import Digest
+from tally.formats.header import Header
 
 USER = "user"
 KERNEL = "kernel"
@@ -14,7 +15,7 @@ INTERRUPT = "interrupt"
 IDLE = "idle"
 MODES = (USER, KERNEL, INTERRUPT, IDLE)
 
-KERNEL_BASE = 0xFFFFFFFF00000000  # a kernel address is one above it
+KERNEL_BASE = Header("kernel/base/layout.h")["DIRECT_BASE"]  # kernel addresses
 DEFAULT_HZ = 100
 NANOSECONDS = 1_000_000_000
 HZ_MAX = NANOSECONDS  # of whole nanoseconds there are no shorter ones

@@ -7,6 +7,8 @@
 
 #include "qemu.h"
 
+#define HARTS 16 /* at most, of a machine */
+
 /* Each plugin has these: what it is called, what it does with a line of the
  * map, and when it has seen them all. */
 extern const char plugin_name[];

@@ -20,8 +20,6 @@
 
 #include "plugin.h"
 
-#define HARTS 16
-
 /* An instruction's address in one program, and how often it was executed. */
 struct site {
 	uint64_t counted;  /* what a sampler can see */

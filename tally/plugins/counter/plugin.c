@@ -7,15 +7,14 @@
 #include <string.h>
 
 #include "calls.h"
+#include "kernel/base/layout.h"
 
 const char plugin_name[] = "counter";
 
 #define MARKS        256
 #define MOST_ALIKE   64 /* programs that are told apart by what runs next */
-#define PAGE         4096
-#define USER         0x10000 /* below is where harts begin */
 #define FIRMWARE     0x80000000
-#define FIRMWARE_END 0x80200000
+#define FIRMWARE_END (KERNEL_BASE - DIRECT_BASE)
 
 static struct mark marks[MARKS];
 static unsigned int nmarks;
@@ -30,9 +29,10 @@ static enum { COUNTS, STACKS, TREE } mode;
 static bool
 has_page(const struct program *p, struct qemu_plugin_insn *insn)
 {
-	uint64_t at = qemu_plugin_insn_vaddr(insn), page = at / PAGE * PAGE;
+	uint64_t at = qemu_plugin_insn_vaddr(insn),
+		 page = at / PAGE_SIZE * PAGE_SIZE;
 	uint64_t low = page < p->start ? p->start : page;
-	uint64_t high = page + PAGE < p->end ? page + PAGE : p->end;
+	uint64_t high = page + PAGE_SIZE < p->end ? page + PAGE_SIZE : p->end;
 	const unsigned char *text = qemu_plugin_insn_haddr(insn);
 
 	return text != NULL && low <= at && at < high &&
@@ -47,7 +47,7 @@ static const struct alike {
 } * programs_of(struct qemu_plugin_insn *insn, bool begins)
 {
 	static struct alike found;
-	uint64_t page = qemu_plugin_insn_vaddr(insn) / PAGE;
+	uint64_t page = qemu_plugin_insn_vaddr(insn) / PAGE_SIZE;
 
 	if (!begins && page == found.page)
 		return &found;
@@ -210,7 +210,7 @@ insn_translated(struct qemu_plugin_insn *insn, bool begins)
 		else if (mode == TREE)
 			watch(insn, tree_firmware, NULL);
 	} else if (mode != COUNTS) {
-		if (in_kernel || (USER <= at && at < FIRMWARE))
+		if (in_kernel || (USER_BASE <= at && at < FIRMWARE))
 			follow(insn, in_kernel, begins);
 	} else if (in_kernel) {
 		watch(insn, kernel_executed,

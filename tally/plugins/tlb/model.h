@@ -17,13 +17,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernel/base/layout.h"
 #include "plugin.h"
 
-#define HARTS      16
-#define PAGE_SIZE  4096
-#define RAM_START  0x80000000UL
-#define DIRECT_MAP 0xffffffff00000000UL /* where physical address 0 is */
-#define USER_TOP   0x4000000000UL
+#define RAM_START 0x80000000UL
 
 enum access { READ = 2, WRITE = 4, EXECUTE = 8 }; /* as entries have them */
 

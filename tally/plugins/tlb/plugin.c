@@ -74,9 +74,9 @@ block_executed(unsigned int vcpu, void *udata)
 static uint64_t
 direct(uint64_t va)
 {
-	uint64_t pa = va - DIRECT_MAP;
+	uint64_t pa = va - DIRECT_BASE;
 
-	return va >= DIRECT_MAP && page_number(pa) < npages ? pa : 0;
+	return va >= DIRECT_BASE && page_number(pa) < npages ? pa : 0;
 }
 
 static void
@@ -86,7 +86,7 @@ kernel_access(uint32_t info, uint64_t va, uint64_t pc, unsigned int flags)
 	uint64_t pa = direct(va);
 
 	watched++;
-	if (va < DIRECT_MAP && remembered[now])
+	if (va < DIRECT_BASE && remembered[now])
 		tables_accessed(now, va, store ? WRITE : READ, pc);
 	if (pa == 0)
 		return;
@@ -337,7 +337,7 @@ block_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 			      (pc - RAM_START);
 			return;
 		}
-		if (pc >= DIRECT_MAP)
+		if (pc >= DIRECT_BASE)
 			watch_kernel(insn);
 		else if (pc >= KERNEL_START) /* before the MMU is on */
 			watch_order(insn, instruction_code(insn));

@@ -48,7 +48,8 @@ SHOWN = 5  # reports of one kind and cause
 
 # What each kind says of a hart at a place, and what another did at its own.
 KINDS = {
-    "access": "{hart} at {pc} may go by the entry for {va} that {other} changed at {cause}",
+    "access": "{hart} at {pc} may go by the entry for {va} that {other} changed at"
+    " {cause}",
     "kept": "{hart} may go by the entry for {va} that {other} changed at {cause},"
     " after the lock is given back at {pc}",
     "freed": "{hart} may go by the entry for {va} that {other} changed at {cause},"

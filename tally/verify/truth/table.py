@@ -121,7 +121,7 @@ def commit() -> str:
             text=True,
         ).stdout.strip()
 
-    if git("status", "--porcelain", "kernel", "tally/verify/truth"):
+    if git("status", "--porcelain", "kernel", "tally/verify/truth", "tally/plugins"):
         raise TableError("commit what was measured: the tables name it")
     return git("rev-parse", "--short=8", "HEAD")
 

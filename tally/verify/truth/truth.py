@@ -526,8 +526,8 @@ def masked_table(
 def verdict(rows: list[Row], least: float = P_GOAL) -> list[str]:
     """The goals that aren't met."""
     bad = [
-        f"{r.workload} on {r.harts}: {r.profiler}: {r.result.samples} samples to compare,"
-        f" {SAMPLES_LEAST} are needed"
+        f"{r.workload} on {r.harts}: {r.profiler}: {r.result.samples} samples to"
+        f" compare, {SAMPLES_LEAST} are needed"
         for r in rows
         if r.result.samples < SAMPLES_LEAST
     ]
@@ -549,7 +549,8 @@ def verdict(rows: list[Row], least: float = P_GOAL) -> list[str]:
         mean, s = statistics.mean(ratios), statistics.stdev(ratios)
         bound = 1 + 3 * s / math.sqrt(len(ratios))
         print(
-            f"mean of TV/E {mean:.3f}, at most {bound:.3f} by chance ({len(ratios)} runs)"
+            f"mean of TV/E {mean:.3f}, at most {bound:.3f} by chance"
+            f" ({len(ratios)} runs)"
         )
         if mean > bound:
             bad.append(f"mean of TV/E is {mean:.3f}, over {bound:.3f}")
@@ -650,9 +651,8 @@ def main() -> int:
         + "\n"
     )
     for (start, end, sampler), n in sorted(masked_table(images, truths).items()):
-        print(
-            f"SIE=0: {n:4} instructions, {start} to {end}{', the sampler' if sampler else ''}"
-        )
+        whose = ", the sampler" if sampler else ""
+        print(f"SIE=0: {n:4} instructions, {start} to {end}{whose}")
     bad = verdict(rows, options.least) + stacks_verdict(stacks)
     if options.table:
         table.write(RESULT, {name: w.what for name, w in WORKLOADS.items()}, bad)
