@@ -23,7 +23,7 @@ from tally.boot.machine import Boot, Machine, Outcome
 from tally.build import image
 from tally.commands import expect
 from tally.commands.expect import Script
-from tally.commands.run import Stopped
+from tally.boot.session import Stopped
 from tally.verify.patience import HANG, wait_for
 
 SCRIPT = str(ROOT / "scripts" / "expect")

@@ -105,7 +105,7 @@ def check_kernel(path: Path, data: Union[bytes, mmap.mmap]) -> None:
 
 
 class Machine(NamedTuple):
-    """A machine to boot; the options of scripts/run by the same names."""
+    """A machine to boot: options of scripts/run have the same names."""
 
     harts: int = 4
     mem: str = "256M"

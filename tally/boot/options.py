@@ -1,17 +1,20 @@
-"""The options of scripts/run. Each word becomes a value, or an error that says
-what it should have been."""
+"""The options of scripts/run, which scripts/tally has, too. Each word becomes a value,
+or an error that says what it should have been; all together are one Options."""
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Callable, Optional
 
 from tally.base.cli import Parser, number, wrong
 from tally.base.errors import UsageError
-from tally.boot.machine import HARTS_MAX, ICOUNT_MAX, memory_bytes
+from tally.boot.machine import HARTS_MAX, ICOUNT_MAX, Machine, memory_bytes
+from tally.build.image import BUILD
 
 SECONDS_MAX = 10**9  # thirty years; what the kernel can count
 # Of the processor, without which nothing would run, nor say so; as QEMU has it.
@@ -42,12 +45,12 @@ def cpu(text: str) -> str:
     return text
 
 
-def folder(text: str) -> str:
+def folder(text: str) -> Path:
     if not os.path.exists(text):
         raise argparse.ArgumentTypeError(f"{text}: there is no such folder")
     if not os.path.isdir(text):
         wrong(text, "a folder")
-    return text
+    return Path(text)
 
 
 HARTS = number(1, HARTS_MAX)
@@ -55,6 +58,21 @@ ICOUNT = number(0, ICOUNT_MAX)
 PORT = number(1, 65535)
 SEED = number(0, 2**32 - 1)
 RACES_ICOUNT = 5  # 780 instructions in the 25 us that a turn takes on two harts
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """All that was asked of scripts/run."""
+
+    machine: Machine
+    command: Optional[str]  # None: an interactive shell
+    extra: Optional[Path]  # a folder of programs
+    kernel: Optional[Path]  # another kernel than the build's
+    verbose: bool
+
+    @property
+    def kernel_file(self) -> Path:
+        return self.kernel or BUILD / "kernel.elf"
 
 
 def parser() -> Parser:
@@ -129,17 +147,42 @@ def split(words: list[str], parser: Parser) -> tuple[list[str], Optional[list[st
 
 
 def parse(
-    words: list[str], parser: Callable[[], Parser] = parser
+    words: list[str], parser: Callable[[], Parser]
 ) -> tuple[argparse.Namespace, Optional[str]]:
-    """The options, and the command: its words, joined by spaces."""
+    """What each option is set to, and the command: its words, joined by spaces."""
     p = parser()
     before, command = split(words, p)
     if command == []:
         raise UsageError("no command after --")
-    options = p.parse(before)
-    if options.races is not None and options.icount is None:
-        options.icount = RACES_ICOUNT
-    return options, " ".join(command) if command else None
+    chosen = p.parse(before)
+    if chosen.races is not None and chosen.icount is None:
+        chosen.icount = RACES_ICOUNT
+    return chosen, " ".join(command) if command else None
+
+
+def options(chosen: argparse.Namespace, command: Optional[str]) -> Options:
+    machine = Machine(
+        chosen.harts,
+        chosen.mem,
+        chosen.icount,
+        chosen.cpu,
+        chosen.races,
+        chosen.limit,
+        chosen.timeout,
+        chosen.gdb,
+        None if chosen.share is None else str(chosen.share),
+        terminal_size() if command is None else None,
+    )
+    return Options(machine, command, chosen.extra, chosen.kernel, chosen.verbose)
+
+
+def terminal_size() -> Optional[os.terminal_size]:
+    """That of the terminal from which we were called. Some don't know theirs."""
+    try:
+        size = os.get_terminal_size(sys.stdout.fileno())
+    except OSError:
+        return None
+    return size if all(size) else None
 
 
 def early_report(words: list[str], parser: Callable[[], Parser]) -> Optional[Path]:

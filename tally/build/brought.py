@@ -68,10 +68,14 @@ def with_libraries(program: Brought) -> Iterator[Brought]:
     """And its interpreter, and the libraries that are needed."""
     yield program
     found: dict[str, Path] = {}
-    places = [program.file.parent, *(
-        above / folder.lstrip("/")
-        for above in program.file.resolve().parents for folder in LIBRARIES
-    )]
+    places = [
+        program.file.parent,
+        *(
+            above / folder.lstrip("/")
+            for above in program.file.resolve().parents
+            for folder in LIBRARIES
+        ),
+    ]
     waiting = [program.file]
     while waiting:
         file = waiting.pop()

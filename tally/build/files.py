@@ -67,7 +67,7 @@ class Files:
     def _find_shared(self, path: str, wanted: Digest) -> Optional[Path]:
         if self.share is None:
             return None
-        file = self.share / path[len(HOST):]
+        file = self.share / path[len(HOST) :]
         try:
             return file if digest(file.read_bytes()) == wanted else None
         except OSError:

@@ -117,8 +117,13 @@ def overlay(extra: Path, *arguments: str, verbose: bool = False) -> bytes:
     archive = overlay_path(extra)
     if ODD.search(str(extra)):
         extra = another_name(extra, archive.with_suffix(".src"))
-    make("overlay", f"EXTRA={extra}", f"OVERLAY={archive.relative_to(ROOT)}",
-         *arguments, verbose=verbose)
+    make(
+        "overlay",
+        f"EXTRA={extra}",
+        f"OVERLAY={archive.relative_to(ROOT)}",
+        *arguments,
+        verbose=verbose,
+    )
     return read_members(archive)
 
 
@@ -133,8 +138,12 @@ def boot_files(kernel: Path, verbose: bool = False) -> bytes:
     """What the guest finds under /boot of another kernel than the one built here:
     itself, and the names of its functions. Call with the lock held."""
     archive = BUILD / "kernel-files.tar"
-    make("boot-files", f"OVERLAY={archive.relative_to(ROOT)}", verbose=verbose,
-         KERNEL=str(kernel.resolve()))
+    make(
+        "boot-files",
+        f"OVERLAY={archive.relative_to(ROOT)}",
+        verbose=verbose,
+        KERNEL=str(kernel.resolve()),
+    )
     return read_members(archive)
 
 

@@ -35,8 +35,8 @@ from tally.boot.machine import (
     hold_kernel,
 )
 from tally.boot.options import HARTS, ICOUNT, folder, seconds
+from tally.boot.session import Stopped, stop
 from tally.build import image
-from tally.commands.run import Stopped, stop
 
 ME = "expect"
 FREE = "free"  # the machine of 4 harts without icount

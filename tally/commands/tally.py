@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import functools
 import math
 import os
@@ -11,18 +12,17 @@ import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
-from typing import Callable, Iterable, Optional
+from typing import Callable, Optional
 
 from tally.base.cli import Parser, complain, number, put, script, wrong
 from tally.base.errors import ConvertError, SetupError, UsageError
 from tally.boot import options as run_options
-from tally.boot.machine import Boot, Outcome, find_qemu, hold_kernel
+from tally.boot.machine import Outcome
+from tally.boot.session import Session, reported
 from tally.build import image
-from tally.build.brought import Brought, bring
 from tally.build.files import Files
 from tally.build.programs import of_initrd, of_share, original
 from tally.commands.convert import lazy_kernel
-from tally.commands.run import BUILDING, boot, build, machine_of, reported
 from tally.formats.executable import Image
 from tally.formats.program import SIGRETURN, program
 from tally.plugins import plugin
@@ -38,7 +38,7 @@ from tally.profile import (
 )
 from tally.profile.exact import Exact, Tree, write_map
 from tally.profile.page import TABLES, Model, Page, compared, missing_samples
-from tally.profile.profile import IDLE, NANOSECONDS, USER, Profile, Unfit
+from tally.profile.profile import IDLE, NANOSECONDS, USER, Unfit
 from tally.profile.stacks import Programs, Stacks
 from tally.profile.waits import Waits, read as read_waits
 
@@ -186,44 +186,86 @@ def writer(name: str) -> Writer:
     )
 
 
-def parse(words: list[str]) -> tuple[argparse.Namespace, str]:
-    options, command = run_options.parse(words, parser)
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """All that was asked of scripts/tally."""
+
+    boot: run_options.Options
+    command: str
+    exact: bool  # count instructions
+    sampled: bool  # and, or, take samples
+    waits: bool  # and, or, record waits
+    hz: int
+    since: Optional[float]  # seconds
+    until: Optional[float]
+    of: Optional[str]  # a function
+    by: Optional[str]  # a table
+    output: Optional[str]  # a file
+
+    @property
+    def window(self) -> tuple[float, float]:
+        """The time that was asked for, in nanoseconds."""
+        end = math.inf if self.until is None else self.until * NANOSECONDS
+        return (self.since or 0) * NANOSECONDS, end
+
+    @property
+    def time(self) -> str:
+        """The same, for a reader."""
+        if self.since is None and self.until is None:
+            return ""
+        end = "on" if self.until is None else f"to {self.until:g} s"
+        return f" from {self.since or 0:g} s {end}"
+
+
+def parse(words: list[str]) -> Options:
+    chosen, command = run_options.parse(words, parser)
     if command is None:
         raise UsageError("no command")
-    if options.output is not None:
-        writer(options.output)
-    if options.output and options.exact and writer(options.output) == gmon:
+    if chosen.output is not None:
+        writer(chosen.output)
+    if chosen.output and chosen.exact and writer(chosen.output) == gmon:
         raise UsageError(
-            f"-o {options.output}: a gmon.out has samples, and --exact takes none"
+            f"-o {chosen.output}: a gmon.out has samples, and --exact takes none"
         )
-    if options.waits:
-        check_waits(options)
-    timed = options.since is not None or options.until is not None
-    if timed and options.exact:
+    if chosen.waits:
+        check_waits(chosen)
+    timed = chosen.since is not None or chosen.until is not None
+    if timed and chosen.exact:
         raise UsageError("--from and --to are for samples, instructions have no times")
-    if options.by == "paths" and not options.of:
+    if chosen.by == "paths" and not chosen.of:
         raise UsageError("--by paths needs --of FUNCTION")
-    if options.exact and options.hz and not options.sampled:
+    if chosen.exact and chosen.hz and not chosen.sampled:
         raise UsageError("-r is for samples, and --exact takes none")
-    options.sampled |= not options.exact and not options.waits
-    if options.free and (options.exact or options.icount is not None):
+    if chosen.free and (chosen.exact or chosen.icount is not None):
         raise UsageError("--free is without --exact, --icount and --races")
-    if options.harts is None:
-        options.harts = FREE_HARTS if options.free else HARTS
-    if not options.free and options.icount is None:
-        options.icount = ICOUNT
-    return options, command
+    if chosen.harts is None:
+        chosen.harts = FREE_HARTS if chosen.free else HARTS
+    if not chosen.free and chosen.icount is None:
+        chosen.icount = ICOUNT
+    return Options(
+        run_options.options(chosen, command),
+        command,
+        chosen.exact,
+        chosen.sampled or not (chosen.exact or chosen.waits),
+        chosen.waits,
+        chosen.hz or HZ,
+        chosen.since,
+        chosen.until,
+        chosen.of,
+        chosen.by,
+        chosen.output,
+    )
 
 
-def check_waits(options: argparse.Namespace) -> None:
-    """Beside samples in a file, or a page of their own."""
-    if options.output and writer(options.output) != write_html.write:
+def check_waits(chosen: argparse.Namespace) -> None:
+    """Waits come beside samples in a file, or on a page of their own."""
+    if chosen.output and writer(chosen.output) != write_html.write:
         raise UsageError(
-            f"-o {options.output}: only a page for a browser (.html) has waits"
+            f"-o {chosen.output}: only a page for a browser (.html) has waits"
         )
     defaults = parser()
-    for option in NOT_WAITS if options.output else (*NOT_WAITS, "hz"):
-        if getattr(options, option) != defaults.get_default(option):
+    for option in NOT_WAITS if chosen.output else (*NOT_WAITS, "hz"):
+        if getattr(chosen, option) != defaults.get_default(option):
             raise UsageError(
                 "--waits makes a page of its own, without this script's other options"
             )
@@ -235,26 +277,21 @@ def check_waits(options: argparse.Namespace) -> None:
 class Known:
     """What may be executed."""
 
-    def __init__(
-        self,
-        options: argparse.Namespace,
-        initrd: int,
-        folder: Path,
-        brought: Iterable[Brought],
-    ) -> None:
+    def __init__(self, session: Session, folder: Path) -> None:
         self.folder = folder
-        file = options.kernel or image.BUILD / "kernel.elf"
+        options = session.options
+        file = options.kernel_file
         kernel = program("kernel", file.read_bytes(), file)
         if not kernel or not kernel.named:
             raise SetupError(f"{file}: no kernel with symbols")
         self.kernel = kernel
         self.folders = [image.BUILD / "bin"]
         if options.extra:
-            self.folders.insert(0, image.overlay_bin(Path(options.extra)))
-        self.folders += [file.parent for _, file in brought]
-        self.programs = [*of_initrd(initrd)]
-        if options.share:
-            self.programs += of_share(Path(options.share))
+            self.folders.insert(0, image.overlay_bin(options.extra))
+        self.folders += [file.parent for _, file in session.brought]
+        self.programs = [*of_initrd(session.initrd)]
+        if options.machine.share:
+            self.programs += of_share(Path(options.machine.share))
         self.programs.append(SIGRETURN)
 
     @functools.lru_cache(maxsize=None)
@@ -268,49 +305,37 @@ class Known:
         return Image(file, name, unnamed=True) if each.functions else None
 
 
-def check(options: argparse.Namespace, version: int) -> None:
-    if options.exact and options.harts > 1 and version < plugin.REGISTERS_SINCE:
-        raise SetupError(
-            f"--exact on several harts needs QEMU {plugin.REGISTERS_SINCE} or newer,"
-            f" this one is {version}; --harts 1 works"
-        )
-
-
 class Run:
     """One boot for the command, counted or sampled or both."""
 
-    def __init__(self, options: argparse.Namespace, command: str, folder: Path) -> None:
+    def __init__(self, options: Options, folder: Path) -> None:
         self.options = options
         self.folder = folder
         self.sent = bytearray()  # what the guest has, see SEND
-        self.qemu = find_qemu()
-        version = plugin.qemu_major(self.qemu)
-        check(options, version)
-        guest = command
+        self.session = session = Session(options.boot, ME)
+        version = plugin.qemu_major(session.qemu)
+        several = options.boot.machine.harts > 1
+        if options.exact and several and version < plugin.REGISTERS_SINCE:
+            raise SetupError(
+                f"--exact on several harts needs QEMU {plugin.REGISTERS_SINCE} or"
+                f" newer, this one is {version}; --harts 1 works"
+            )
+        member = image.member(COMMAND_FILE, os.fsencode(options.command))
         if options.sampled:
-            guest = SAMPLING % (options.hz or HZ)
+            session.build(SAMPLING % options.hz, member)
         elif options.waits and options.output:
-            guest = BOTH % (options.hz or HZ)
+            session.build(BOTH % options.hz, member)
         elif options.waits:
-            guest = WAITING
-        machine = machine_of(options, command)
-        notice = BUILDING if sys.stderr.isatty() else ""
-        if options.kernel:
-            os.close(hold_kernel(options.kernel))  # nothing is built in vain
-        self.brought = bring(command)
-        kernel, initrd = build(options, guest, notice, self.brought)
-        if guest != command:
-            initrd = initrd.add(image.member(COMMAND_FILE, os.fsencode(command)))
-        machine.check(initrd.size)
-        self.initrd = image.hold(initrd, "initrd")
-        self.file = options.kernel or image.BUILD / "kernel.elf"
-        self.boot = Boot(machine, self.qemu, kernel, self.initrd)
+            session.build(WAITING, member)
+        else:
+            session.build(options.command)
         if options.exact:
             self.library = plugin.build("counter", version, image.BUILD / "plugin")
 
     def counted(self) -> tuple[Outcome, Optional[Model]]:
         """None: it ended too early for a profile."""
-        known = Known(self.options, self.initrd, self.folder, self.brought)
+        session = self.session
+        known = Known(session, self.folder)
         result = self.folder / "result"
         try:
             written = write_map(
@@ -322,13 +347,14 @@ class Run:
             )
         except KeyError as error:
             raise SetupError(
-                f"{self.file}: not a kernel that can be followed: it has no {error}"
+                f"{session.options.kernel_file}: not a kernel that can be followed:"
+                f" it has no {error}"
             ) from None
-        self.boot.command += ["-plugin", plugin.option(self.library, written)]
-        outcome = self.run()
-        if b"-plugin" in self.boot.complaints:
+        arguments = ["-plugin", plugin.option(self.library, written)]
+        outcome = session.boot(arguments, self.sent)
+        if b"-plugin" in session.complaints:
             raise SetupError(
-                f"{self.qemu} takes no plugins: install another, or name it in $QEMU"
+                f"{session.qemu} takes no plugins: install another, or name it in $QEMU"
             )
         if not result.exists():
             return outcome, None
@@ -337,7 +363,7 @@ class Run:
         return outcome, exact_model(exact, self.options.of)
 
     def run(self) -> Outcome:
-        return boot(self.boot, self.options, self.file, ME, self.sent)
+        return self.session.boot(data=self.sent)
 
     def left(self, name: str) -> Optional[bytes]:
         """A file that the guest has sent, whole."""
@@ -358,14 +384,17 @@ class Run:
         if recording is None:
             return None
         profile = read_pcs.read(RECORDING, recording)
-        between(profile, self.options.since, self.options.until)
-        extra = self.options.extra
-        first = image.overlay_path(Path(extra)) if extra else None
-        brought = [file for _, file in self.brought]
-        share = self.options.share
-        files = Files(image.BUILD, share and Path(share), first, brought)
-        programs = Programs(files)
-        stacks = Stacks(profile, lazy_kernel(self.options.kernel), programs)
+        begin, end = self.options.window
+        if self.options.time:  # how many samples are missing of a part, nobody knows
+            profile.samples = [
+                s for s in profile.samples if begin <= (s.time or 0) < end
+            ]
+        boot = self.options.boot
+        first = image.overlay_path(boot.extra) if boot.extra else None
+        share = boot.machine.share and Path(boot.machine.share)
+        brought = [file for _, file in self.session.brought]
+        programs = Programs(Files(image.BUILD, share or None, first, brought))
+        stacks = Stacks(profile, lazy_kernel(boot.kernel), programs)
         return sampled_model(stacks, self.options)
 
     def waited(self, stacks: Stacks) -> Waits:
@@ -374,11 +403,11 @@ class Run:
         return Waits(data, stacks.profile, stacks.kernel, stacks.programs)
 
 
-def profile(options: argparse.Namespace, command: str) -> Outcome:
+def profile(options: Options) -> Outcome:
     with tempfile.TemporaryDirectory() as name:
-        run = Run(options, command, Path(name))
+        run = Run(options, Path(name))
         if options.waits and not options.output:
-            return waits(run, command)
+            return waits(run)
         if not options.exact:
             outcome = run.run()
             model, beside = run.sampled(), None
@@ -387,59 +416,34 @@ def profile(options: argparse.Namespace, command: str) -> Outcome:
             beside = run.sampled() if options.sampled else None
         if model and not model.profile.samples:
             raise SetupError(
-                f"no {model.profile.unit}{said(options)}"
+                f"no {model.profile.unit}{options.time}"
                 + f" of {options.of} or what it calls" * bool(options.of)
             )
         if model:
             found = run.waited(model.stacks) if options.waits else None
-            report(model, beside, options, command, found)
+            report(model, beside, options, found)
         elif not outcome.text:
             raise SetupError("no profile: the machine ended without leaving one")
     return outcome
 
 
-def waits(run: Run, command: str) -> Outcome:
+def waits(run: Run) -> Outcome:
     """The guest's report, whose first line names a file of this script's."""
     outcome = run.run()
     page = run.left(WAITS)
     if page:
         _, _, rest = page.decode(errors="replace").partition("\n")
-        print(command, rest, sep="\n", end="", flush=True)
+        print(run.options.command, rest, sep="\n", end="", flush=True)
     elif not outcome.text:
         raise SetupError("no waits: the machine ended without leaving any")
     return outcome
 
 
-def said(options: argparse.Namespace) -> str:
-    """Which time was asked for."""
-    since, until = options.since, options.until
-    if since is None and until is None:
-        return ""
-    return f" from {since or 0:g} s " + ("on" if until is None else f"to {until:g} s")
-
-
-def window(since: Optional[float], until: Optional[float]) -> tuple[float, float]:
-    """In nanoseconds."""
-    return (
-        (since or 0) * NANOSECONDS,
-        math.inf if until is None else until * NANOSECONDS,
-    )
-
-
-def between(profile: Profile, since: Optional[float], until: Optional[float]) -> None:
-    """Keep the samples of a time. Who took them knows how many he had to leave
-    out, but not when."""
-    if since is None and until is None:
-        return
-    begin, end = window(since, until)
-    profile.samples = [s for s in profile.samples if begin <= (s.time or 0) < end]
-
-
-def sampled_model(stacks: Stacks, options: argparse.Namespace) -> Model:
+def sampled_model(stacks: Stacks, options: Options) -> Model:
     """A short process may have no sample: so those of a program are all that lived
     meanwhile. Which of them were in the one function that is wanted, samples tell."""
     model = Model(stacks, options.of)
-    begin, end = window(options.since, options.until)
+    begin, end = options.window
     for i, p in enumerate(stacks.profile.processes):
         if not options.of and p.begin < end and (p.end is None or begin <= p.end):
             model.processes.setdefault(p.command, set()).add((p.pid, i))
@@ -461,21 +465,19 @@ def exact_model(stacks: Exact, of: Optional[str]) -> Model:
 
 
 def report(
-    model: Model,
-    beside: Optional[Model],
-    options: argparse.Namespace,
-    command: str,
-    found: Optional[Waits],
+    model: Model, beside: Optional[Model], options: Options, found: Optional[Waits]
 ) -> None:
-    print(Page(model, command, beside, options.by, said(options)).text(), flush=True)
+    page = Page(model, options.command, beside, options.by, options.time)
+    print(page.text(), flush=True)
+    if not options.output:
+        return
+    write = writer(options.output)
+    if write == write_html.write:
+        write = functools.partial(
+            write, waits=found, beside=beside and side_by_side(model, beside)
+        )
     try:
-        if options.output:
-            write = writer(options.output)
-            if write == write_html.write:
-                write = functools.partial(
-                    write, waits=found, beside=beside and side_by_side(model, beside)
-                )
-            put(options.output, write(model.stacks, f"Tally: {command}"))
+        put(options.output, write(model.stacks, f"Tally: {options.command}"))
     except Unfit as error:
         raise ConvertError(options.output, str(error)) from None
 
@@ -504,11 +506,11 @@ def side_by_side(model: Model, samples: Model) -> write_html.Object:
 def main(words: list[str]) -> int:
     def action() -> Outcome:
         try:
-            return profile(*parse(words))
+            return profile(parse(words))
         except ConvertError as error:
             raise SetupError(str(error)) from None
 
-    return reported(words, action, ME)
+    return reported(words, action, ME, parser)
 
 
 def entry() -> int:
