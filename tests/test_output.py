@@ -3,7 +3,6 @@ tally-run(1), tally-expect(1) and docs/teaching.md say which options name them."
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import socket
@@ -123,7 +122,7 @@ def test_a_grade_is_written_to_what_is_no_file(tmp_path: Path, fifo: Fifo) -> No
     for kind, said in {
         "json": b"{", "csv": b"submission,", "junit": b"<testsuites", "html": b"<!doc",
     }.items():
-        report.write([facts], argparse.Namespace(**{kind: str(fifo.file)}))
+        report.write([facts], report.Files(**{kind: str(fifo.file)}))
         assert fifo.read().startswith(said)
 
 

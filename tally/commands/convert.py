@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+import dataclasses
 import os
 import re
 import sys
@@ -29,10 +29,9 @@ from tally.profile import (
     write_svg,
 )
 from tally.profile.profile import HZ_MAX, IDLE, KERNEL_BASE, Profile, Unfit, is_kernel
-from tally.profile.stacks import Programs, Stacks
+from tally.profile.stacks import KERNEL_FILE, Programs, Stacks, lazy_kernel
 
 ME = "tally-convert"
-KERNEL = BUILD / "kernel.elf"
 BIN = BUILD / "bin"
 STATUS_ERROR, STATUS_USAGE = 1, 2
 INPUT_LIMIT = 1 << 30  # bytes
@@ -115,18 +114,38 @@ def parser() -> Parser:
     return p
 
 
-def parse(words: list[str]) -> argparse.Namespace:
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """All that was asked of scripts/tally-convert."""
+
+    kind: Optional[str]
+    to: Optional[str]
+    kernel: Optional[Path]
+    program: list[str]
+    share: Optional[Path]
+    ps: Optional[str]
+    hz: Optional[int]
+    of: Optional[str]
+    title: Optional[str]
+    no_idle: bool
+    no_pids: bool
+    file: str
+    outputs: list[str]
+    forms: list[str]  # of each output
+
+
+def parse(words: list[str]) -> Options:
     p = parser()
-    options = p.parse(words)
-    if options.file is None:
+    chosen = p.parse(words)
+    if chosen.file is None:
         p.error("which file?")
-    options.outputs = options.outputs or ["-"]
-    if options.to and len(options.outputs) > 1:
+    chosen.outputs = chosen.outputs or ["-"]
+    if chosen.to and len(chosen.outputs) > 1:
         p.error("--to is for one output: of several, their names tell")
-    options.forms = [options.to or form(p, name) for name in options.outputs]
-    if options.of is not None and "gmon" not in options.forms:
+    forms = [chosen.to or form(p, name) for name in chosen.outputs]
+    if chosen.of is not None and "gmon" not in forms:
         p.error("--of is for gmon only")
-    return options
+    return Options(forms=forms, **vars(chosen))
 
 
 def form(p: Parser, output: str) -> str:
@@ -196,23 +215,6 @@ def load_processes(file: str, programs: Programs) -> None:
             programs.names[pid] = name
 
 
-def lazy_kernel(path: Optional[Path]) -> Callable[[], Image]:
-    """The kernel, read when it's needed, unless it was named."""
-    loaded: list[Image] = [] if path is None else [Image(path)]
-
-    def get() -> Image:
-        if not loaded:
-            if not KERNEL.exists():
-                raise ConvertError(
-                    KERNEL,
-                    "no such file: `make' builds it, or" " --kernel names another",
-                )
-            loaded.append(Image(KERNEL))
-        return loaded[0]
-
-    return get
-
-
 def read(
     kind: str, file: str, data: bytes, kernel: Callable[[], Image], programs: Programs
 ) -> Profile:
@@ -242,14 +244,14 @@ def check_kernel(file: str, profile: Profile) -> None:
     """Names of another kernel's functions would be wrong, and look right."""
     if profile.kernel and not Files(BUILD).find(KERNEL_IN_GUEST, profile.kernel):
         raise ConvertError(
-            file, f"another kernel than {KERNEL} was running:" " --kernel names it"
+            file, f"another kernel than {KERNEL_FILE} was running:" " --kernel names it"
         )
 
 
 # --- What comes out -----------------------------------------------------------
 
 
-def make_output(form: str, stacks: Stacks, options: argparse.Namespace) -> bytes:
+def make_output(form: str, stacks: Stacks, options: Options) -> bytes:
     name = "standard input" if options.file == "-" else os.path.basename(options.file)
     title = options.title or f"Tally: {name}"
     try:
@@ -271,7 +273,7 @@ def make_output(form: str, stacks: Stacks, options: argparse.Namespace) -> bytes
     return data
 
 
-def convert(options: argparse.Namespace) -> None:
+def convert(options: Options) -> None:
     programs = Programs(Files(BUILD, options.share))
     programs.merged = options.no_pids
     kernel = lazy_kernel(options.kernel)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+import dataclasses
 import json
 import sys
 from typing import Optional
@@ -20,7 +20,22 @@ ROWS = 12  # of a table
 SHOWN = 4  # callers of a path, the innermost
 
 
-def parse(words: list[str]) -> argparse.Namespace:
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """All that was asked of scripts/tally-diff."""
+
+    fail: Optional[float]
+    only: Optional[str]
+    sources: Optional[tuple[str, str]]
+    n: int
+    json: Optional[str]
+    junit: Optional[str]
+    svg: Optional[str]
+    base: str
+    new: str
+
+
+def parse(words: list[str]) -> Options:
     p = Parser(ME)
     p.add_argument(
         "--fail",
@@ -53,7 +68,7 @@ def parse(words: list[str]) -> argparse.Namespace:
     )
     p.add_argument("base", metavar="BASE", help="a recording (.pb.gz)")
     p.add_argument("new", metavar="NEW")
-    return p.parse(words)
+    return Options(**vars(p.parse(words)))
 
 
 def read(file: str) -> read_pprof.Recording:
@@ -197,7 +212,7 @@ def as_junit(subject: Change, limit: Optional[float], bad: bool) -> str:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     comparison = Comparison(read(options.base), read(options.new))
     subject = comparison.change(compare.whole, "all")
     if options.only is not None:

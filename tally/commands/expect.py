@@ -21,7 +21,7 @@ import signal
 import sys
 import xml.etree.ElementTree as xml
 from pathlib import Path
-from typing import Callable, Iterator, Mapping
+from typing import Callable, Iterator, Mapping, Optional
 
 from tally.base.cli import JOBS, STATUS_SIGNAL, Parser, complain, put, script, wrong
 from tally.base.errors import SetupError, UsageError
@@ -109,7 +109,24 @@ def read_script(file: Path, machines: list[str]) -> Script:
     return Script(file, tuple(chosen), tuple(shows))
 
 
-def choose(options: argparse.Namespace) -> tuple[list[Script], list[Verdict]]:
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """All that was asked of scripts/expect."""
+
+    folder: Path
+    names: list[str]
+    update: bool
+    machine: list[str]
+    together: bool
+    extra: Optional[Path]
+    icount: int
+    limit: float
+    timeout: float
+    junit: Optional[Path]
+    jobs: int
+
+
+def choose(options: Options) -> tuple[list[Script], list[Verdict]]:
     """The scripts to run. If none is named on the command line these are all, and
     an expected file without a script fails."""
     place = Path(options.folder)
@@ -202,7 +219,7 @@ class Result:
 class Guest:
     """Boots scripts of a folder, together with its other files."""
 
-    def __init__(self, options: argparse.Namespace) -> None:
+    def __init__(self, options: Options) -> None:
         self.options = options
         self.qemu = find_qemu()
         with image.build_lock():
@@ -406,7 +423,7 @@ def junit(suite: str, verdicts: list[Verdict]) -> str:
 # --- The command -------------------------------------------------------------
 
 
-def parse(words: list[str]) -> argparse.Namespace:
+def parse(words: list[str]) -> Options:
     p = Parser(ME, usage="%(prog)s [OPTIONS] DIR [NAME...]")
     p.add_argument(
         "folder",
@@ -457,13 +474,13 @@ def parse(words: list[str]) -> argparse.Namespace:
         metavar="N",
         help="so many boots at once (one per processor)",
     )
-    options = p.parse(words)
-    if options.folder is None:
+    chosen = p.parse(words)
+    if chosen.folder is None:
         raise UsageError("which folder?")
-    return options
+    return Options(**vars(chosen))
 
 
-def expect(options: argparse.Namespace) -> int:
+def expect(options: Options) -> int:
     scripts, verdicts = choose(options)
     jobs = [(machine, [script]) for script in scripts for machine in script.machines]
     if options.together:

@@ -22,7 +22,6 @@ from tally.boot.session import Session, reported
 from tally.build import image
 from tally.build.files import Files
 from tally.build.programs import of_initrd, of_share, original
-from tally.commands.convert import lazy_kernel
 from tally.formats.executable import Image
 from tally.formats.program import SIGRETURN, program
 from tally.plugins import plugin
@@ -39,7 +38,7 @@ from tally.profile import (
 from tally.profile.exact import Exact, Tree, write_map
 from tally.profile.page import TABLES, Model, Page, compared, missing_samples
 from tally.profile.profile import IDLE, NANOSECONDS, USER, Unfit
-from tally.profile.stacks import Programs, Stacks
+from tally.profile.stacks import Programs, Stacks, lazy_kernel
 from tally.profile.waits import Waits, read as read_waits
 
 ME = "tally"

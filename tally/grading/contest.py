@@ -11,7 +11,6 @@ Fewer instructions are better.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 import random
@@ -29,7 +28,8 @@ from tally.boot.machine import Machine
 from tally.build import image
 from tally.formats import hunks
 from tally.grading.boots import Booter, scratch
-from tally.grading.grade import NONCE, WORK
+from tally.grading.grade import WORK
+from tally.grading.options import NONCE
 from tally.grading.handout import all_files
 from tally.grading.lab import (
     CONF,
@@ -189,8 +189,20 @@ def measure(kernels: Kernels, plant: Plant, folder: Path, right: Run) -> Place:
     return Place(who, run.instructions)
 
 
-def rank(options: argparse.Namespace, plant: Plant) -> None:
-    top = Path(options.dir)
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """All that was asked of labs/rank."""
+
+    dir: Optional[str]
+    handout: Optional[str]
+    json: Optional[str]
+    nonce: Optional[int]
+    seed: Optional[str]
+    course: str
+    trust: bool
+
+
+def rank(top: Path, options: Options, plant: Plant) -> None:
     folders = sorted(f.resolve() for f in top.iterdir() if f.is_dir())
     sandbox = None if options.trust else Sandbox()
     nonce = options.nonce if options.nonce is not None else secrets.randbelow(1 << 48)
@@ -245,7 +257,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("--seed", type=utf8, metavar="S", help="of another course")
     parser.add_argument("--course", metavar="FILE", default=str(CONF))
     parser.add_argument("--trust", action="store_true", help="build without a sandbox")
-    options = parser.parse(words)
+    options = Options(**vars(parser.parse(words)))
     plant = planted(read_course(Path(options.course), options.seed))
     if bool(options.dir) == bool(options.handout):
         raise LabError("say DIR, or --handout DIR")
@@ -253,8 +265,8 @@ def main(words: list[str]) -> int:
         raise LabError("--json is of a ranking")
     if options.handout:
         hand_out(Path(options.handout), plant)
-    else:
-        rank(options, plant)
+    if options.dir:
+        rank(Path(options.dir), options, plant)
     return 0
 
 

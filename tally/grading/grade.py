@@ -14,7 +14,6 @@ judged; 1: it hasn't; 126: it can't be judged here, through no fault of the stud
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import dataclasses
 import datetime
@@ -23,7 +22,6 @@ import hashlib
 import json
 import os
 import queue
-import re
 import secrets
 import sys
 import threading
@@ -34,25 +32,23 @@ if "--debug" in sys.argv:
     os.environ["DEBUG"] = "1"  # image.py asks for it, once
 
 from tally import ROOT
-from tally.grading.lab import CONF, LABS, CompileError, Lab, LabError, read_course
+from tally.grading.lab import HANDED_OUT, CompileError, Lab, LabError, read_course
 from tally.build import image
 from tally.grading import report
-from tally.base.cli import JOBS, STATUS_SETUP, Parser, number, script, utf8, wrong
+from tally.base.cli import STATUS_SETUP, script
 from tally.grading.boots import Booter
-from tally.grading.debug import debug, find_gdb
+from tally.grading.debug import debug
 from tally.grading.facts import Facts, Grade, check_common, counted
 from tally.grading.facts import number as as_number
 from tally.grading.facts import read as read_facts
 from tally.grading.judge import Judge, Reference, Verdict
 from tally.base.errors import SetupError
-from tally.boot.options import SEED
+from tally.grading.options import Options, check, parse
 from tally.grading.roster import Roster, read_roster
 from tally.grading.sandbox import Sandbox, TroubleError
 from tally.grading.submissions import Submission, lab_of, read, submitted_folders
 from tally.grading.tree import Built, Kernel, Tree, git, lab_tree, read_kernel
 
-NONCE = number(0, 2**64 - 1)
-HANDED_OUT = LABS / "handout.json"
 WORK = image.BUILD / "labs"
 
 
@@ -84,9 +80,7 @@ class Grader:
         tree.lay(files)
         return tree.make()
 
-    def grade(
-        self, submission: Submission, folder: Path, options: argparse.Namespace
-    ) -> Grade:
+    def grade(self, submission: Submission, folder: Path, options: Options) -> Grade:
         built = self.build(submission.files, folder)
         if built.kernel is None:
             return no_point(
@@ -110,7 +104,7 @@ class Graders:
         self,
         judge: Judge,
         sandbox: Optional[Sandbox],
-        options: argparse.Namespace,
+        options: Options,
         place: Path,
         first: Lab,
     ) -> None:
@@ -144,7 +138,7 @@ class Graders:
             )
 
 
-def failed(lab: Lab, options: argparse.Namespace) -> list[Verdict]:
+def failed(lab: Lab, options: Options) -> list[Verdict]:
     """Of all tests that were asked for."""
     kinds = [k for k in lab.tests if options.test in (None, k.name)]
     return [Verdict(kind.name, kind.points, False) for kind in kinds]
@@ -153,7 +147,7 @@ def failed(lab: Lab, options: argparse.Namespace) -> list[Verdict]:
 def no_point(
     submission: Submission,
     nonce: int,
-    options: argparse.Namespace,
+    options: Options,
     ended: str,
     why: str,
 ) -> Grade:
@@ -165,7 +159,7 @@ def graded(
     judge: Judge,
     kernel: Kernel,
     reference: Reference,
-    options: argparse.Namespace,
+    options: Options,
     who: str,
     submitted: Optional[datetime.datetime] = None,
 ) -> Grade:
@@ -186,7 +180,7 @@ def graded(
     )
 
 
-def chosen(options: argparse.Namespace) -> Optional[list[str]]:
+def chosen(options: Options) -> Optional[list[str]]:
     """The tests that were asked for; None: all."""
     return None if options.test is None else [options.test]
 
@@ -212,7 +206,7 @@ def solution(lab: Lab, folder: Path, like: Optional[Path] = None) -> Kernel:
 
 def reference_of(
     judge: Judge,
-    options: argparse.Namespace,
+    options: Options,
     folder: Path,
     like: Optional[Path] = None,
 ) -> Reference:
@@ -229,7 +223,7 @@ def reference_of(
 # --- A student's own tree ----------------------------------------------------
 
 
-def grade_here(lab: Lab, judge: Judge, options: argparse.Namespace) -> Grade:
+def grade_here(lab: Lab, judge: Judge, options: Options) -> Grade:
     """The tree as it is, built as always."""
     if HANDED_OUT.exists():
         for name in changed_elsewhere():
@@ -267,7 +261,7 @@ class Reports:
         names: list[str],
         among: int,
         known: dict[str, Facts],
-        options: argparse.Namespace,
+        options: Options,
     ) -> None:
         """among: how many submissions there are, those of other parts, too."""
         self.names = names
@@ -283,12 +277,12 @@ class Reports:
         facts = {**grade.facts(), "among": self.among}
         with self._lock:
             self.known[grade.who] = facts
-            report.write(self.facts(), self.options)
+            report.write(self.facts(), self.options.reports)
         if self.options.all is not None:
             complain(f"{grade.who}: {as_number(facts['points'])}, {grade.ended}")
 
 
-def place(lab: Lab, options: argparse.Namespace) -> Path:
+def place(lab: Lab, options: Options) -> Path:
     """Where trees are built; each part has one of its own."""
     return WORK / "grade" / f"{lab.name}-{'of'.join(map(str, options.shard))}"
 
@@ -297,7 +291,7 @@ def grade_all(
     judge: Judge,
     submissions: list[Submission],
     reports: Reports,
-    options: argparse.Namespace,
+    options: Options,
     sandbox: Optional[Sandbox],
 ) -> None:
     """Side by side."""
@@ -355,23 +349,23 @@ def share_out(
         raise errors[0]
 
 
-def earlier(options: argparse.Namespace) -> dict[str, Facts]:
+def earlier(options: Options) -> dict[str, Facts]:
     """--resume: what the report has; but what the machine has failed at is tried
     again, and who was missing may have handed in since."""
     if not options.resume:
         return {}
-    if options.json is None:
+    if options.reports.json is None:
         raise LabError("--resume needs --json FILE, whose report is gone on with")
-    if not os.path.exists(options.json):
+    if not os.path.exists(options.reports.json):
         return {}
     return {
         facts["submission"]: facts
-        for facts in read_facts(Path(options.json))
+        for facts in read_facts(Path(options.reports.json))
         if facts["ended"] not in ("trouble", "missing")
     }
 
 
-def nonce_of(known: dict[str, Facts], options: argparse.Namespace) -> int:
+def nonce_of(known: dict[str, Facts], options: Options) -> int:
     """The one that was asked for, that of the report that is gone on with, or any."""
     nonce: Optional[int] = options.nonce
     if nonce is None and known:
@@ -382,104 +376,12 @@ def nonce_of(known: dict[str, Facts], options: argparse.Namespace) -> int:
 # --- The command -------------------------------------------------------------
 
 
-def shard(text: str) -> tuple[int, int]:
-    found = re.fullmatch(r"([1-9]\d{0,5})/([1-9]\d{0,5})", text)
-    if not found or int(found[1]) > int(found[2]):
-        wrong(text, "a part like 2/4")
-    return int(found[1]), int(found[2])
-
-
-def parse(words: list[str]) -> argparse.Namespace:
-    parser = Parser("grade", usage="%(prog)s NAME [OPTIONS]")
-    parser.add_argument("name", metavar="NAME", help="of the lab")
-    parser.add_argument("--submission", metavar="DIR", help="with the lab's files")
-    parser.add_argument("--all", metavar="DIR", help="each folder is a submission")
-    parser.add_argument("--roster", metavar="FILE", help="whose the folders are")
-    parser.add_argument(
-        "--student",
-        type=utf8,
-        metavar="WHO",
-        help="whose the one is, if its name doesn't say it",
-    )
-    parser.add_argument("--test", metavar="T", help="judge this one alone")
-    parser.add_argument(
-        "--show", action="store_true", help="the script of what fails, with its answers"
-    )
-    parser.add_argument(
-        "--gdb", action="store_true", help="go to the first step that fails, with gdb"
-    )
-    parser.add_argument("--nonce", type=NONCE, metavar="N", help="the script's")
-    parser.add_argument("--races", type=SEED, metavar="N", help="a race's seed")
-    parser.add_argument("--seed", type=utf8, metavar="S", help="of another course")
-    parser.add_argument("--course", metavar="FILE", default=str(CONF))
-    parser.add_argument("--debug", action="store_true", help="the debug build")
-    parser.add_argument(
-        "--trust", action="store_true", help="build without the sandbox"
-    )
-    parser.add_argument("--submitted", metavar="TIME", help="when")
-    parser.add_argument(
-        "-j",
-        dest="jobs",
-        type=JOBS,
-        metavar="N",
-        default=os.cpu_count(),
-        help="so many at once",
-    )
-    parser.add_argument(
-        "--shard",
-        type=shard,
-        metavar="I/N",
-        default=(1, 1),
-        help="of all, the Ith of N parts",
-    )
-    parser.add_argument(
-        "--resume", action="store_true", help="leave out what the report of --json has"
-    )
-    report.add_options(parser, ("json", "csv", "junit", "html", "gradescope"))
-    return parser.parse(words)
-
-
 def complain(text: str) -> None:
     print(f"grade: {text}", file=sys.stderr, flush=True)
 
 
-def check(options: argparse.Namespace, lab: Lab) -> None:
-    """Which options don't go together."""
-    names = {None, *(kind.name for kind in lab.tests)}
-    if options.test not in names:
-        raise LabError(f"{lab.name} has no test {options.test!r}")
-    many = options.all is not None
-    foreign = many or options.submission is not None
-    if many and options.submission is not None:
-        raise LabError("--submission DIR or --all DIR, not both")
-    if options.gdb and (many or lab.host):
-        raise LabError("--gdb is of one kernel")
-    if options.gdb:
-        find_gdb()
-    if options.gradescope and many:
-        raise LabError("--gradescope is of one submission")
-    if (options.shard != (1, 1) or options.resume) and not many:
-        raise LabError("--shard and --resume are of --all")
-    if options.shard != (1, 1) and options.nonce is None:
-        raise LabError("--shard needs --nonce N, the same one for all parts")
-    if options.submitted and not foreign:
-        raise LabError("--submitted is of a submission")
-    if options.student is not None and (many or options.roster is None):
-        raise LabError("--student is of one submission, with --roster FILE")
-    if options.roster is not None and HANDED_OUT.exists():
-        raise LabError("--roster: this is a student's tree, which has one seed")
-    if options.roster is not None and options.trust:
-        raise LabError(
-            "--roster needs the sandbox: else a submission could read all" " seeds"
-        )
-    if options.roster is not None and not foreign:
-        raise LabError("--roster needs --submission DIR, or --all DIR")
-    if not foreign and not HANDED_OUT.exists():
-        raise LabError("this is no student's tree: --submission DIR, or --all DIR")
-
-
 def grade_foreign(
-    lab: Lab, roster: Optional[Roster], options: argparse.Namespace
+    lab: Lab, roster: Optional[Roster], options: Options
 ) -> tuple[list[Facts], Judge]:
     """What others have handed in, and who has judged it."""
     folders, among = submitted_folders(options, roster)
@@ -489,10 +391,12 @@ def grade_foreign(
     if known:
         mine = lab_of(lab, "", roster)
         same = Grade(mine, "", judge.nonce, commit(), failed(lab, options)).facts()
-        check_common([*known.values(), same], str(options.json))
+        check_common([*known.values(), same], str(options.reports.json))
         strangers = known.keys() - folders
         if strangers:
-            raise LabError(f"{options.json}: {min(strangers)} isn't in this part")
+            raise LabError(
+                f"{options.reports.json}: {min(strangers)} isn't in this part"
+            )
     reports = Reports(list(folders), among, known, options)
     submissions = [
         read(lab, who, folder, roster, options)
@@ -500,12 +404,12 @@ def grade_foreign(
         if who not in known
     ]
     if not submissions:
-        report.write(reports.facts(), options)
+        report.write(reports.facts(), options.reports)
     grade_all(judge, submissions, reports, options, sandbox)
     return reports.facts(), judge
 
 
-def stop_in_gdb(judge: Judge, options: argparse.Namespace) -> None:
+def stop_in_gdb(judge: Judge, options: Options) -> None:
     """Before the first step that failed."""
     if not judge.stops:
         complain("no step failed, before which the machine could stop")
@@ -515,7 +419,7 @@ def stop_in_gdb(judge: Judge, options: argparse.Namespace) -> None:
     debug(judge.booter, judge.stops[0], tree)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     course = read_course(Path(options.course), options.seed)
     lab = Lab(options.name, course)
     check(options, lab)
@@ -528,7 +432,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         judge = Judge(lab, nonce_of({}, options), None, options.show)
         found = [grade_here(lab, judge, options).facts()]
-        report.write(found, options)
+        report.write(found, options.reports)
     if many:
         good = sum(facts["points"] == facts["of"] for facts in found)
         print(

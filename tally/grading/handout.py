@@ -13,7 +13,7 @@ boots, and fails. It is a git repository with one commit. WHO is a student or a 
 
 from __future__ import annotations
 
-import argparse
+import dataclasses
 import hashlib
 import json
 import os
@@ -190,7 +190,19 @@ def announce(to: Path, lab: Lab) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> None:
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """All that was asked of labs/handout."""
+
+    name: str
+    to: str
+    roster: Optional[str]
+    student: Optional[str]
+    seed: Optional[str]
+    course: str
+
+
+def run(options: Options) -> None:
     course = read_course(Path(options.course), options.seed)
     lab = Lab(options.name, course)
     to = Path(options.to)
@@ -206,7 +218,7 @@ def run(options: argparse.Namespace) -> None:
     if roster and options.student is None:
         Maker(lab, secret).make_each(lab, roster, to)
         return
-    if roster:
+    if roster and options.student is not None:
         lab = lab.of(roster.course(options.student))
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise LabError(f"{to}: is there already")
@@ -231,7 +243,7 @@ def main(words: list[str]) -> int:
     )
     parser.add_argument("--seed", type=utf8, metavar="S", help="of another course")
     parser.add_argument("--course", metavar="FILE", default=str(CONF))
-    run(parser.parse(words))
+    run(Options(**vars(parser.parse(words))))
     return 0
 
 

@@ -40,6 +40,7 @@ from tally.grading.script import Test, TestKind
 
 LABS = ROOT / "labs"
 CONF = LABS / "course.conf"
+HANDED_OUT = LABS / "handout.json"  # in a student's tree
 MACROS = "kernel/lab.h"  # the solution's
 
 

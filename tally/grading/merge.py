@@ -6,7 +6,6 @@ names.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -43,13 +42,13 @@ def check_whole(found: list[Facts]) -> None:
         )
 
 
-def run(options: argparse.Namespace) -> None:
-    if all(getattr(options, kind) is None for kind in KINDS):
+def run(files: list[Path], partial: bool, to: report.Files) -> None:
+    if to == report.Files():
         raise LabError("say what to write: --" + ", --".join(KINDS))
-    found = merged([Path(file) for file in options.reports])
-    if not options.partial:
+    found = merged(files)
+    if not partial:
         check_whole(found)
-    report.write(found, options)
+    report.write(found, to)
 
 
 def main(words: list[str]) -> int:
@@ -59,7 +58,9 @@ def main(words: list[str]) -> int:
         "--partial", action="store_true", help="though submissions are missing"
     )
     report.add_options(parser, KINDS)
-    run(parser.parse(words))
+    chosen = parser.parse(words)
+    to = report.Files(**{kind: getattr(chosen, kind) for kind in KINDS})
+    run([Path(file) for file in chosen.reports], chosen.partial, to)
     return 0
 
 

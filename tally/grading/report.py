@@ -4,10 +4,13 @@ the facts that --json has: labs/merge makes the same ones of several of those.""
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import csv
 import io
 import json
 import xml.etree.ElementTree as xml
+
+from typing import Optional
 
 from tally.base.cli import put
 from tally.grading import course_page
@@ -182,9 +185,19 @@ def add_options(parser: argparse.ArgumentParser, kinds: tuple[str, ...]) -> None
         parser.add_argument(f"--{kind}", metavar="FILE", help="write the report there")
 
 
-def write(all: list[Facts], options: argparse.Namespace) -> None:
-    """The reports that the options name."""
+@dataclasses.dataclass(frozen=True)
+class Files:
+    """Where to write each kind of report; None: nowhere."""
+
+    json: Optional[str] = None
+    csv: Optional[str] = None
+    junit: Optional[str] = None
+    html: Optional[str] = None
+    gradescope: Optional[str] = None
+
+
+def write(all: list[Facts], files: Files) -> None:
     for kind, make in KINDS.items():
-        file = getattr(options, kind, None)
+        file = getattr(files, kind)
         if file is not None:
             put(file, make(all).encode(errors="replace"))

@@ -15,7 +15,7 @@ the kernel would be compiled again. Status 1 if one isn't so.
 
 from __future__ import annotations
 
-import argparse
+import dataclasses
 import concurrent.futures
 import functools
 import itertools
@@ -289,7 +289,17 @@ def attempt(check: Callable[[], Finding]) -> Finding:
         return str(error)
 
 
-def run(options: argparse.Namespace) -> int:
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """All that was asked of labs/selftest."""
+
+    names: list[str]
+    quick: Optional[str]
+    short: bool
+    jobs: int
+
+
+def run(options: Options) -> int:
     names = options.names or all_labs()
     todo = [c for n in names for c in checks(n, options.quick, options.short)]
     bad = 0
@@ -318,7 +328,7 @@ def main(words: list[str]) -> int:
     )
     part.add_argument("--short", action="store_true", help="two of each")
     parser.add_argument("-j", dest="jobs", type=JOBS, default=os.cpu_count())
-    return run(parser.parse(words))
+    return run(Options(**vars(parser.parse(words))))
 
 
 def entry() -> int:

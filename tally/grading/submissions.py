@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import datetime
 from pathlib import Path
 from typing import Optional
 
 from tally.grading.lab import Lab, LabError, parse_time
+from tally.grading.options import Options
 from tally.grading.roster import Roster
 from tally.grading.tree import SubmissionError, read_submission
 
@@ -28,7 +28,7 @@ class Submission:
 
 
 def submitted_folders(
-    options: argparse.Namespace, roster: Optional[Roster]
+    options: Options, roster: Optional[Roster]
 ) -> tuple[dict[str, Optional[Path]], int]:
     """Folders by submitter, in the order of names; None: the roster has a submitter
     who has no folder. With --shard, that part of them. And how many there are in all.
@@ -47,10 +47,10 @@ def submitted_folders(
     return mine, len(folders)
 
 
-def named_folders(options: argparse.Namespace) -> dict[str, Path]:
+def named_folders(options: Options) -> dict[str, Path]:
     """Those that --submission or --all names."""
     place = options.submission if options.all is None else options.all
-    folder = Path(place)
+    folder = Path(place or "")
     if not place or not folder.is_dir():
         raise LabError(f"{place}: no submission there")
     if options.all is None:
@@ -63,7 +63,7 @@ def read(
     who: str,
     folder: Optional[Path],
     roster: Optional[Roster],
-    options: argparse.Namespace,
+    options: Options,
 ) -> Submission:
     lab = lab_of(lab, who, roster)
     if folder is None:
@@ -82,7 +82,7 @@ def lab_of(lab: Lab, who: str, roster: Optional[Roster]) -> Lab:
     return lab.of(roster.course(who)) if roster else lab
 
 
-def submitted(folder: Path, options: argparse.Namespace) -> Optional[datetime.datetime]:
+def submitted(folder: Path, options: Options) -> Optional[datetime.datetime]:
     """When it was handed in, if anybody says so."""
     file = folder / SUBMITTED
     if options.submitted:

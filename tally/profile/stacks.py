@@ -8,7 +8,9 @@ import os
 from pathlib import Path
 from typing import Any, Callable, Iterable, NamedTuple, Optional
 
+from tally.base.errors import ConvertError
 from tally.build.files import Files
+from tally.build.image import BUILD
 from tally.formats.executable import Image
 from tally.profile.profile import (
     IDLE,
@@ -22,6 +24,7 @@ from tally.profile.profile import (
 
 PROCESS = "process"  # the kind of frames that stand above the code's
 CUT = "[cut]"  # stands for callers that aren't known
+KERNEL_FILE = BUILD / "kernel.elf"
 
 
 class Frame(NamedTuple):
@@ -277,3 +280,20 @@ def mode_counts(profile: Profile) -> dict[str, int]:
     for s in profile.samples:
         counts[s.mode] += s.count
     return counts
+
+
+def lazy_kernel(path: Optional[Path]) -> Callable[[], Image]:
+    """The kernel, read when it's needed, unless it was named."""
+    loaded: list[Image] = [] if path is None else [Image(path)]
+
+    def get() -> Image:
+        if not loaded:
+            if not KERNEL_FILE.exists():
+                raise ConvertError(
+                    KERNEL_FILE,
+                    "no such file: `make' builds it, or --kernel names another",
+                )
+            loaded.append(Image(KERNEL_FILE))
+        return loaded[0]
+
+    return get

@@ -8,7 +8,6 @@ is a failure, and so is a mutant that can't be built.
 
 from __future__ import annotations
 
-import argparse
 import collections
 import dataclasses
 import fcntl
@@ -276,7 +275,22 @@ def summary(verdicts: list[Verdict], out: TextIO) -> None:
         print(f"{folder:16} {total:8} {killed:8} {kinds['explained']:10}", file=out)
 
 
-def run(options: argparse.Namespace) -> int:
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """All that was asked of scripts/mutants."""
+
+    words: list[str]
+    changed: Optional[str]
+    sample: Optional[int]
+    seed: str
+    minutes: Optional[float]
+    jobs: int
+    list: bool
+    check: bool
+    trust: bool
+
+
+def run(options: Options) -> int:
     if options.check:
         wrong = mutants.check()
         for line in wrong:
@@ -349,7 +363,7 @@ def main() -> int:
     parser.add_argument(
         "--trust", action="store_true", help="don't run the tests without mutants first"
     )
-    return run(parser.parse(sys.argv[1:]))
+    return run(Options(**vars(parser.parse(sys.argv[1:]))))
 
 
 def entry() -> int:
