@@ -215,8 +215,10 @@ def prefixes(file: Path) -> set[str]:
 NAMES = {
     "main": "boot secondary",
     "base/print": "kprintf printer",
-    "dev/pcslog": "log",
     "dev/pcsevent": "event",
+    "dev/pcslog": "log logs",
+    "dev/pcsreader": "log",
+    "dev/pcsrequest": "log",
     "dev/stack": "log",
     "fs/devfs": "device",
     "fs/device": "devices",

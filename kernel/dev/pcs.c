@@ -7,7 +7,8 @@
  *
  * This file checks requests, and puts a reader to sleep until a buffer is full.
  * The samples are stored in the log, which has a lock of its own. Read this
- * file first, then pcslog.h and pcslog.c.
+ * file first, then pcslog.h. The log is in three files: pcslog.c has the
+ * sampler's side, pcsrequest.c what was asked for, pcsreader.c the reader's.
  *
  * Waking up a reader takes locks, so a sampler that has filled a buffer can't
  * do it. It calls sample_defer instead, and its hart calls pcs_wake as soon as

@@ -285,7 +285,7 @@ tell_living(void)
 	}
 }
 
-/* --- For the log (pcslog.c) --- */
+/* --- For the log (pcsrequest.c, pcsreader.c) --- */
 
 int
 event_start(void)

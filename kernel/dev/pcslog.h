@@ -1,10 +1,11 @@
 /*
- * The log of pcs (pcslog.c) turns samples into records, and keeps them in
- * buffers until a program reads them.
+ * The log of pcs turns samples into records, and keeps them in buffers until a
+ * program reads them.
  *
- * The sampler calls log_count, with SIE=0. pcs.c and pcstat.c call what opens,
- * controls and reads the log, at level 0. These functions take a mutex; only
- * log_full takes no lock.
+ * The sampler calls log_count, with SIE=0 (pcslog.c). pcs.c and pcstat.c call
+ * what opens and controls the log (pcsrequest.c) and what reads it
+ * (pcsreader.c), at level 0. These functions take a mutex; only log_full takes
+ * no lock.
  */
 #ifndef KERNEL_PCSLOG_H
 #define KERNEL_PCSLOG_H

@@ -12,7 +12,7 @@ builds, and functions marked with @test, which get the model and add steps:
         t.do("put 0 clear", 5)
         t.do("read 0 32", model.image())
 
-A step is an operation of guest/observe.c and its expected answer. What is drawn
+A step is an operation of guest/observe and its expected answer. What is drawn
 at random is drawn from t.random, which is another one for each test and nonce.
 Each boot has the setup and some of the tests, in their order. So a test may rely
 on the model, but not on the tests before it.

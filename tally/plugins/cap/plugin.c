@@ -5,7 +5,7 @@
  * without another, by a line `silent N ADDRESS' with the address of the code
  * that all traps go to: what hangs with interrupts off hangs for good, as far
  * as the kernel's own time limit knows. The result is the number, and before
- * it, a line each, those at which observe.c executed its mark. That is an
+ * it, a line each, those at which observe executed its mark. That is an
  * instruction without an effect, which no compiler makes: slti x0, x0. In the
  * kernel, whose addresses are negative, it is no mark.
  *
