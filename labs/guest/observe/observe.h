@@ -64,8 +64,9 @@ bool word_is(const char *word);
 
 /* --- Answers: words.c --- */
 
-/* What calls read and write, unless the script gives them an address. */
-extern unsigned char buffer[BUFFER];
+/* BUFFER bytes, which calls read and write unless the script gives them an
+ * address. */
+extern unsigned char *const buffer;
 
 void answer(const char *text);
 /* A number; or if that is negative, the name of errno. */
