@@ -78,7 +78,7 @@ def test_greeting(console: Console) -> None:
 
 
 def test_poweroff(console: Console) -> None:
-    assert console.run("poweroff x").startswith("poweroff: not a status, 0 to 255: x\n")
+    assert console.run("poweroff x").startswith("poweroff: not a status from 0 to 255: x\n")
     assert console.poweroff("poweroff 42") == 42
 
 
