@@ -100,7 +100,7 @@ def test_end_of_input_leaves(console: Console) -> None:
 def test_help(console: Console) -> None:
     text = console.run("help")
     assert "  cd [DIR | -]\n" in text
-    assert "man NAME explains" in text
+    assert "man NAME describes" in text
     assert console.run("help cd") == "cd [DIR | -]"
     assert console.run("help ls") == "sh: help: ls: not a builtin; try man ls"
 
