@@ -4,40 +4,40 @@
 #   make qemu         boot to a shell; HARTS=4 (or CPUS=4), MEM=256M, EXTRA=DIR
 #   make qemu-gdb     the same, waiting for a debugger: make gdb, elsewhere
 #   make test         all tests
-#   make stress       everything at once, for ten minutes: STRESS_S, SEED
+#   make stress       a stress test of ten minutes; STRESS_S=, SEED=
 #   make fuzz         hostile system calls at random; SEED=1, CALLS=10000000,
 #                     HARTS=4, ICOUNT=6 (ICOUNT= runs free), ROUND=, V=1
-#   make races        RUN=COMMAND on harts that take turns at random moments:
+#   make races        RUN=COMMAND on harts that QEMU switches at random moments:
 #                     SEEDS=5 boots, EXTRA=DIR, HARTS=4
-#   make labs         do the labs decide what they are to decide? ONLY='NAME..'
-#   make mutants      wrong kernels, and whether tests notice; ONLY=, SAMPLE=10,
+#   make labs         check that the labs' graders are right; ONLY='NAME..'
+#   make mutants      check that tests fail on wrong kernels; ONLY=, SAMPLE=10,
 #                     SEED=, CHANGED=COMMIT, MINUTES=, LIST=1, CHECK=1
-#   make explore      draw all of these, for MINUTES=60; SEED=, ONLY='KIND..'
-#   make coverage     which lines of the kernel the tests reach; TESTS='FILE..',
-#                     or what else scripts/test takes; QEMU=
-#   make truth        profiles against what was executed; QEMU=
+#   make explore      all random tests, for MINUTES=60; SEED=, ONLY='KIND..'
+#   make coverage     measure which lines of the kernel tests reach; TESTS='FILE..',
+#                     or other arguments of scripts/test; QEMU=
+#   make truth        check profiles against what was executed; QEMU=
 #   make truth-table  the same, and write the tables of docs/truth.md
-#   make tlb-check    does the kernel flush what real harts remember? QEMU=,
+#   make tlb-check    check that no stale TLB entry is used; QEMU=,
 #                     PROGRAMS='NAME..', or MUTANT='NAME..' (or all)
-#   make bench        what operations cost, in instructions
-#   make bench-check  has a change made one dearer?
-#   make bench-host   what the host's scripts, a build and a boot cost; ONLY='WHAT..'
-#   make test-viewers profiles opened in gprof, pprof, speedscope, a browser
-#   make DEBUG=1 GOAL a kernel that checks itself, in build-debug/
-#   make size         how long each part of the kernel is
+#   make bench        measure what operations cost, in instructions
+#   make bench-check  check that a change made no operation slower
+#   make bench-host   measure the host's scripts, a build and a boot; ONLY='WHAT..'
+#   make test-viewers open profiles in gprof, pprof, speedscope and a browser
+#   make DEBUG=1 GOAL build a kernel that checks itself, in build-debug/
+#   make size         how many lines each part of the kernel has
 #   make compile_commands.json    how each source is compiled, for clangd
 #   make tags         where each name is defined, for editors
 #   make fmt          format the sources
-#   make check        look for mistakes in sources, scripts and manuals
+#   make check        run the checkers of sources, scripts and manuals
 #   make locks        Clang's analysis of which locks are held, in the kernel
 #   make analyze      the compiler's own analysis, of kernel and library
-#   make hostile      what tests make up at random, ten times as much
-#   make overlay      EXTRA=DIR OVERLAY=FILE.tar: DIR's programs, to boot with
-#   make clean        and make help, which shows this
+#   make hostile      the tests of random input, with ten times as much of it
+#   make overlay      EXTRA=DIR OVERLAY=FILE.tar: pack DIR's programs for a boot
+#   make clean        remove what was built; make help shows this text
 #
 # CROSS=prefix- names the compiler, PICOLIBC=DIR a C library's prefix (with
 # include/ and lib/), BUILD=DIR another place to build; V=1 shows commands, WERROR=1
-# makes errors of warnings.
+# turns warnings into errors.
 
 MAKEFLAGS += -rR --no-print-directory
 .DELETE_ON_ERROR:
@@ -418,7 +418,7 @@ labs: all
 SEEDS ?= 5
 .PHONY: races
 races: all
-	$(if $(RUN),,$(error make races RUN=COMMAND: which command?))
+	$(if $(RUN),,$(error make races needs RUN=COMMAND))
 	$(Q)for seed in $$(seq $(SEEDS)); do \
 		$(run) --races $$seed -- '$(RUN)' || { \
 		status=$$?; echo "again: $(strip $(run)) --races $$seed -- '$(RUN)'"; \
@@ -514,7 +514,7 @@ check-format:
 	$(Q)version=$$(clang-format --version) || exit; \
 	case $$version in *' version 14.'*) \
 	clang-format --dry-run -Werror $(c_files) ;; \
-	*) echo "no clang-format 14: the layout was not looked at" ;; esac
+	*) echo "no clang-format 14: the layout was not checked" ;; esac
 
 # The package's Python and the labs'.
 python_files = tally scripts/lib $(wildcard labs/*/*.py)
@@ -522,7 +522,7 @@ check-python:
 	$(Q)version=$$(black --version) || exit; \
 	case $$version in 'black, 23.'*) black -q --check $(python_files) || \
 	{ echo "black would change files: make fmt" >&2; exit 1; } ;; \
-	*) echo "no black 23: the layout of Python was not looked at" ;; esac
+	*) echo "no black 23: the layout of Python was not checked" ;; esac
 
 # The package's (pyproject.toml).
 check-types:
@@ -551,7 +551,7 @@ check-manuals:
 
 check-analyze:
 	$(Q)case $$($(CC) -dumpversion) in 12*) $(MAKE) analyze ;; \
-	*) echo "no GCC 12: its analysis was not asked" ;; esac
+	*) echo "no GCC 12: its analysis was not run" ;; esac
 
 # Optimized code confuses GCC's analyzer: what it says of that isn't so.
 analyzed := $(filter %.c,$(kernel_src) $(wildcard user/lib/*.c user/libmon/*.c \

@@ -214,10 +214,10 @@ boot_main(unsigned long hartid)
 		(machine.memory_end - machine.memory_start) >> 20,
 		TALLY_VERSION); /* of the file VERSION, by the Makefile */
 	if (machine.memory_ignored)
-		kprintf("%lu MiB beyond the kernel's reach stay unused\n",
+		kprintf("%lu MiB beyond the kernel's limit are not used\n",
 			machine.memory_ignored >> 20);
 	if (machine.harts_ignored)
-		kprintf("%u more harts than the limit of %u stay off\n",
+		kprintf("%u harts beyond the limit of %u are not started\n",
 			machine.harts_ignored, HART_MAX);
 	page_init(va_to_pa(kernel_end), machine.memory_end,
 		  machine.initrd_start, machine.initrd_end);

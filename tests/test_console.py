@@ -78,7 +78,7 @@ def test_greeting(console: Console) -> None:
 
 
 def test_poweroff(console: Console) -> None:
-    assert console.run("poweroff x").startswith("poweroff: not a status, 0 to 255: x\n")
+    assert console.run("poweroff x").startswith("poweroff: not a status from 0 to 255: x\n")
     assert console.poweroff("poweroff 42") == 42
 
 
@@ -100,7 +100,7 @@ def test_end_of_input_leaves(console: Console) -> None:
 def test_help(console: Console) -> None:
     text = console.run("help")
     assert "  cd [DIR | -]\n" in text
-    assert "man NAME explains" in text
+    assert "man NAME describes" in text
     assert console.run("help cd") == "cd [DIR | -]"
     assert console.run("help ls") == "sh: help: ls: not a builtin; try man ls"
 

@@ -28,17 +28,17 @@ WORDS = {
     "locklevel": "lock level: spinlock ktest first is of level 1",
     "locktwice": "two locks of one name: ktest twin",
     "mutexunderspin": "sleep under a spinlock: mutex ktest wanted",
-    "spinnotheld": "spinnotheld without its lock: ktest first, last taken at "
+    "spinnotheld": "spinnotheld called without its lock: ktest first, last taken at "
     "spinnotheld",
-    "mutexnotheld": "mutexnotheld without its lock: mutex ktest, which nobody has",
+    "mutexnotheld": "mutexnotheld called without its lock: mutex ktest, which nobody holds",
     "useafterfree": "written after free: 0x",
     "useafterpagefree": "written after free: 0x",
-    "notzero": "freed as zeroes: 0x100000000000000, 4088 bytes into the page at 0x",
+    "notzero": "freed as zeroed, but has 0x100000000000000, 4088 bytes into the page at 0x",
     "overrun": "written past the end: byte 64 of the 64 at 0x",
     "returnlocked": "system call 64 returns with ktest first held, taken at check_word+",
     "samplerlock": "a lock in the sampler: ktest first wanted at count_locks+",
     "samplerprint": "a lock in the sampler: ",
-    "sampleruser": "load page fault: copy_in or copy_out at a raised level, scause 13",
+    "sampleruser": "load page fault: copy_in or copy_out called at a raised level, scause 13",
     "overflow-int": "undefined behaviour: addition overflows at kernel/dev/",
     "overflow-index": "undefined behaviour: index out of bounds at kernel/dev/",
 }

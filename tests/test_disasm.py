@@ -129,4 +129,4 @@ def test_annotated(guest: Guest) -> None:
 def test_nothing_to_annotate(guest: Guest) -> None:
     result = guest("tally -a nosuch true; echo $?")
     assert result.out.endswith("\n1\n")
-    assert result.err == "tally: no samples in a function nosuch\n"
+    assert result.err == "tally: no samples in function nosuch\n"

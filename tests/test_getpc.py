@@ -110,7 +110,7 @@ def test_full_at_the_end(guest: Guest) -> None:
         f"{HOLD}getpc -m -o /tmp/s sh /tmp/work; echo $? >&2; cat /tmp/s"
     )
     assert lost_before(result.stdout) == [0, 0, 0, 0, 12]
-    told = "of 201 samples 12 were lost"
+    told = "12 of 201 samples were lost"
     assert result.err == f"getpc: {told}\n5\n"
 
 
@@ -126,7 +126,7 @@ def test_lost(guest: Guest) -> None:
         f"{HOLD}getpc -m -o /tmp/s sh /tmp/work; cat /tmp/s; analpc /tmp/s >&2"
     )
     assert lost_before(result.stdout) == [0, 0, 0, 0, 12, 0, 0, 0, 12]
-    assert "getpc: of 465 samples 24 were lost\n" in result.err
+    assert "getpc: 24 of 465 samples were lost\n" in result.err
     assert "\nsamples   441\nlost      24\n" in result.err
 
 
@@ -148,9 +148,9 @@ def test_all_is_accounted_for(guest: Guest, stacks: str) -> None:
     stored = figure("samples", result.out)
     assert stored + lost == seen and stored > 0
     assert figure("lost", result.out) == lost
-    told = f"getpc: of {seen} samples {lost} were lost\n" if lost else ""
+    told = f"getpc: {lost} of {seen} samples were lost\n" if lost else ""
     if skipped := figure("skipped", result.err):
-        told += f"getpc: {skipped} samples more were due, and skipped\n"
+        told += f"getpc: {skipped} more samples were due, but skipped\n"
     assert result.err.startswith(told + "owner")
     assert (figure("pending", result.err), figure("thrown", result.err)) == (0, 0)
     for table in tables(result.out).values():
@@ -303,7 +303,7 @@ def broken() -> dict[str, tuple[bytes, str]]:
     def header(unused: int, lost: int) -> bytes:
         return middle(struct.pack("<HH", unused, lost) + full[4:])
 
-    foreign = "not what getpc stores"
+    foreign = "not a recording of getpc"
     return {
         "empty": (b"", foreign),
         "text": (b"a text\n" * 100, foreign),
@@ -311,51 +311,51 @@ def broken() -> dict[str, tuple[bytes, str]]:
         "device": (full * 3, foreign),
         "tiny": (HEAD[:4], foreign),
         "nostart": (struct.pack("<HHB", 508, 0, pcs.START) + bytes(507), foreign),
-        "types": (middle(pcs.logbuf(one, bytes(8))), "byte 1036: no type of record: 0"),
+        "types": (middle(pcs.logbuf(one, bytes(8))), "byte 1036: unknown record type 0"),
         "type21": (
             middle(pcs.logbuf(one, b"\x15\1" + bytes(6))),
-            "byte 1036: no type of record: 21",
+            "byte 1036: unknown record type 21",
         ),
         "event": (
             middle(pcs.logbuf(one, b"\x0e\2" + bytes(14))),
-            "byte 1036: a record of 16 bytes",
+            "byte 1036: record too short: 16 bytes",
         ),
         "event2": (
             middle(pcs.logbuf(one, b"\x0e\xff" + bytes(22))),
-            "byte 1036: a record beyond the end of its buffer",
+            "byte 1036: the record extends beyond its buffer",
         ),
         "path": (
             middle(pcs.logbuf(one, b"\x10\x08" + bytes(54) + b"/bin/sh!")),
-            "byte 1036: a path without an end",
+            "byte 1036: unterminated path",
         ),
         "type255": (
             middle(pcs.logbuf(b"\xff" * 8)),
-            "byte 1028: no type of record: 255",
+            "byte 1028: unknown record type 255",
         ),
-        "unused": (header(509, 0), "byte 1024: 509 bytes unused"),
-        "unused2": (header(65535, 0), "byte 1024: 65535 bytes unused"),
-        "unused3": (header(5, 0), "byte 1024: 5 bytes unused"),
-        "unused4": (header(0, 0), "byte 1024: 0 bytes unused"),
-        "lost": (header(4, 65535), "byte 1024: -1 records lost"),
+        "unused": (header(509, 0), "byte 1024: invalid header: 509 bytes unused"),
+        "unused2": (header(65535, 0), "byte 1024: invalid header: 65535 bytes unused"),
+        "unused3": (header(5, 0), "byte 1024: invalid header: 5 bytes unused"),
+        "unused4": (header(0, 0), "byte 1024: invalid header: 0 bytes unused"),
+        "lost": (header(4, 65535), "byte 1024: invalid header: -1 records lost"),
         "pid": (
             middle(pcs.logbuf(pcs.psample(pcs.USER, 32768, 4))),
-            "byte 1028: no process has the id -32768",
+            "byte 1028: invalid process ID -32768",
         ),
         "count": (
             middle(pcs.logbuf(pcs.msample(pcs.IDLE, 0))),
-            "byte 1028: a count of 0",
+            "byte 1028: invalid count 0",
         ),
         "count2": (
             middle(pcs.logbuf(pcs.msample(pcs.MUSER, 65535))),
-            "byte 1028: a count of -1",
+            "byte 1028: invalid count -1",
         ),
         "hart": (
             middle(pcs.logbuf(pcs.msample(pcs.IDLE, 1, hart=16))),
-            "byte 1028: no hart has the number 16",
+            "byte 1028: invalid hart 16",
         ),
         "stack": (
             middle(pcs.logbuf(one, b"\x0b\xff" + bytes(6))),
-            "byte 1036: a record beyond the end of its buffer",
+            "byte 1036: the record extends beyond its buffer",
         ),
         "stack2": (
             middle(pcs.logbuf(pcs.stack([], [1]))),
@@ -363,24 +363,24 @@ def broken() -> dict[str, tuple[bytes, str]]:
         ),
         "stack3": (
             middle(pcs.logbuf(one, b"\x0b\x01\x02\x00" + bytes(4))),
-            "byte 1036: a stack of 1, 2 of them in the kernel",
+            "byte 1036: a stack of 1 frames, 2 of them in the kernel",
         ),
         "stack4": (
             middle(pcs.logbuf(one, pcs.stack([], [1], cut=0x60))),
-            "byte 1036: a stack that is cut for no reason: 0x60",
+            "byte 1036: unknown reason for a truncated stack: 0x60",
         ),
         "ioctl": (
             middle(pcs.logbuf(pcs.request(pcs.PROF_ALL)[:8])),
-            "byte 1028: a record beyond the end of its buffer",
+            "byte 1028: the record extends beyond its buffer",
         ),
         "start": (
             middle(pcs.logbuf(pcs.start(0))),
-            "byte 1028: START or STOP in the midst",
+            "byte 1028: misplaced START or STOP",
         ),
-        "stop": (HEAD + TAIL + full, "byte 1024: more after STOP"),
+        "stop": (HEAD + TAIL + full, "byte 1024: data after STOP"),
         "stop2": (
             HEAD + pcs.logbuf(pcs.stop(0), one),
-            "byte 516: START or STOP in the midst",
+            "byte 516: misplaced START or STOP",
         ),
     }
 
@@ -410,8 +410,8 @@ def test_cut_off(guest: Guest, tmp_path: Path) -> None:
     within, between = guest.batch(
         ["analpc /extra/within", "analpc /extra/between"], extra=tmp_path
     )
-    check(within, "within: cut off within a buffer")
-    check(between, "between: cut off: no STOP")
+    check(within, "within: truncated within a buffer")
+    check(between, "between: truncated: no STOP record")
 
 
 # --- pcstat ------------------------------------------------------------------

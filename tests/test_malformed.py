@@ -134,7 +134,7 @@ def test_device_trees(
 @pytest.mark.parametrize(
     "change, words",
     [
-        (no_memory, b"panic: device tree: no memory where the kernel lies"),
+        (no_memory, b"panic: device tree: no memory node contains the kernel"),
         (slow_clock, b"panic: device tree: timebase-frequency is 1000"),
         (too_large, b"panic: device tree: more than 49152 bytes"),
     ],

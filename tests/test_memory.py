@@ -19,7 +19,10 @@ def test_who_gives_way_is_said(guest: Guest) -> None:
     result = guest("exhaust")
     assert_checks(result)
     said = re.findall(rb"out of memory: (.*)\r", result.boot)
-    form = rb"process (\d+) \(exhaust\) of \d{4} KiB is killed, as (\d+) \(exhaust\)"
+    form = (
+        rb"killed process (\d+) \(exhaust\) of \d{4} KiB, "
+        rb"as process (\d+) \(exhaust\)"
+    )
     each = [re.match(form, line) for line in said]
     assert len(each) == 2 and all(each), said
     assert all(one[1] != one[2] for one in each if one)

@@ -88,19 +88,19 @@ def test_gprof_of_real_ticks(guest: Guest, gprof: Callable[[bytes, str], str]) -
 
 def test_a_full_counter_is_told(guest: Guest) -> None:
     made = guest(HOLD + "gmon full; prof -m gmon.out /bin/gmon" + KNOWN)
-    assert made.err == "gmon: gmon.out: 1 counters are full\n"
+    assert made.err == "gmon: gmon.out: 1 counters reached their limit\n"
     assert made.out.splitlines()[1].split()[:3] == ["f1", "99.8", "655.35"]
 
 
 def test_calls_that_find_no_cell_are_told(guest: Guest) -> None:
     made = guest(HOLD + "gmon few; head -c 24 mon.out")
     assert struct.unpack("<QQQ", made.stdout)[2] == 1
-    assert re.fullmatch(r"gmon: mon\.out: \d+ calls are not in it\n", made.err)
+    assert re.fullmatch(r"gmon: mon\.out: \d+ calls were not recorded\n", made.err)
 
 
 def test_a_file_that_cannot_be_written_is_told(guest: Guest) -> None:
     made = guest("cd /tmp; mkdir gmon.out; gmon calls; echo $?")
-    assert (made.out, made.err) == ("0\n", "gmon: no profile: Is a directory\n")
+    assert (made.out, made.err) == ("0\n", "gmon: can't write the profile: Is a directory\n")
 
 
 # --- The build ---------------------------------------------------------------
@@ -175,7 +175,7 @@ def test_errors(guest: Guest) -> None:
     wanted = {
         "prof -x": (2, f"prof: unknown option -x\n{usage}"),
         "prof -m": (2, f"prof: option -m needs a value\n{usage}"),
-        "prof -r 0": (2, f"prof: not a rate, 1 to 2147483647: 0\n{usage}"),
+        "prof -r 0": (2, f"prof: not a rate in Hz from 1 to 2147483647: 0\n{usage}"),
         "prof a b": (2, f"prof: one operand too many: b\n{usage}"),
         "prof": (1, "prof: a.out: No such file or directory\n"),
         "prof /bin/sh": (1, "prof: mon.out: No such file or directory\n"),
@@ -204,8 +204,8 @@ def test_a_profile_of_another_program(guest: Guest) -> None:
     calls = "cd /tmp; gmon calls; prof -m gmon.out /bin/true"
     no_text, no_calls = guest.batch([far, calls])
     assert (no_text.status, no_text.out) == (1, "")
-    said = "prof: /tmp/m: not of /bin/gmon, which has no text at 0x100002\n"
+    said = "prof: /tmp/m: not a profile of /bin/gmon, which has no text at 0x100002\n"
     assert no_text.err == said
     assert (no_calls.status, no_calls.out) == (1, "")
-    said = "prof: gmon.out: not of /bin/true, which counts no calls\n"
+    said = "prof: gmon.out: not a profile of /bin/true, which counts no calls\n"
     assert no_calls.err == said

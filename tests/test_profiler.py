@@ -126,7 +126,7 @@ def test_what_prfld_says(guest: Guest, tmp_path: Path) -> None:
         "prfld -f /dev/prf /extra/fits" + size: (loaded, ""),
         "prfld /extra/many" + size: (
             loaded,
-            "prfld: /dev/prf: 20001 addresses are too many: it takes 16383\n",
+            "prfld: /dev/prf: 20001 addresses are too many: the limit is 16383\n",
         ),
         "prfld /extra/one" + size: (
             loaded,
@@ -159,12 +159,12 @@ def test_a_log_of_other_addresses_is_left_alone(guest: Guest, tmp_path: Path) ->
     functions = {"a": 0x1000, "b": 0x2000, "c": 0x3000}
     (tmp_path / "made").write_bytes(elf.kernel(functions))
     complaints = {
-        "other": "a log of other addresses than are loaded",
-        "fewer": "a log of other addresses than are loaded",
-        "text": "not a log of prf's",
+        "other": "its addresses differ from those loaded",
+        "fewer": "its addresses differ from those loaded",
+        "text": "not a prf log",
         "torn": "ends inside a record",
         "header": "ends inside its addresses",
-        "byte": "not a log of prf's",
+        "byte": "not a prf log",
     }
     wanted = {
         f"prfld /extra/made; cp /extra/{name} log; prfsnap log || cmp log /extra/{name}"
@@ -272,7 +272,7 @@ def test_prfdc_when_other_addresses_are_loaded(guest: Guest, tmp_path: Path) -> 
         extra=tmp_path,
     )
     error, status = result.err.splitlines()
-    assert error == "prfdc: /dev/prf: other addresses were loaded"
+    assert error == "prfdc: /dev/prf: other addresses were loaded meanwhile"
     assert status == "1"
     assert len(Log(result.stdout).addresses) > 3
 
@@ -359,12 +359,12 @@ def test_report_of_this_kernel(guest: Guest, kernel: KernelImage) -> None:
 
 
 def test_prfpr_errors(guest: Guest, logs: Path) -> None:
-    foreign = "not a log of prf's"
+    foreign = "not a prf log"
     complaints = {
-        "one": "two records are needed: it has 1",
-        "none": "two records are needed: it has 0",
-        "empty": "two records are needed: it has 0",
-        "torn1": "two records are needed: it has 0\nprfpr: /extra/torn1: ends inside"
+        "one": "needs two records, but has 1",
+        "none": "needs two records, but has 0",
+        "empty": "needs two records, but has 0",
+        "torn1": "needs two records, but has 0\nprfpr: /extra/torn1: ends inside"
         " a record",
         "header": "ends inside its addresses",
         "descends": foreign,
@@ -404,7 +404,7 @@ def test_prfpr_prints_what_is_whole(guest: Guest, logs: Path) -> None:
     assert torn.out == "\n\n".join(good.out.split("\n\n")[:3]) + "\n"
     assert back.status == 1
     assert back.err == (
-        "prfpr: /extra/back: record 3: counters went back: was prfld run?\n"
+        "prfpr: /extra/back: record 3: counters decreased: was prfld run?\n"
     )
     assert back.out.count(" to ") == 2
     assert times.out == "2\n"

@@ -86,4 +86,4 @@ def test_make_races() -> None:
     done = make("RUN=exit 3", "HARTS=2")
     assert done.returncode != 0
     assert "again: scripts/run --harts 2 --mem 256M --races 1 -- 'exit 3'" in done.stdout
-    assert "which command?" in make().stderr
+    assert "needs RUN=COMMAND" in make().stderr

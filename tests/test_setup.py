@@ -12,7 +12,7 @@ from tally import ROOT
 
 SETUP = str(ROOT / "scripts" / "setup")
 GCC = "a RISC-V GCC (riscv64-unknown-elf-gcc)"
-LINUX = ("a compiler of Linux's programs (riscv64-linux-gnu-gcc),"
+LINUX = ("a compiler for RISC-V Linux (riscv64-linux-gnu-gcc),"
          " its C library")
 QEMU = "QEMU 7.2 or newer (qemu-system-riscv64)"
 GOALS = ("build", "check", "convert", "run", "test")
@@ -34,7 +34,7 @@ def complaints(environment: dict[str, str], *goals: str) -> str:
 
 
 @pytest.mark.parametrize("lacking, missing, needing", [
-    (["cc"], "a C compiler for this machine (cc), its headers", "test"),
+    (["cc"], "a C compiler for this machine (cc), the C library's headers", "test"),
     (["qemu-system-riscv64"], QEMU, "run test"),
     (["make"], "GNU make", "build check run test"),
     (["mandoc"], "mandoc", "build check run test"),
@@ -76,7 +76,7 @@ def test_each_module_of_python(tmp_path: Path, module: str, needing: str) -> Non
 def test_each_thing_once(tmp_path: Path) -> None:
     environment = lesser.without(tmp_path, "make", "cc")
     said = complaints(environment, *GOALS)
-    assert said == "GNU make, a C compiler for this machine (cc), its headers"
+    assert said == "GNU make, a C compiler for this machine (cc), the C library's headers"
 
 
 @pytest.mark.parametrize("name, value, lacks", [

@@ -21,8 +21,8 @@ HOLD = "echo hold >/dev/profclock\n"
 CLOCK = "hz 100\njitter off\n"
 
 
-TURNS = "the harts take turns (-icount): the time is not that of harts at once\n"
-FREE = "the machine runs freely (no -icount): times and shares are the emulator's\n"
+TURNS = "the harts take turns (-icount): elapsed time is the sum of their turns\n"
+FREE = "the harts run freely (no -icount): times and shares reflect QEMU's speed\n"
 
 
 def sample(mode: str, pid: object, pc: int, count: int) -> str:

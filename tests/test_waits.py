@@ -297,8 +297,8 @@ def test_a_stage_that_computes_is_the_path(
 def test_more_than_the_order_holds(guest: Guest, tmp_path: Path) -> None:
     shutil.copy(FOLDER / "pingpong.c", tmp_path)
     text = guest("tally -w pingpong", extra=tmp_path).out
-    assert text.endswith("\ncritical path: unknown, it has more waits than the device"
-                         " has room for\n")
+    assert text.endswith("\ncritical path: unknown: it has more waits than the device"
+                         " can store\n")
 
 
 @pytest.mark.machines("4")
@@ -369,7 +369,7 @@ def test_somebody_else(guest: Guest) -> None:
     result = guest("echo start >/dev/waitctl; tally -w true; echo $?; "
                    "head -n 1 /dev/waitctl")
     assert result.out == "1\non\n"
-    assert result.err == "tally: /dev/waitctl: somebody else records waits\n"
+    assert result.err == "tally: /dev/waitctl: another program is recording waits\n"
 
 
 def on_host(*words: str) -> subprocess.CompletedProcess:

@@ -249,7 +249,7 @@ show_formulas(void)
 	out_char('\n');
 	for (size_t f = 0; f < FLAVOURS; f++)
 		check(good[f], flavours[f].clause[FORMULA],
-		      "%s: all of them are where the formula has them",
+		      "%s: each tick is in the counter that the formula names",
 		      flavours[f].name);
 }
 
@@ -315,17 +315,18 @@ check_bounds(const struct flavour *f)
 {
 	f->on(0xffff);
 	hit(0, 1);
-	check(only(0, 1), f->clause[BEGIN], "%s: offset is counter 0's",
-	      f->name);
+	check(only(0, 1), f->clause[BEGIN],
+	      "%s: a pc at offset adds to counter 0", f->name);
 	hit(-1, 1);
 	check(none(), f->clause[BEGIN], "%s: a pc below offset isn't counted",
 	      f->name);
 	hit(2 * SLOTS - 1, 1);
-	check(only(SLOTS - 1, 1), f->clause[END], "%s: the last counter counts",
-	      f->name);
+	check(only(SLOTS - 1, 1), f->clause[END],
+	      "%s: a pc at the end adds to the last counter", f->name);
 	hit(2 * SLOTS + 1, 1);
 	hit(-TEXT - 1, 1); /* the highest pc */
-	check(none(), f->clause[END], "%s: nothing behind it does", f->name);
+	check(none(), f->clause[END],
+	      "%s: a pc beyond the last counter isn't counted", f->name);
 	f->on(0);
 }
 
@@ -357,7 +358,7 @@ check_fork(const struct flavour *f)
 	}
 	waitpid(pid, &status, 0);
 	check(pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 7,
-	      f->clause[FORK], "%s: it stays on in a child", f->name);
+	      f->clause[FORK], "%s: it stays on in a child process", f->name);
 	hit(0, 2);
 	check(only(0, 5), f->clause[FORK],
 	      "%s: and in the parent, with counters of its own", f->name);
@@ -377,7 +378,7 @@ check_aix(void)
 	hit(0, 1);
 	hit(4, 1);
 	check(buf[0] == 65535 && buf[2] == 1, "AIX-8",
-	      "there it stays, and others go on");
+	      "it stays at 65535, and others still count");
 	memset(buf, 0, sizeof(buf));
 	aix_on(0);
 	aix_on(0x1ffff);
@@ -388,7 +389,8 @@ check_aix(void)
 	check(none(), "AIX-11", "so 0x10000 turns it off");
 	aix_on(2);
 	hit(0x7fff0000 - TEXT, 1);
-	check(only(0, 1), "AIX-14", "scale 2: the first counter has all");
+	check(only(0, 1), "AIX-14",
+	      "scale 2: the first counter counts every pc");
 	aix_on(0);
 	aix(buf, 0, TEXT, 0xffff);
 	hit(0, 1);
@@ -401,20 +403,20 @@ check_aix_calls(void)
 {
 	struct prof end = {.p_high = 0};
 
-	check(aix_on(0xffff) == 0, "AIX-31", "it returns 0");
+	check(aix_on(0xffff) == 0, "AIX-31", "turning it on returns 0");
 	check(aix(buf + 2, 8, TEXT, 0x8000) == 0, "AIX-28",
-	      "to turn it on again succeeds");
+	      "turning it on twice succeeds");
 	hit(4, 1);
 	check(only(2, 1), "AIX-28", "and does nothing");
 	check(aix(&end, -1, 0, 0) == 0, "AIX-27",
-	      "off by the other form succeeds");
+	      "turning it off by the form for ranges succeeds");
 	hit(4, 1);
 	check(only(2, 1), "AIX-27", "and does nothing");
 	check(aix_on(0) == 0 && aix_on(0) == 0, "AIX-29",
-	      "off twice is no error");
+	      "turning it off twice succeeds");
 	errno = 0;
 	check(aix(NULL, 2, TEXT, 2) == -1 && errno == EFAULT, "AIX-33",
-	      "no buffer is EFAULT");
+	      "a NULL buffer fails with EFAULT");
 }
 
 /* The second has its counters before the first's, and a gap between them. */
@@ -429,29 +431,29 @@ check_ranges(void)
 	bool good = true;
 
 	check(aix(ranges, -1, 0, 0) == 0, "AIX-23",
-	      "ranges: their buffers lie in any order, with gaps");
+	      "ranges: their buffers may have any order and gaps");
 	for (unsigned int i = 0; i < 64; i++) {
 		hit(i, 1);
 		good &= slot_seen() / 8 == 32 / 8;
 	}
-	check(good, "AIX-19", "scale -1: all of a range has counters");
+	check(good, "AIX-19", "scale -1: the counters span the whole range");
 	hit(63, 1);
-	check(only(39, 1), "AIX-19", "and the last of them is used");
+	check(only(39, 1), "AIX-19", "and the last counter is used");
 	hit(96 + 4, 1);
-	check(only(2, 1), "AIX-20", "another scale is taken as it is");
+	check(only(2, 1), "AIX-20", "any other scale is used unchanged");
 	hit(64, 1);
 	hit(95, 1);
-	check(none(), "AIX-18", "what is in no range isn't counted");
+	check(none(), "AIX-18", "a pc outside all ranges isn't counted");
 	hit(0, 70000);
 	check(only(32, 65535), "AIX-8", "ranges: a counter stays at 65535");
 	check(aix(&ranges[2], -1, 0, 0) == 0, "AIX-24",
-	      "a first p_high of 0 turns it off");
+	      "p_high 0 in the first range turns it off");
 	hit(0, 1);
 	check(none(), "AIX-24", "then nothing is counted");
 	ranges[1].p_high = TEXT + 32;
 	errno = 0;
 	check(aix(ranges, -1, 0, 0) == -1 && errno == EINVAL, "AIX-35",
-	      "ranges: p_high that falls is EINVAL");
+	      "ranges: descending p_high fails with EINVAL");
 }
 
 /* --- Solaris's own --- */
@@ -469,7 +471,7 @@ check_solaris(void)
 	hit(0, 1);
 	hit(2, 1);
 	check(buf[0] == 32767 && buf[1] == 1, "SOL-5",
-	      "then profiling has ended");
+	      "at 32767 profiling ends");
 	memset(buf, 0, sizeof(buf));
 	solaris_on(0x10000);
 	hit(2, 1);
@@ -477,9 +479,9 @@ check_solaris(void)
 	      "0x10000: a counter for each pair of bytes");
 	solaris_on(0x8000);
 	hit(3, 1);
-	check(only(0, 1), "SOL-32", "0x8000: four bytes are a counter's");
+	check(only(0, 1), "SOL-32", "0x8000: four bytes share a counter");
 	hit(4, 1);
-	check(only(1, 1), "SOL-32", "and the next are the next one's");
+	check(only(1, 1), "SOL-32", "and the next four have the next counter");
 	solaris(buf, 0, TEXT, 0x10000);
 	hit(0, 1);
 	check(none(), "SOL-16", "bufsiz 0: nothing is counted");
@@ -487,7 +489,7 @@ check_solaris(void)
 	hit(0, 1);
 	solaris_on(0);
 	check(solaris_on(0x10000) == 0, "SOL-19",
-	      "a bad buffer turns it off, no more");
+	      "a bad buffer just turns it off, without an error");
 	check(solaris(buf + 2, 8, TEXT, 0x8000) == 0, "SOL-1",
 	      "a second call succeeds");
 	hit(4, 1);
@@ -541,10 +543,10 @@ check_threads(void)
 	hitter_make(&before);
 	solaris_on(0x10000);
 	hitter_hit(&before);
-	check(only(0, 1), "SOL-20", "a thread that was there is counted");
+	check(only(0, 1), "SOL-20", "a thread made before the call is counted");
 	hitter_make(&after);
 	hitter_hit(&after);
-	check(only(0, 1), "SOL-20", "and so is one that was made later");
+	check(only(0, 1), "SOL-20", "and so is one made after it");
 	solaris_on(0);
 }
 
@@ -567,34 +569,36 @@ stored(size_t n)
 static void
 check_pcsample(void)
 {
-	check(pcsample(pcs, 4) == 0, "SOL-21", "pcsample: at first it gives 0");
+	check(pcsample(pcs, 4) == 0, "SOL-21",
+	      "pcsample: the first call returns 0");
 	hit(5, 1);
 	hit(1, 1);
 	check(pcs[0] == TEXT + 5 && pcs[1] == TEXT + 1 && pcs[2] == 0, "SOL-22",
-	      "pcsample: pcs are stored as they are");
+	      "pcsample: pcs are stored unchanged");
 	memset(pcs, 0, sizeof(pcs));
 	check(pcsample(pcs, 4) == 2, "SOL-23",
-	      "pcsample: it gives how many there were");
+	      "pcsample: the next call returns how many were stored");
 	hit(0, 6);
-	check(stored(4), "SOL-25", "pcsample: a full array is left alone");
+	check(stored(4), "SOL-25", "pcsample: a full array is not overwritten");
 	check(pcsample(pcs, 0) == 4, "SOL-25",
-	      "pcsample: and its length is the count");
+	      "pcsample: and then its length is returned");
 	hit(0, 1);
 	check(stored(0), "SOL-24", "pcsample: length 0 turns it off");
 	errno = 0;
 	check(pcsample(pcs, -1) == -1 && errno == EINVAL, "SOL-27",
-	      "pcsample: a negative length is EINVAL");
+	      "pcsample: a negative length fails with EINVAL");
 	pcsample(NULL, 4);
 	hit(0, 1);
 	check(pcsample(pcs, 4) == 0, "SOL-26",
-	      "pcsample: a bad array turns it off, no more");
+	      "pcsample: a bad array just turns it off");
 	solaris_on(0x10000);
 	hit(0, 1);
 	check(stored(0) && only(0, 1), "SOL-30",
-	      "pcsample: profil replaces it");
+	      "pcsample: a call of profil replaces it");
 	pcsample(pcs, 4);
 	hit(0, 1);
-	check(stored(1) && none(), "SOL-30", "pcsample: it replaces profil");
+	check(stored(1) && none(), "SOL-30",
+	      "pcsample: and it replaces profil");
 	pcsample(NULL, 0);
 }
 
@@ -609,7 +613,7 @@ check_pcsample_others(void)
 	pcsample(pcs, 4);
 	hitter_hit(&before);
 	check(pcs[0] == TEXT, "SOL-31",
-	      "pcsample: a thread that was there is sampled");
+	      "pcsample: a thread made before the call is sampled");
 	pid = fork();
 	if (pid == 0) {
 		hit(0, 1);
@@ -617,7 +621,7 @@ check_pcsample_others(void)
 	}
 	waitpid(pid, &status, 0);
 	check(pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 2,
-	      "SOL-28", "pcsample: it stays on in a child");
+	      "SOL-28", "pcsample: it stays on in a child process");
 	hit(0, 1);
 	check(stored(2), "SOL-28",
 	      "pcsample: and in the parent, with an array of its own");

@@ -39,16 +39,16 @@ HANDLER(add_overflow, "addition overflows")
 HANDLER(sub_overflow, "subtraction overflows")
 HANDLER(mul_overflow, "multiplication overflows")
 HANDLER(negate_overflow, "negation overflows")
-HANDLER(divrem_overflow, "division overflows or is by zero")
+HANDLER(divrem_overflow, "division by zero, or its result overflows")
 HANDLER(shift_out_of_bounds, "shift out of range")
 HANDLER(out_of_bounds, "index out of bounds")
-HANDLER(vla_bound_not_positive, "array of no length")
+HANDLER(vla_bound_not_positive, "array length isn't positive")
 HANDLER(pointer_overflow, "pointer overflows")
-HANDLER(load_invalid_value, "value out of its type's range")
-HANDLER(builtin_unreachable, "what can't be reached is")
-HANDLER(missing_return, "function without a value returns")
-HANDLER(invalid_builtin, "builtin function of zero")
-HANDLER(nonnull_arg, "null pointer as argument")
+HANDLER(load_invalid_value, "value outside its type's range")
+HANDLER(builtin_unreachable, "unreachable code reached")
+HANDLER(missing_return, "function returns without a value")
+HANDLER(invalid_builtin, "zero passed to a builtin function")
+HANDLER(nonnull_arg, "null pointer passed as argument")
 
 /* A pointer is null, misaligned, or points to an object that is too small. The
  * value of the pointer tells which. */
@@ -61,7 +61,7 @@ __ubsan_handle_type_mismatch_v1(const struct mismatch *m, uintptr_t p)
 		undefined(&m->at, "null pointer used");
 	if (p & ((1UL << m->log_alignment) - 1))
 		undefined(&m->at, "misaligned pointer used");
-	undefined(&m->at, "pointer to something too small used");
+	undefined(&m->at, "object too small for the access");
 }
 
 /* Here the place is the second argument. */

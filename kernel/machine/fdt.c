@@ -191,5 +191,5 @@ fdt_open(const char *dtb, size_t size)
 	tokens = find_block(dtb, size, HDR_OFF_STRUCT, HDR_SIZE_STRUCT);
 	names = find_block(dtb, size, HDR_OFF_STRINGS, HDR_SIZE_STRINGS);
 	if (names.at == names.end || names.end[-1] != '\0')
-		panic("device tree: its names don't end");
+		panic("device tree: its strings are not terminated");
 }

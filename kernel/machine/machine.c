@@ -256,9 +256,9 @@ static void
 check_machine(void)
 {
 	if (!machine.nharts)
-		panic("device tree: no hart");
+		panic("device tree: no usable hart");
 	if (!machine.memory_end)
-		panic("device tree: no memory where the kernel lies");
+		panic("device tree: no memory node contains the kernel");
 	if (machine.timebase < TIMEBASE_MIN || machine.timebase > UINT32_MAX)
 		panic("device tree: timebase-frequency is %lu",
 		      machine.timebase);

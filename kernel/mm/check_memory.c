@@ -74,7 +74,8 @@ check_page_zero(const void *page)
 
 	for (size_t i = 0; i < PAGE_SIZE / 8; i++)
 		if (word[i] != 0)
-			panic("freed as zeroes: 0x%lx, %lu bytes into the page "
+			panic("freed as zeroed, but has 0x%lx, %lu bytes "
+			      "into the page "
 			      "at %p",
 			      word[i], i * 8, page);
 	return false;

@@ -42,7 +42,7 @@ signal_page_init(void)
 {
 	page = page_alloc_zero();
 	if (page == NULL)
-		panic("no memory for the page of signals");
+		panic("no memory for the signal page");
 	memcpy(page, code, sizeof(code));
 	vnode_init(&file, &ops, S_IFREG);
 }

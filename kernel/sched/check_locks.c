@@ -332,8 +332,8 @@ void
 check_spin_held(const struct spinlock *lk, const char *function)
 {
 	if (lk->hart != this_hart())
-		panic("%s without its lock: %s, last taken at %s", function,
-		      lk->name, symbol_place(lk->pc).text);
+		panic("%s called without its lock: %s, last taken at %s",
+		      function, lk->name, symbol_place(lk->pc).text);
 }
 
 void
@@ -344,7 +344,7 @@ check_mutex_held(const struct mutex *m, const char *function)
 	for (unsigned int i = 0; i < l->n; i++)
 		if (l->lock[i].lock == m)
 			return;
-	panic("%s without its lock: mutex %s, which %s has", function,
+	panic("%s called without its lock: mutex %s, which %s holds", function,
 	      m->lock.name, m->owner ? "another thread" : "nobody");
 }
 
@@ -358,7 +358,7 @@ check_print_spinlocks(const struct hart *h)
 		const struct spinlock *lk = l->lock[i].lock;
 
 		if (lk->hart == h)
-			kprintf("  has %s, taken at %s\n", lk->name,
+			kprintf("  holds %s, taken at %s\n", lk->name,
 				symbol_place(l->lock[i].pc).text);
 	}
 }
@@ -372,7 +372,7 @@ check_print_mutexes(const struct thread *t)
 		const struct mutex *m = l->lock[i].lock;
 
 		if (mutex_owner(m) == t)
-			kprintf("  has mutex %s, taken at %s\n", m->lock.name,
+			kprintf("  holds mutex %s, taken at %s\n", m->lock.name,
 				symbol_place(l->lock[i].pc).text);
 	}
 }

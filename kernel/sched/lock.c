@@ -328,7 +328,7 @@ mutex_lock(struct mutex *m)
 	if (mutex_swap(m, 0, (unsigned long)current))
 		return;
 	if (mutex_held(m))
-		panic("deadlock: mutex %s, which this thread has, wanted again",
+		panic("deadlock: mutex %s, wanted again by its holder",
 		      m->lock.name);
 	spin_lock(&m->lock);
 	while (!mutex_held(m)) {

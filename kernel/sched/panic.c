@@ -172,7 +172,7 @@ print_harts(void)
 		kprintf("hart %u: ", h->id);
 		print_pc("", h->last_pc, 0, "");
 		if (h != this_hart() && !(stopped >> h->id & 1))
-			kprintf(", or with interrupts off since then");
+			kprintf(", or later: it did not stop");
 		if (lk && lk->hart)
 			kprintf("\n  wants %s, which hart %u took at %s",
 				lk->name, lk->hart->id,
@@ -193,7 +193,7 @@ panic_sleeper(const struct thread *t, const char *process)
 	kprintf("thread %d (%s) sleeps on %s%s for %lu ms\n", t->tid, process,
 		m ? "mutex " : "", t->wait_lock->name, ms);
 	if (m && mutex_owner(m))
-		kprintf("  which thread %d has\n", mutex_owner(m)->tid);
+		kprintf("  held by thread %d\n", mutex_owner(m)->tid);
 	check_print_mutexes(t);
 	for (unsigned long i = 1; i < n; i++)
 		print_pc("  ", pc[i], 1, "\n");
@@ -219,7 +219,7 @@ static void __attribute__((noreturn)) end(const char *text, unsigned long fp)
 		print_backtrace(t->pc != 0 ? t->fp : fp);
 		print_harts();
 	} else {
-		kprintf("panic in the panic: %s\n", text);
+		kprintf("panic during a panic: %s\n", text);
 	}
 	sbi_poweroff(STATUS_PANIC);
 }

@@ -66,8 +66,8 @@ missing_call(unsigned long number)
 	memcpy(name, p->name, sizeof(name));
 	spin_unlock(&p->lock);
 	if (is_new(name, number))
-		kprintf("process %d (%s) wants system call %lu, which isn't "
-			"there\n",
+		kprintf("process %d (%s): system call %lu is not "
+			"implemented\n",
 			p->pid, name, number);
 	return -ENOSYS;
 }

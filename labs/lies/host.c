@@ -143,7 +143,7 @@ do_entry(struct session *s)
 	for (size_t i = 0; i < sizeof(e->name) && e->name[i] != '\0'; i++)
 		printf("%02x", (uint8_t)e->name[i]);
 	if (memchr(e->name, '\0', sizeof(e->name)) == NULL)
-		fputs(" and so on, as no NUL ends it", stdout);
+		fputs(" and no NUL terminates it", stdout);
 }
 
 int

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Runs a command in another root, as root of a machine of its own would. For
-# scripts/test-on, which starts it in new mount and process name spaces: what
-# is mounted here is seen by no one else, and ends with the last process here.
+# Runs a command in another root directory as if that were a machine of its own.
+# scripts/test-on starts it in new mount and PID namespaces: no process outside sees
+# the mounts, which end with the last process inside.
 #
 #	in_root.sh ROOT DEBS COMMAND...
 #
-# DEBS, a folder, is apt's archive of packages there.
+# The folder DEBS becomes apt's archive of packages there.
 set -eu
 root=$1
 debs=$2
@@ -29,9 +29,9 @@ for at in 0:stdin 1:stdout 2:stderr; do
 done
 mount --bind "$debs" var/cache/apt/archives
 
-# Not chroot, under which a user's own name spaces are forbidden. The shell
-# stays as process 1, to which orphans go. A job in the background ignores
-# SIGINT: who types a command doesn't.
+# pivot_root and not chroot, which would forbid user namespaces. The shell stays as
+# process 1 and adopts orphans. This runs in the background, where SIGINT and SIGQUIT
+# are ignored: their default is restored, as for a typed command.
 pivot_root . mnt
 exec env -i --default-signal=INT,QUIT \
     HOME=/root LOGNAME=root USER=root TERM="${TERM:-dumb}" \

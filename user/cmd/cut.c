@@ -141,9 +141,9 @@ main(int argc, char **argv)
 			parse_list(cmd_value);
 	}
 	if (cmd_given['b'] + cmd_given['c'] + cmd_given['f'] != 1)
-		cmd_usage("one of -b, -c and -f, please");
+		cmd_usage("give exactly one of -b, -c and -f");
 	if (!cmd_given['f'] && (cmd_given['d'] || cmd_given['s']))
-		cmd_usage("-d and -s are for fields");
+		cmd_usage("-d and -s need -f");
 	cmd_files(cut);
 	return cmd_done();
 }

@@ -19,12 +19,12 @@ main(int argc, char **argv)
 	if (cmd_argc > 0)
 		format = cmd_argv[0];
 	if (*format != '+')
-		cmd_usage("a format begins with +: %s", format);
+		cmd_usage("a format must begin with +: %s", format);
 	if (clock_gettime(CLOCK_REALTIME, &now) < 0)
 		cmd_die("clock");
 	length = strftime(text, sizeof(text), format, gmtime(&now.tv_sec));
 	if (length == 0)
-		cmd_usage("too long: %s", format);
+		cmd_usage("the result is too long: %s", format);
 	/* The + went through too: an empty format is then no special case. */
 	out_bytes(text + 1, length - 1);
 	out_char('\n');

@@ -64,7 +64,7 @@ request_list(char *pids)
 	struct ISAMPLE *r = request(PROF_LIST);
 
 	for (int n = 0; pids && n < MAX_LIST; n++)
-		r->data[n] = number(cmd_piece(&pids, ","), "a process");
+		r->data[n] = number(cmd_piece(&pids, ","), "a process ID");
 	if (pids)
 		cmd_usage("more than %d processes", MAX_LIST);
 }
@@ -98,7 +98,7 @@ options(void)
 	if (cmd_given['k'])
 		request(PROF_KERNEL);
 	if (group)
-		request(PROF_GROUP)->data[0] = number(group, "a group");
+		request(PROF_GROUP)->data[0] = number(group, "a process group");
 	if (pids)
 		request_list(pids);
 	if (cmd_given['a'] || (!cmd_given['k'] && !group && !pids))
@@ -123,7 +123,8 @@ ask(int device, const struct ISAMPLE *r)
 	if (ioctl(device, r->cmd, arg) == 0)
 		return;
 	if (r->cmd == BUF_INCR && errno == EINVAL)
-		cmd_error(PCS_DEVICE ": not %d buffers more: it has %d of %d",
+		cmd_error(PCS_DEVICE ": can't add %d buffers to its %d: "
+				     "the limit is %d",
 			  r->data[0], DEF_BUFNO, MAX_BUFS);
 	else
 		cmd_warn(PCS_DEVICE);
@@ -331,15 +332,15 @@ static void
 say_missing(const struct pcs_stat *s)
 {
 	if (s->lost > 0)
-		cmd_error("of %llu samples %llu were lost",
-			  (unsigned long long)s->seen,
-			  (unsigned long long)s->lost);
+		cmd_error("%llu of %llu samples were lost",
+			  (unsigned long long)s->lost,
+			  (unsigned long long)s->seen);
 	if (s->skipped > 0)
-		cmd_error("%llu samples more were due, and skipped",
+		cmd_error("%llu more samples were due, but skipped",
 			  (unsigned long long)s->skipped);
 	if (s->untold > 0)
-		cmd_error("%llu events were lost: of what came after them not "
-			  "all is known",
+		cmd_error("%llu events were lost: later records may be "
+			  "incomplete",
 			  (unsigned long long)s->untold);
 }
 

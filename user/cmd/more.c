@@ -124,7 +124,7 @@ main(int argc, char **argv)
 	cmd_start(argc, argv, "more", "[FILE ...]");
 	cmd_flags("");
 	if (cmd_argc == 0 && isatty(STDIN_FILENO))
-		cmd_usage("nothing to show");
+		cmd_usage("no file given, and standard input is a terminal");
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &screen) < 0 ||
 	    screen.ws_row < 2 || screen.ws_col == 0 || !keys_open()) {
 		cmd_files(out_copy);

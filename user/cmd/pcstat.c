@@ -72,7 +72,7 @@ load(struct state *s)
 	}
 	for (int i = 0; i < NAMES; i++) {
 		if (!s->value[i]) {
-			cmd_error(DEVICE ": says nothing of %s", names[i]);
+			cmd_error(DEVICE ": has no line for %s", names[i]);
 			exit(cmd_status);
 		}
 	}
@@ -125,20 +125,20 @@ print(const struct state *s)
 			   s->value[OWNER], s->value[CLOCK]);
 	print_requests(s);
 	out_printf(
-	    "buffers   %lu, %s a hart: %s full, %s filling, %s empty\n\n",
+	    "buffers   %lu, %s per hart: %s full, %s filling, %s empty\n\n",
 	    number(s, BUFFERS) * number(s, HARTS), s->value[BUFFERS],
 	    s->value[FULL], s->value[FILLING], s->value[EMPTY]);
-	out_printf("%10s          samples seen, of them\n", s->value[SEEN]);
+	out_printf("%10s          samples seen, of which\n", s->value[SEEN]);
 	print_part(s, RECORDED, "recorded one by one");
 	print_part(s, MERGED, "recorded as counts");
-	print_part(s, PENDING, "counted, and not recorded yet");
+	print_part(s, PENDING, "counted but not yet recorded");
 	print_part(s, LOST, "lost: no buffer was free");
-	out_printf("\n%10s          recorded and not read yet\n",
+	out_printf("\n%10s          recorded but not yet read\n",
 		   s->value[UNREAD]);
-	out_printf("%10s          thrown away by the last close\n",
+	out_printf("%10s          discarded by the last close\n",
 		   s->value[THROWN]);
 	out_printf(
-	    "%10s          skipped by the sampling clock, and not seen\n",
+	    "%10s          skipped by the sampling clock, so never seen\n",
 	    s->value[SKIPPED]);
 }
 

@@ -20,8 +20,8 @@ refused(size_t count)
 
 	switch (errno) {
 	case ENOSPC:
-		cmd_error("%s: %zu addresses are too many: it takes %d", device,
-			  count, ioctl(prf_fd, PRF_GETMAX, 0));
+		cmd_error("%s: %zu addresses are too many: the limit is %d",
+			  device, count, ioctl(prf_fd, PRF_GETMAX, 0));
 		break;
 	case E2BIG:
 		cmd_error("%s: %zu addresses are too few", device, count);

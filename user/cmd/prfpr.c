@@ -102,7 +102,7 @@ print(const struct prflog *log, const char *path, double cutoff,
 		if (i > 1)
 			out_char('\n');
 		if (went_back(log, old))
-			cmd_error("%s: record %zu: counters went back: was "
+			cmd_error("%s: record %zu: counters decreased: was "
 				  "prfld run?",
 				  path, i + 1);
 		else
@@ -140,7 +140,7 @@ main(int argc, char **argv)
 		elfsym_kernel(&syms, namelist, &start, &end);
 		print(&log, path, cutoff, &syms);
 	} else {
-		cmd_error("%s: two records are needed: it has %zu", path,
+		cmd_error("%s: needs two records, but has %zu", path,
 			  log.records);
 	}
 	if (log.torn)

@@ -13,7 +13,7 @@ mismatch(const struct prflog *log, const struct snapshot *s)
 		return NULL; /* a new log */
 	if (log->n != s->n ||
 	    memcmp(log->addresses, s->words + 1, s->n * sizeof(uint64_t)) != 0)
-		return "a log of other addresses than are loaded";
+		return "its addresses differ from those loaded";
 	return log->torn ? "ends inside a record" : NULL;
 }
 

@@ -67,7 +67,7 @@ load(const char *name)
 	size_t size;
 
 	if (!path) {
-		cmd_error("%s: no such program is found", name);
+		cmd_error("%s: can't find this program", name);
 		exit(cmd_status);
 	}
 	wrong = elfsym_load(&syms, path);
@@ -118,7 +118,7 @@ sample(int pid, char name[PROCESS_NAME], unsigned long seconds)
 	if (s.lost > 0)
 		cmd_error("%llu samples were lost", (unsigned long long)s.lost);
 	if (s.skipped > 0) /* no error: there are fewer, but none is wrong */
-		fprintf(stderr, "tprof: %llu samples more were skipped\n",
+		fprintf(stderr, "tprof: %llu more samples were skipped\n",
 			(unsigned long long)s.skipped);
 }
 
@@ -145,7 +145,7 @@ main(int argc, char **argv)
 	cmd_start(argc, argv, "tprof", SYNOPSIS);
 	cmd_flags("");
 	cmd_operands(1, 2);
-	pid = cmd_number(cmd_argv[0], "a process", 0, LONG_MAX);
+	pid = cmd_number(cmd_argv[0], "a process ID", 0, LONG_MAX);
 	if (cmd_argc > 1)
 		seconds = cmd_number(cmd_argv[1], "a number of seconds", 0,
 				     INT_MAX);

@@ -83,7 +83,7 @@ parse_set(struct set *set, const char *text)
 			last = parse_character(&text);
 		}
 		if (last < first)
-			cmd_usage("a range that runs backwards");
+			cmd_usage("a range ends before it begins");
 		for (; first <= last; first++)
 			set_add(set, first);
 	}

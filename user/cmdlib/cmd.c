@@ -213,7 +213,7 @@ cmd_number(const char *text, const char *what, long min, long max)
 		return n;
 	if (max == LONG_MAX)
 		cmd_usage("not %s: %s", what, text);
-	cmd_usage("not %s, %ld to %ld: %s", what, min, max, text);
+	cmd_usage("not %s from %ld to %ld: %s", what, min, max, text);
 }
 
 double

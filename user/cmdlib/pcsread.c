@@ -43,12 +43,12 @@ pcs_buffer(struct pcs_walk *w, const void *logbuf)
 	const struct LOGBUF_HDR *h = logbuf;
 
 	if (w->stopped)
-		corrupt(w, "more after STOP");
+		corrupt(w, "data after STOP");
 	if (h->h_unused > BSIZE - HEADER ||
 	    (BSIZE - HEADER - h->h_unused) % UNIT != 0)
-		corrupt(w, "%u bytes unused", h->h_unused);
+		corrupt(w, "invalid header: %u bytes unused", h->h_unused);
 	if (h->h_numlost < 0)
-		corrupt(w, "%d records lost", h->h_numlost);
+		corrupt(w, "invalid header: %d records lost", h->h_numlost);
 	w->lost += h->h_numlost;
 	w->lost_more |= h->h_numlost == SHORT_LIMIT;
 	w->next = (const char *)logbuf + HEADER;
@@ -63,7 +63,7 @@ static const void *
 whole(const struct pcs_walk *w, size_t size)
 {
 	if (size > w->left)
-		corrupt(w, "a record beyond the end of its buffer");
+		corrupt(w, "the record extends beyond its buffer");
 	return w->next;
 }
 
@@ -73,7 +73,7 @@ see_sample(struct pcs_walk *w)
 	const struct PSAMPLE *s = whole(w, sizeof(*s));
 
 	if (s->pid < 0)
-		corrupt(w, "no process has the id %d", s->pid);
+		corrupt(w, "invalid process ID %d", s->pid);
 	w->hits[pcs_hart(s)][(int)s->type]++;
 	return sizeof(*s);
 }
@@ -84,9 +84,9 @@ see_count(struct pcs_walk *w)
 	const struct MSAMPLE *m = whole(w, sizeof(*m));
 
 	if (m->count <= 0)
-		corrupt(w, "a count of %d", m->count);
+		corrupt(w, "invalid count %d", m->count);
 	if ((unsigned char)m->cfill >= PCS_HARTS)
-		corrupt(w, "no hart has the number %d", m->cfill);
+		corrupt(w, "invalid hart %d", m->cfill);
 	w->hits[(int)m->cfill][(int)m->type] += m->count;
 	return sizeof(*m);
 }
@@ -99,11 +99,11 @@ see_stack(const struct pcs_walk *w)
 	if (!pcs_is_sample(w->before))
 		corrupt(w, "a stack without a sample");
 	if (s->nkernel > s->n)
-		corrupt(w, "a stack of %d, %d of them in the kernel", s->n,
-			s->nkernel);
+		corrupt(w, "a stack of %d frames, %d of them in the kernel",
+			s->n, s->nkernel);
 	if (STACK_USER(s->cut) > STACK_FRAMELESS ||
 	    STACK_KERNEL(s->cut) > STACK_FRAMELESS)
-		corrupt(w, "a stack that is cut for no reason: %#x", s->cut);
+		corrupt(w, "unknown reason for a truncated stack: %#x", s->cut);
 	whole(w, STACK_BYTES(s->n));
 	return STACK_BYTES(s->n);
 }
@@ -127,10 +127,10 @@ see_event(struct pcs_walk *w)
 	size_t size = (unsigned char)w->next[1] * 8;
 
 	if (size < least[type])
-		corrupt(w, "a record of %zu bytes", size);
+		corrupt(w, "record too short: %zu bytes", size);
 	whole(w, size);
 	if ((type == MAPPED || type == FILED) && w->next[size - 1] != '\0')
-		corrupt(w, "a path without an end");
+		corrupt(w, "unterminated path");
 	if (type == AT)
 		w->context = ((const struct AT_RECORD *)w->next)->context;
 	return size;
@@ -140,7 +140,7 @@ static size_t
 see_time(const struct pcs_walk *w, bool right)
 {
 	if (!right)
-		corrupt(w, "START or STOP in the midst");
+		corrupt(w, "misplaced START or STOP");
 	whole(w, sizeof(struct SSAMPLE));
 	return sizeof(struct SSAMPLE);
 }
@@ -174,7 +174,7 @@ see(struct pcs_walk *w)
 	case MOMENT ... ACCOUNT:
 		return see_event(w);
 	default:
-		corrupt(w, "no type of record: %d", type);
+		corrupt(w, "unknown record type %d", type);
 	}
 }
 

@@ -60,7 +60,7 @@ prf_size(void)
 static _Noreturn void
 no_table(void)
 {
-	cmd_error("%s: no addresses are loaded: prfld loads them", prf_device);
+	cmd_error("%s: no addresses are loaded: run prfld first", prf_device);
 	exit(cmd_status);
 }
 
@@ -101,7 +101,8 @@ snapshot_take(struct snapshot *s)
 	if (read(prf_fd, new + 1, size + WORD) != (ssize_t)size ||
 	    (s->words &&
 	     (s->n != n || memcmp(s->words + 1, new + 1, n * WORD) != 0))) {
-		cmd_error("%s: other addresses were loaded", prf_device);
+		cmd_error("%s: other addresses were loaded meanwhile",
+			  prf_device);
 		exit(cmd_status);
 	}
 	memmove(record + 1, record, (n + 2) * WORD);
@@ -156,10 +157,10 @@ prflog_load(struct prflog *log, int fd, const char *name)
 		return NULL;
 	words = size / WORD;
 	if (words == 0 || word[0] < ADDRESSES_MIN || word[0] > ADDRESSES_MAX)
-		return "not a log of prf's";
+		return "not a prf log";
 	log->n = word[0];
 	if (!ascending(word + 1, log->n < words ? log->n : words - 1))
-		return "not a log of prf's";
+		return "not a prf log";
 	if (words < header_words(log->n))
 		return "ends inside its addresses";
 	log->addresses = word + 1;

@@ -75,7 +75,7 @@ static void
 warn_names(const char *path, char **names)
 {
 	if (names)
-		cmd_warn("%s: not all of it can be read", path);
+		cmd_warn("%s: can't read all of it", path);
 	else
 		cmd_warn("%s", path);
 }
@@ -291,7 +291,7 @@ copy_directory(const char *from, const struct stat *st, const char *to,
 	bool fine = false;
 
 	if (!(flags & TREE_RECURSE)) {
-		cmd_error("%s: a directory, and no -r", from);
+		cmd_error("%s: is a directory: -r copies it", from);
 		return false;
 	}
 	if (copy_depth > 0 && is_same(st, &copy_root)) {
@@ -327,7 +327,7 @@ tree_copy(const char *from, const char *to, unsigned int flags)
 	}
 	if ((S_ISLNK(st.st_mode) ? lstat(to, &old) : stat(to, &old)) == 0 &&
 	    is_same(&st, &old)) {
-		cmd_error("%s and %s are the same", from, to);
+		cmd_error("%s and %s are the same file", from, to);
 		return false;
 	}
 	if (S_ISDIR(st.st_mode))

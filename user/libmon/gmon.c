@@ -139,11 +139,11 @@ static void __attribute__((constructor(FIRST))) start(void)
 {
 	__gmon_write = gmon_write;
 	if (monstartup(_start, etext) < 0)
-		warn("no profile");
+		warn("can't start profiling");
 }
 
 static void __attribute__((destructor(FIRST))) end(void)
 {
 	if (monitor(0) < 0)
-		warn("no profile");
+		warn("can't write the profile");
 }

@@ -89,9 +89,9 @@ __monitor_write(struct monitor *m)
 	if (fclose(f) != 0 || bad)
 		return -1;
 	if (full > 0)
-		warnx("%s: %zu counters are full", name, full);
+		warnx("%s: %zu counters reached their limit", name, full);
 	if (m->lost > 0)
-		warnx("%s: %llu calls are not in it", name,
+		warnx("%s: %llu calls were not recorded", name,
 		      (unsigned long long)m->lost);
 	return 0;
 }

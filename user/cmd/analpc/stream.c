@@ -84,7 +84,7 @@ stream_load(struct profile *p, const char *path)
 	if (!data)
 		exit(cmd_status);
 	if (!is_stream(data, size)) {
-		cmd_error("%s: not what getpc stores", w->name);
+		cmd_error("%s: not a recording of getpc", w->name);
 		exit(cmd_status);
 	}
 	for (size_t at = 0; size - at >= BSIZE; at += BSIZE) {
@@ -93,7 +93,7 @@ stream_load(struct profile *p, const char *path)
 			add(p, record);
 	}
 	if (size % BSIZE != 0)
-		cmd_error("%s: cut off within a buffer", w->name);
+		cmd_error("%s: truncated within a buffer", w->name);
 	else if (!w->stopped)
-		cmd_error("%s: cut off: no STOP", w->name);
+		cmd_error("%s: truncated: no STOP record", w->name);
 }

@@ -42,7 +42,7 @@ function_at(uint64_t pc)
 static _Noreturn void
 not_of_program(const char *why)
 {
-	cmd_error("%s: not of %s, which %s", profile, program, why);
+	cmd_error("%s: not a profile of %s, which %s", profile, program, why);
 	exit(cmd_status);
 }
 
@@ -173,7 +173,8 @@ main(int argc, char **argv)
 		if (option == 'm')
 			profile = cmd_value;
 		else
-			asked = cmd_number(cmd_value, "a rate", 1, INT_MAX);
+			asked = cmd_number(cmd_value, "a rate in Hz", 1,
+					   INT_MAX);
 	}
 	cmd_operands(0, 1);
 	if (cmd_argc > 0)

@@ -362,8 +362,9 @@ builtin_help(int argc, char **argv)
 	out_str("The shell's own commands:\n");
 	while ((b = builtin_next(b)))
 		out_format("  %s\n", b->usage);
-	out_str("\nOthers are programs: ls /bin shows them, man NAME explains\n"
-		"one, man sh the shell. Ctrl-D or exit leaves, poweroff stops\n"
-		"the machine.\n");
+	out_str(
+	    "\nAll other commands are programs: ls /bin lists them,\n"
+	    "man NAME describes one, and man sh describes the shell.\n"
+	    "Ctrl-D or exit leaves the shell; poweroff stops the machine.\n");
 	return 0;
 }

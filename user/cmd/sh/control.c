@@ -124,7 +124,7 @@ builtin_dot(int argc, char **argv)
 	int fd, up;
 
 	if (argc < 2) {
-		shell_abort(STATUS_USAGE, ".: a file's name is missing");
+		shell_abort(STATUS_USAGE, ".: missing file name");
 		return STATUS_USAGE;
 	}
 	fd = dot_open(argv[1]);
@@ -172,7 +172,7 @@ builtin_shift(int argc, char **argv)
 	if (n < 0)
 		return STATUS_USAGE;
 	if (n > sh.params.n) {
-		shell_abort(STATUS_USAGE, "shift: there are only %d",
+		shell_abort(STATUS_USAGE, "shift: too many: there are only %d",
 			    sh.params.n);
 		return STATUS_USAGE;
 	}

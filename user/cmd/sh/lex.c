@@ -134,7 +134,7 @@ lex_here(struct parser *p, struct redirect *r)
 		c = lex_peek_raw(p);
 		p->in->plain = false;
 		if (c == LEX_END) {
-			lex_error(p, "here-document without a line '%s'",
+			lex_error(p, "here-document not ended by a line '%s'",
 				  r->delimiter);
 			break;
 		}
@@ -232,7 +232,7 @@ lex_scan(struct parser *p)
 	p->literal = NULL;
 	if (c == LEX_END) {
 		if (p->here)
-			lex_error(p, "here-document without a line '%s'",
+			lex_error(p, "here-document not ended by a line '%s'",
 				  p->here->delimiter);
 		return T_EOF;
 	}

@@ -88,5 +88,5 @@ report_annotated(const char *name)
 			found += annotate(i, &programs[i], report_who(i, text),
 					  name);
 	if (found == 0)
-		cmd_error("no samples in a function %s", name);
+		cmd_error("no samples in function %s", name);
 }

@@ -36,17 +36,17 @@ options(void)
 		else if (c == 'o')
 			path = cmd_value;
 		else if (c == 'r')
-			rate = cmd_number(cmd_value, "a number of Hz", 1,
-					  HZ_MAX);
+			rate = cmd_number(cmd_value, "a rate in Hz", 1, HZ_MAX);
 	}
 	only_kernel = cmd_given['k'];
 	only_user = cmd_given['u'];
 	if (only_kernel && only_user)
-		cmd_usage("only -k or only -u");
+		cmd_usage("-k and -u can't be combined");
 	if (cmd_given['t'] && (cmd_given['o'] || annotated))
-		cmd_usage("-t has no file to write, and shows no instructions");
+		cmd_usage("-t can't be combined with -a or -o");
 	if (cmd_given['w'] && (cmd_given['t'] || cmd_given['r'] || annotated))
-		cmd_usage("-w takes no samples: not with -a, -r or -t");
+		cmd_usage("-w takes no samples: it can't be combined with -a, "
+			  "-r or -t");
 }
 
 void

@@ -229,7 +229,7 @@ read_lines(void)
 		exit(cmd_status);
 	n = cmd_read(fd, (char *)&head, sizeof(head), ORDER);
 	if (n != (ssize_t)sizeof(head) || head.absence_size != sizeof(a[0])) {
-		cmd_error(ORDER ": not as this program knows it");
+		cmd_error(ORDER ": unknown format");
 		exit(cmd_status);
 	}
 	while ((n = cmd_read(fd, (char *)a, sizeof(a), ORDER)) > 0)
@@ -399,8 +399,8 @@ path_report(pid_t first, double per_ms)
 	uint64_t total;
 
 	if (!whole || end == NONE) {
-		out_string("\ncritical path: unknown, it has more waits than"
-			   " the device has room for\n");
+		out_string("\ncritical path: unknown: it has more waits than"
+			   " the device can store\n");
 		return;
 	}
 	name_runs();

@@ -80,11 +80,11 @@ report_clock(void)
 	struct sysinfo machine = machine_now();
 
 	if (!machine.icount)
-		out_string("the machine runs freely (no -icount): times and "
-			   "shares are the emulator's\n");
+		out_string("the harts run freely (no -icount): times and "
+			   "shares reflect QEMU's speed\n");
 	else if (machine.harts > 1)
-		out_string("the harts take turns (-icount): the time is not "
-			   "that of harts at once\n");
+		out_string("the harts take turns (-icount): elapsed time is "
+			   "the sum of their turns\n");
 	return machine.icount;
 }
 

@@ -79,7 +79,7 @@ read_head(int fd)
 	if (cmd_read(fd, (char *)&head, sizeof(head), DATA) !=
 		(ssize_t)sizeof(head) ||
 	    head.record_size != sizeof(struct waits_record)) {
-		cmd_error(DATA ": not as this program knows it");
+		cmd_error(DATA ": unknown format");
 		exit(cmd_status);
 	}
 }
@@ -435,7 +435,7 @@ waits_run(void)
 	pcs_ask(device, PROF_EVENTS, 0);
 	close(open_data());
 	if (head.on) {
-		cmd_error(CTL ": somebody else records waits");
+		cmd_error(CTL ": another program is recording waits");
 		exit(cmd_status);
 	}
 	open_output();
