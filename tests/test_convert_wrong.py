@@ -21,7 +21,7 @@ from tally.formats.executable import Image
 BEGIN, END = 1_790_000_000, 1_790_000_003  # seconds since 1970
 BUCKETS = elves.STEP * len(elves.KERNEL) // 8
 
-NO_PROFILE = "no profile, or a damaged one; --from can name it: pcs, kpdata, prf, mon, gmon"
+NO_PROFILE = "no known profile, or damaged; --from sets its format: pcs, kpdata, prf, mon, gmon"
 LOW, HIGH = elves.PROGRAM_TEXT, elves.PROGRAM_TEXT + 64
 STREAM = made.session(b"", BEGIN, END)
 FULL = 4 * (2 + BUCKETS)

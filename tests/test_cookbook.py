@@ -21,7 +21,7 @@ from test_labs import pytestmark as needs_sandbox
 PAGE = ROOT / "docs" / "cookbook.md"
 COUNTS = PAGE.with_name("counts.md")
 SEED = int(os.environ.get("COOKBOOK_SEED", 1))
-FUNCTIONS, PATHS, CALLED_BY = "its program and source", "by way of", "called by"
+FUNCTIONS, PATHS, CALLED_BY = "its program and source", "innermost first", "called by"
 
 pytestmark = [
     pytest.mark.skipif(image.DEBUG, reason="of the ordinary kernel"),

@@ -276,7 +276,7 @@ def test_files_that_are_not_there_are_one_row(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("folders, said", [
     (("nowhere", "."), "nowhere: no such folder"),
-    ((".", "."), ".: none of the sources of the recordings is there"),
+    ((".", "."), ".: contains no source file of the recordings"),
 ])
 def test_no_sources(diff: Diff, folders: tuple[str, str], said: str) -> None:
     result = diff(pprof(BASE), pprof(BASE), "--sources", *folders, status=2)

@@ -296,7 +296,8 @@ def test_samples(tmp_path: Path) -> None:
         run.stdout, re.M,
     )
     assert folded(file)
-    tried = "tried in 3,000 runs, 95 % of such intervals contain the truth: docs/truth.md"
+    tried = ("in a test of 3,000 runs, 95 % of such intervals contained the true share:"
+             " docs/truth.md")
     assert run.stdout.splitlines()[-2:] == [tried, ""]
     assert tally(*words).stdout == run.stdout  # the default machine repeats
 
@@ -313,10 +314,10 @@ def test_missing_samples_stand_below_each_table() -> None:
     """At most rates there are none; here each share could be another one."""
     run = tally("-r", "20000", "--", "seq 500 | sort >/tmp/x")
     head, *tables = run.stdout.split("\n\n")
-    counts = re.findall(r"^([\d,]+) samples? (?:lost|more were)", head, re.M)
+    counts = re.findall(r"^([\d,]+) samples? (?:lost|skipped)", head, re.M)
     missing = sum(int(count.replace(",", "")) for count in counts)
     total = int(re.search(r"^([\d,]+) samples, at", head, re.M)[1].replace(",", ""))
-    line = (f"skipped or lost: {missing:,}; for that a share may be"
+    line = (f"skipped or lost: {missing:,}; each share may be up to"
             f" {100 * missing / (total + missing):.1f} points off")
     said = [table.strip().splitlines()[-1].strip() for table in tables if table.strip()]
     assert missing > total and said.count(line) == 5, run.stdout

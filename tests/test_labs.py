@@ -411,7 +411,8 @@ def test_a_hang_with_interrupts_off_ends(facts: dict) -> None:
     why = {t["name"]: t["why"] for t in facts["tests"] if not t["ok"]}
     lines = why["there is no such hart"].splitlines()
     assert lines[0].endswith("`: it hangs with interrupts off")
-    assert lines[1].startswith("  | the first process came there, after `put 2 sample ")
+    reached = "  | the first process reached this step, after `put 2 sample "
+    assert lines[1].startswith(reached)
     places = [(r"hart \d: stop", "turns++"), ("  in_vain", "	stop();"),
               ("  sys_hart_ticks", "		in_vain();")]
     for line, (name, words) in zip(lines[2:], places):
@@ -459,7 +460,8 @@ def test_who_sleeps_for_ever_is_shown(facts: dict) -> None:
     why = {t["name"]: t["why"] for t in facts["tests"] if not t["ok"]}
     lines = why["there is no such hart"].splitlines()
     assert lines[0].endswith(WAITS)
-    assert lines[1].startswith("  | the first process came there, after `put 2 sample ")
+    reached = "  | the first process reached this step, after `put 2 sample "
+    assert lines[1].startswith(reached)
     assert lines[2] == "  | time limit reached"
     asleep = r"  \| thread \d+ \(observe\) sleeps on dreams for \d+ ms"
     assert re.fullmatch(asleep, lines[3]), lines[3]
@@ -708,11 +710,11 @@ FACTS = {"lab": "ticks", "title": "", "course": "", "submission": "anna", "among
     [
         ({}, ["--json", "x"], "merge: anna is in a and in b"),
         ({"submission": "ben", "nonce": 2}, ["--json", "x"],
-         "merge: b: not one nonce: 1, 2"),
+         "merge: b: more than one nonce: 1, 2"),
         ({"submission": "ben", "roster": "r"}, ["--json", "x"],
-         "merge: b: not one roster: , r"),
+         "merge: b: more than one roster: , r"),
         ({"submission": "ben", "seed": "t"}, ["--json", "x"],
-         "merge: b: not one seed: s, t"),
+         "merge: b: more than one seed: s, t"),
         ({"submission": "ben", "members": [1]}, ["--json", "x"],
          "merge: b: no report of --json"),
         ({"submission": "ben"}, [], "merge: say what to write: --json, --csv, "),
@@ -783,7 +785,7 @@ def test_each_gate_that_was_failed_is_named() -> None:
     bad = list(lab.gates)[:2]
     tests = [Verdict(k.name, k.points, k.name not in bad) for k in lab.tests]
     facts = Grade(lab, "anna", 1, "c", tests).facts()
-    assert facts["gate"] == f'2 points at most, without "{bad[0]}", "{bad[1]}"'
+    assert facts["gate"] == f'2 points at most: it fails "{bad[0]}", "{bad[1]}"'
 
 
 def test_one_test_alone_is_no_grade() -> None:
@@ -826,7 +828,7 @@ def test_what_a_lab_is_about_is_a_gate() -> None:
         assert all(f'"{test}"' in " ".join(lab.readme().split()) for test in lab.gates)
     facts = graded_pipe("a reader's mark")
     assert facts["points"] == round(0.9 * 0.1 * facts["of"], 2)
-    why = f'{0.1 * facts["of"]:g} points at most, without "a reader\'s mark"'
+    why = f'{0.1 * facts["of"]:g} points at most: it fails "a reader\'s mark"'
     assert facts["gate"] == why
     assert f"  {why}\n" in report.text(facts)
     page = course_page.page([facts])
@@ -1014,7 +1016,7 @@ def test_what_brings_nothing(facts: dict) -> None:
     assert (facts["ended"], facts["points"]) == ATTEMPTS[facts["submission"]]
     whys = [facts["why"], *(test["why"] for test in facts["tests"])]
     assert "multiple definition" in whys[0] or facts["submission"] != "override"
-    assert any("the machine went off before" in why for why in whys) == (
+    assert any("the machine powered off before" in why for why in whys) == (
         facts["submission"] == "poweroff"
     )
     assert str(ROOT) not in "".join(whys)
@@ -1053,14 +1055,14 @@ def test_a_cost_is_of_instructions_too() -> None:
     heard = Heard(times, "", "", "", marks=marks)
     known = {"pipes: rounds: time": 1000, "pipes: rounds: instructions": 99}
     reference = Reference(costs=known)
-    why = "1.4 times the instructions that the reference takes; 1.4 times is the most"
+    why = "1.4 times the instructions of the solution; at most 1.4 times is allowed"
     assert reference.too_dear("pipes", cost, heard) == f"rounds: {why}"
     known["pipes: rounds: instructions"] = 100
     assert reference.too_dear("pipes", cost, heard) == ""
     garbled = Heard({**times, cost.end: "x"}, "", "", "", marks=marks)
-    assert reference.too_dear("pipes", cost, garbled) == "rounds: its time is no number"
+    assert reference.too_dear("pipes", cost, garbled) == "rounds: its time is not a number"
     missing = Heard(times, "", "", "")
-    why = "rounds: nobody has counted its instructions"
+    why = "rounds: no count of its instructions"
     assert reference.too_dear("pipes", cost, missing) == why
 
 

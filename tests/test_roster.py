@@ -93,12 +93,12 @@ LONG = "x" * 256
            f"2: extension: {word!r} is not like 2 or pipe:0.5")
           for word in ("x", "-1", "+1", "nan", "1e3", ".5", "pipe:", ":1", "pipe:x")),
         ("name,extension\nanna,none:1\n", "2: extension: the course has no lab none"),
-        ("name,extension\nanna,1 2\n", "2: extension: '2' is the second of its kind"),
+        ("name,extension\nanna,1 2\n", "2: extension: '2' sets the same days again"),
         ("name,extension\nanna,pipe:1 pipe:1\n",
-         "2: extension: 'pipe:1' is the second of its kind"),
-        ("name,extension\nanna,9999999\n", "2: extension: more days than there are"),
+         "2: extension: 'pipe:1' sets the same days again"),
+        ("name,extension\nanna,9999999\n", "2: extension: too many days"),
         (f"name,extension\nanna,{LONG.replace('x', '9')}\n",
-         "2: extension: more days than there are"),
+         "2: extension: too many days"),
     ],
 )
 def test_what_is_wrong_is_said(
@@ -192,7 +192,7 @@ def test_each_gets_a_hand_out(
     words[1] = "another"
     with pytest.raises(LabError, match=f"^{top / 'carl'}: is there already, and "):
         handout.main([*words, str(top)])
-    with pytest.raises(LabError, match="^--student: anna is of the group pair, "):
+    with pytest.raises(LabError, match="^--student: anna is in the group pair, "):
         handout.main([*words, "--student", "anna", str(tmp_path / "anna")])
 
 
@@ -287,4 +287,4 @@ def test_a_course_with_a_roster(tmp_path: Path) -> None:
         )
     (tmp_path / "roster.csv").write_text(f"{text}fred,\n")
     done = labs("grade", *words, "--json", parts[0], "--resume")
-    assert done.stderr.startswith(f"grade: {parts[0]}: not one roster: ")
+    assert done.stderr.startswith(f"grade: {parts[0]}: more than one roster: ")

@@ -221,7 +221,7 @@ def test_too_little_memory(mem: str) -> None:
     """What it says would do, does."""
     result = run("echo booted", "--mem", mem)
     said = re.fullmatch(
-        rf"run: --mem {mem} is too little: (\d+M) would do\n", result.stderr.decode()
+        rf"run: --mem {mem} is too little: (\d+M) is the least\n", result.stderr.decode()
     )
     assert (result.returncode, bool(said)) == (126, True), result.stderr
     enough = run("echo booted", "--mem", said[1])

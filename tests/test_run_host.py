@@ -349,7 +349,7 @@ def test_a_port_that_is_taken(fake_qemu: FakeQemu) -> None:
         for command in ["--", "true"], []:
             result = run("--gdb", str(port), *command)
             said = f"run: --gdb {port}: Address already in use: does another machine"
-            said += " wait there? Take another port, or end that one\n"
+            said += " wait there? Choose another port, or stop that machine\n"
             assert (result.returncode, result.stderr.decode()) == (126, said)
 
 

@@ -1,4 +1,4 @@
-"""What can go wrong, and is said in a line on standard error (cli.py)."""
+"""Errors that cli.py prints as one line on standard error."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ class UsageError(Exception):
 
 
 class SetupError(Exception):
-    """What there is can't be booted; or QEMU is missing or too old."""
+    """Nothing bootable was found, or QEMU is missing or too old."""
 
 
 class ConvertError(Exception):
-    """What is wrong, and with which file."""
+    """A file that can't be used; the text is the file's name and the reason."""
 
     def __init__(self, file: object, text: str) -> None:
         super().__init__(f"{file}: {text}")
 
 
 class MultilineError(Exception):
-    """One line would not say enough: the text has several."""
+    """An error whose text has several lines."""

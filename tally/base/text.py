@@ -1,4 +1,4 @@
-"""Words for people: names that others chose, and numbers of things."""
+"""Text for people: names from untrusted files, and numbers of things."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ NAME_MAX = 1000  # characters of a name that are kept
 
 
 def clean(name: str) -> str:
-    """A program's or a function's name, as it can be shown: others chose it."""
+    """Makes the name of a program or function, from an untrusted file, printable."""
     name = name[:NAME_MAX]
     if name.isprintable():
         return name

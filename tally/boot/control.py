@@ -1,6 +1,6 @@
-"""What the machine did, from QEMU itself: its control socket (QMP).
+"""QEMU's control socket (QMP), which reports what the machine did.
 
-The serial line can't tell: there a program may print whatever a machine would.
+The serial line is no evidence of that: a program may print anything there.
 """
 
 from __future__ import annotations
@@ -17,11 +17,8 @@ class Control:
     """The socket of one QEMU, which inherits the other end."""
 
     def __init__(self, starts: bool) -> None:
-        """starts: the machine runs at once; else a debugger starts it.
-
-        It does once QEMU has read that we want to hear of events, so that none
-        comes too early.
-        """
+        """starts: the machine runs at once; else a debugger starts it. QEMU starts it
+        only after it has enabled events, so that none is missed."""
         self._ours, self._theirs = socket.socketpair()
         self._starts = starts
         self._heard = bytearray()
@@ -37,14 +34,14 @@ class Control:
         return self._theirs.fileno()
 
     def options(self) -> list[str]:
-        """For QEMU's command line."""
+        """Returns the options for QEMU's command line."""
         chardev = f"socket,id=control,fd={self.fd}"
         options = ["-chardev", chardev, "-mon", "chardev=control,mode=control"]
         return options + ["-S"] * self._starts
 
     def ask(self, command: str, arguments: dict[str, Any]) -> Any:
-        """What QEMU answers, while it is there. EOFError, or an OSError: it has gone,
-        or says nothing; KeyError: it can't."""
+        """Returns QEMU's answer. Raises EOFError or OSError if QEMU has exited or is
+        silent, KeyError if the command failed."""
         self._ours.settimeout(PATIENCE)
         self._asked += 1
         self._send(command, arguments=arguments, id=self._asked)
@@ -58,7 +55,7 @@ class Control:
                     return said["return"]
 
     def restarted(self) -> bool:
-        """Once QEMU has exited: was it because the guest reset the machine?"""
+        """Did QEMU exit because the guest reset the machine? Call after its exit."""
         self._ours.setblocking(False)
         with contextlib.suppress(BlockingIOError, ConnectionResetError):
             while piece := self._ours.recv(1 << 16):
@@ -69,7 +66,7 @@ class Control:
         )
 
     def _said(self) -> Iterator[dict[str, Any]]:
-        """All whole lines that were heard."""
+        """Yields all complete messages received so far."""
         for line in self._heard.split(b"\n")[:-1]:
             yield json.loads(line)
 

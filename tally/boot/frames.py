@@ -1,11 +1,11 @@
-"""The guest's serial line, taken apart.
+"""Splits the guest's serial line into channels.
 
-A machine booted for a command frames its output: DLE and a letter say whose
-bytes follow, until the next such pair.
+A machine booted for a command frames its output: DLE and a letter select the channel
+of the bytes that follow, until the next such pair.
 
     DLE o   the command's standard output
     DLE e   its standard error
-    DLE d   data that is for a script, and not to be shown
+    DLE d   data for a script, which is not shown
     DLE c   what programs wrote to the console
     DLE k   the kernel's and the firmware's messages, as at the start
     DLE P   a panic's text, to the end
@@ -38,14 +38,14 @@ _FINAL = (PANIC, LIMIT)
 
 
 class Frames:
-    """Feed it the line's bytes, in pieces of any size."""
+    """Decodes the line's bytes, which may come in pieces of any size."""
 
     def __init__(self) -> None:
         self.channel = BOOT
         self._escaped = False
 
     def feed(self, data: bytes) -> list[tuple[str, bytes]]:
-        """What the bytes hold for which channel, in order."""
+        """Returns pairs of channel and bytes, in order."""
         pieces: list[tuple[str, bytes]] = []
         start = 0
         while start < len(data):
@@ -63,11 +63,11 @@ class Frames:
         return pieces
 
     def _switch(self, letter: int, pieces: list[tuple[str, bytes]]) -> int:
-        """Act on the byte after a DLE; how many bytes that used up."""
+        """Handles the byte after a DLE; returns how many bytes it used up."""
         if letter == DLE:
             pieces.append((self.channel, bytes([DLE])))
         elif self.channel not in _FINAL:
             if letter not in _CHANNELS:
-                return 0  # not the guest's framing: show it as it is
+                return 0  # not the guest's framing: show the byte
             self.channel = _CHANNELS[letter]
         return 1

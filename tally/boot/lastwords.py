@@ -1,8 +1,8 @@
-"""Source lines for the places in a kernel's last words.
+"""Adds source lines to the places in a panic's text.
 
-A panic names places as function+0x1c, most of them behind their address. All but two
-kinds are return addresses, which belong to the instruction before: where a hart is,
-and where a trap was taken, are addresses of their own.
+A panic names places as function+0x1c, most of them after their address. Most are
+return addresses, which belong to the instruction before. Two kinds are exact: where a
+hart is, and where a trap was taken.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ TRAP = re.compile(rb"scause [^\n]*\nhart [^\n]*\n  $")
 
 
 def with_lines(text: bytes, kernel: Path, most: Optional[int] = None) -> bytes:
-    """The text as it is if the kernel or the host can't tell lines. most: bytes of its
-    line numbers, of a kernel that nobody trusts."""
+    """Returns the text with source lines; unchanged if they can't be read. most: the
+    most bytes of line numbers to read, for a kernel that isn't trusted."""
 
     def add_line(found: re.Match[bytes]) -> bytes:
         before = text[: found.start()]
         exact = HART.search(before) or TRAP.search(before)
-        if found[1]:  # another function may have that name, too
+        if found[1]:  # prefer the address: several functions may share the name
             address = int(found[1], 16)
         else:
             start = image.symbol(found[2].decode())

@@ -27,7 +27,7 @@ from tally.build.image import BUILD, PROGRAMS, hold
 from tally.formats.elf import PT_LOAD, BadElfError, Elf
 
 QEMU_OLDEST = (7, 2)
-ANSWER = PROGRAMS / "qemu-version"  # which QEMU was asked, and what it said
+ANSWER = PROGRAMS / "qemu-version"  # the last QEMU that was asked, and its version
 MAIN_LOOP = BUILD / "main_loop.so"
 #: glibc asks the host for large pages: QEMU then starts with half the page faults.
 LARGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
@@ -38,27 +38,27 @@ STATUS_LIMIT = 124
 STATUS_PANIC = 125
 
 READ_SIZE = 1 << 16  # bytes
-PIPE_SIZE = 1 << 20  # bytes; what an unprivileged process may ask for
+PIPE_SIZE = 1 << 20  # bytes; the most for an unprivileged process
 F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", 1031)  # named since Python 3.10
 DAY = 86_400.0  # seconds
 PANIC_GRACE = 10.0  # seconds that a panicking guest has to power off
 
-# Each run sees the same date, so that virtual time is all the time there is.
+# Each run starts at the same date, so that the guest never sees the host's time.
 RTC_EPOCH = "2026-01-01T00:00:00"
 
 
-# Where QEMU's machine has its memory, and puts what it boots: the kernel, the
-# initrd in the middle, the device tree at the end.
+# The memory layout of QEMU's machine: the kernel near the start, the initrd in the
+# middle, the device tree at the end.
 MEM_START = 0x8000_0000
 KERNEL_START = 0x8020_0000
 DEVICE_TREE_SIZE = 1 << 20
 DEVICE_TREE_ALIGN = 2 << 20
 
-SUFFIXES = "BKMGTPE"  # of amounts of memory; 1024 times the one before each
+SUFFIXES = "BKMGTPE"  # units of memory, each 1024 times the one before
 
 
 def memory_bytes(text: str) -> int:
-    """What QEMU's -m takes it for; 0 if that is nothing."""
+    """Returns the bytes that QEMU's -m understands; 0 if the text is invalid."""
     found = re.fullmatch(rf"(\d+\.?\d*|\.\d+)([{SUFFIXES}]?)", text, re.I)
     if not found or len(text) > 20:
         return 0
@@ -66,19 +66,19 @@ def memory_bytes(text: str) -> int:
 
 
 def quoted(path: object) -> str:
-    """As part of an option of QEMU's, which ends at a comma."""
+    """Quotes the commas of a path, which separate parts of QEMU's options."""
     return str(path).replace(",", ",,")
 
 
 def room_for_initrd(memory: int) -> int:
-    """Bytes between the middle and the device tree, in so much memory."""
+    """Returns the bytes between the middle of memory and the device tree."""
     end = MEM_START + memory - DEVICE_TREE_SIZE
     return end // DEVICE_TREE_ALIGN * DEVICE_TREE_ALIGN - KERNEL_START - memory // 2
 
 
 def hold_kernel(path: Path) -> int:
-    """A descriptor of a copy. It is one for the machine: anything else would do
-    nothing, for ever."""
+    """Returns a descriptor of a copy of the kernel. Refuses other files, with which
+    the machine would hang without a message."""
     with open(path, "rb") as file:
         fd = hold(file, "kernel")
     try:
@@ -105,7 +105,7 @@ def check_kernel(path: Path, data: Union[bytes, mmap.mmap]) -> None:
 
 
 class Machine(NamedTuple):
-    """A machine to boot: options of scripts/run have the same names."""
+    """A machine to boot. The fields are the options of scripts/run."""
 
     harts: int = 4
     mem: str = "256M"
@@ -119,14 +119,15 @@ class Machine(NamedTuple):
     terminal: Optional[os.terminal_size] = None  # the console's
 
     def arguments(self, kernel: str, initrd: str, framed: bool) -> list[str]:
-        """QEMU's command line: a pipe for framed output, else a terminal."""
+        """Returns QEMU's arguments. framed: the console is a pipe for framed output,
+        else the terminal."""
         arguments = ["-machine", "virt", "-m", self.mem, "-smp", str(self.harts)]
         if self.cpu is not None:
             arguments += ["-cpu", f"rv64,{self.cpu}"]
         if self.icount is not None:
-            # While all harts idle virtual time jumps to the next deadline, but
-            # not where the host works or someone types: that takes the time it
-            # takes, and a shell that waits would use a whole processor.
+            # sleep=off: while all harts are idle, virtual time jumps to the next
+            # deadline. Not with a terminal or /host, whose input comes in real
+            # time: a waiting shell would use a whole processor of the host.
             sleep = "off" if framed and self.share is None else "on"
             arguments += ["-icount", f"shift={self.icount},sleep={sleep}"]
             arguments += ["-rtc", f"base={RTC_EPOCH},clock=vm"]
@@ -147,12 +148,12 @@ class Machine(NamedTuple):
         return arguments + (["-append", append] if append else [])
 
     def command(self, qemu: str, kernel: int, initrd: int, framed: bool) -> list[str]:
-        """The same for descriptors that QEMU inherits."""
+        """Returns QEMU's command for files that it inherits as descriptors."""
         where = "/proc/self/fd/"
         return [qemu, *self.arguments(f"{where}{kernel}", f"{where}{initrd}", framed)]
 
     def check(self, initrd: int) -> None:
-        """What QEMU would not say so that it helps: SetupError."""
+        """Raises SetupError for options whose QEMU errors would be obscure."""
         memory = memory_bytes(self.mem)
         if room_for_initrd(memory) < initrd:
             least = next(
@@ -160,18 +161,18 @@ class Machine(NamedTuple):
                 for n in itertools.count(memory >> 20)
                 if room_for_initrd(n << 20) >= initrd
             )
-            raise SetupError(f"--mem {self.mem} is too little: {least}M would do")
+            raise SetupError(f"--mem {self.mem} is too little: {least}M is the least")
         if self.gdb is not None:
             check_port(self.gdb)
 
     def explain(self, complaint: str) -> str:
-        """One line of what QEMU said when it would not start."""
+        """Returns one line that explains why QEMU did not start."""
         lines = complaint.splitlines() or ["QEMU said nothing"]
         if "cannot set up guest memory" in complaint:
             return f"--mem {self.mem} is more than this host gives"
         if "fsdev" in complaint and self.share is not None:
             return f"--share {self.share}: {lines[-1]}"
-        # What follows the first line with its name only explains that.
+        # QEMU's own messages begin with its name; other lines are details.
         own = [line for line in lines if line.startswith("qemu-")]
         return (own or lines)[-1]
 
@@ -182,7 +183,7 @@ class Machine(NamedTuple):
         if self.races is not None:
             words.append(f"races={self.races}")
         if self.limit is not None:
-            # Milliseconds; to read one that is longer mustn't take longer.
+            # Milliseconds, with 7 digits: each limit takes the kernel the same time.
             words.append(f"limit={math.ceil(self.limit * 1000):07}")
         if self.terminal is not None:
             words.append(f"rows={self.terminal.lines}")
@@ -191,7 +192,7 @@ class Machine(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How a boot ended. `text` says why, unless the command just exited."""
+    """How a boot ended. `text` says why; it is empty if the command exited."""
 
     status: int
     reason: str  # exit, limit, timeout, panic or machine
@@ -199,13 +200,13 @@ class Outcome(NamedTuple):
 
 
 def free_port() -> int:
-    """One that nobody has now."""
+    """Returns a TCP port that is free now."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])
 
 
 def check_port(port: int) -> None:
-    """Is it free for QEMU's server of a debugger?"""
+    """Raises SetupError if QEMU can't listen for a debugger on this port."""
     with socket.socket() as server:
         server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -213,12 +214,12 @@ def check_port(port: int) -> None:
         except OSError as error:
             raise SetupError(
                 f"--gdb {port}: {error.strerror}: does another machine wait there?"
-                " Take another port, or end that one"
+                " Choose another port, or stop that machine"
             ) from error
 
 
 def find_qemu() -> str:
-    """The QEMU to use: $QEMU or the one in PATH, and new enough."""
+    """Returns the path of $QEMU or of the QEMU in PATH; SetupError: it's too old."""
     name = os.environ.get("QEMU") or "qemu-system-riscv64"
     path = shutil.which(name)
     if path is None and "QEMU" in os.environ:
@@ -239,8 +240,9 @@ def is_new(version: str) -> bool:
 
 
 def qemu_version(qemu: str) -> str:
-    """As 10.0.13. Each file is asked once, as that takes a third of a boot's time; but
-    again if it was too old: it may only start another one, which isn't any more."""
+    """Returns the version, such as 10.0.13. It is cached, as asking takes a third of a
+    boot's time; but not if too old: the file may be a script that starts another QEMU,
+    which may be updated."""
     state = os.stat(qemu)
     key = f"{qemu} {state.st_ino} {state.st_size} {state.st_mtime_ns}"
     with contextlib.suppress(OSError, ValueError):
@@ -253,17 +255,17 @@ def qemu_version(qemu: str) -> str:
         raise SetupError(f"{qemu}: {error.strerror}") from error
     found = re.search(r"version (\d+\.\d+[.\d]*)", said.stdout)
     if not found:
-        raise SetupError(f"{qemu} does not tell its version")
+        raise SetupError(f"{qemu} --version prints no version")
     if is_new(found[1]):
-        with contextlib.suppress(OSError, ValueError):  # a name of odd bytes, too
+        with contextlib.suppress(OSError, ValueError):  # ValueError: not UTF-8
             ANSWER.write_text(f"{key} {found[1]}")
     return found[1]
 
 
 @contextlib.contextmanager
 def signals_deferred() -> Iterator[None]:
-    """Signals that tell us to stop are heard after this. Their handlers raise:
-    a process that is being started would be left behind, known to nobody."""
+    """Delays signals that stop us. Their handlers raise an exception, which would lose
+    track of a process that is just being started."""
     if threading.current_thread() is not threading.main_thread():
         yield  # handlers run in the main thread
         return
@@ -282,7 +284,7 @@ def signals_deferred() -> Iterator[None]:
 
 
 def interact(machine: Machine, qemu: str, kernel: int, initrd: int) -> Outcome:
-    """Boot with the terminal as console. QEMU's own status is the outcome."""
+    """Boots with the terminal as console; the outcome has QEMU's own status."""
     command = machine.command(qemu, kernel, initrd, framed=False)
     process = None
     with Control(starts=machine.gdb is None) as control:
@@ -295,7 +297,7 @@ def interact(machine: Machine, qemu: str, kernel: int, initrd: int) -> Outcome:
         except subprocess.TimeoutExpired:
             return _timed_out(machine)
         finally:
-            # Not kill: QEMU has the terminal's settings to put back.
+            # Not kill: QEMU must restore the terminal's settings.
             if process:
                 process.terminate()
                 process.wait()
@@ -303,7 +305,7 @@ def interact(machine: Machine, qemu: str, kernel: int, initrd: int) -> Outcome:
 
 
 def _pipe(end: Optional[IO[bytes]]) -> IO[bytes]:
-    """Popen has one wherever PIPE was asked for."""
+    """Tells mypy that the pipe exists: Popen was asked for it."""
     assert end is not None
     return end
 
@@ -311,21 +313,21 @@ def _pipe(end: Optional[IO[bytes]]) -> IO[bytes]:
 class Boot:
     """One boot with framed output."""
 
-    QEMU = "qemu"  # the channel of QEMU's own complaints
+    QEMU = "qemu"  # the channel of QEMU's own messages
 
     def __init__(self, machine: Machine, qemu: str, kernel: int, initrd: int) -> None:
         self.machine = machine
         self.fds = (kernel, initrd)
         self.command = machine.command(qemu, kernel, initrd, framed=True)
-        # A host's folder and a debugger come from outside at any time.
+        # A shared folder or a debugger makes timing depend on the host.
         inside = machine.share is None and machine.gdb is None
         self.repeats = machine.icount is not None and inside and MAIN_LOOP.exists()
         if self.repeats:
             self.command += ["-name", "tally,debug-threads=on"]  # main_loop.c asks
         elif machine.races is not None and inside:
             raise SetupError(
-                "no run with --races repeats without a C compiler for this"
-                " machine (cc): scripts/setup exact installs it"
+                "--races needs a C compiler for this machine (cc) to repeat a run:"
+                " scripts/setup exact installs it"
             )
         self.sink: Callable[[str, bytes], None]
         self.control: Control
@@ -337,18 +339,17 @@ class Boot:
         self.stopped = False
 
     def stop(self) -> None:
-        """Kill QEMU, from another thread than run's: if it hasn't started yet,
-        as soon as it has."""
+        """Kills QEMU, at once or as soon as it has started. Called from another thread
+        than run's."""
         self.stopped = True
         if self.process:
             self.process.kill()
 
     def run(self, sink: Callable[[str, bytes], None]) -> Outcome:
-        """Boot, and stay until the machine is off.
+        """Boots, and returns when the machine is off.
 
-        sink(channel, bytes) gets the channels of frames.py and QEMU. It must
-        not block: a serial line that has to wait for its reader would no
-        longer run the same way twice.
+        sink(channel, bytes) gets the channels of frames.py and QEMU. It must not
+        block: if the guest had to wait for it, runs would not be repeatable.
         """
         self.sink = sink
         if self.machine.timeout is not None:
@@ -362,8 +363,8 @@ class Boot:
 
     @contextlib.contextmanager
     def _qemu(self, control: Control) -> Iterator[subprocess.Popen[bytes]]:
-        # In a session of its own a Ctrl-C on our terminal reaches only us;
-        # QEMU would take it for a clean end.
+        # A session of its own: a Ctrl-C on our terminal must not reach QEMU,
+        # which would exit as if the guest had powered off.
         process = None
         try:
             with signals_deferred(), self._inherited() as (fds, environment):
@@ -391,8 +392,8 @@ class Boot:
 
     @contextlib.contextmanager
     def _inherited(self) -> Iterator[tuple[list[int], dict[str, str]]]:
-        """QEMU's descriptors and environment. A library in it makes two runs the same;
-        a descriptor names that, as a path may have blanks."""
+        """Yields QEMU's descriptors and environment. The preloaded library makes runs
+        repeatable; it is named by a descriptor, as its path may contain blanks."""
         environment = {**LARGE_PAGES, **os.environ}
         if not self.repeats:
             yield [], environment
@@ -406,7 +407,7 @@ class Boot:
             os.close(fd)
 
     def _listen(self, process: subprocess.Popen[bytes]) -> bool:
-        """Pass on what is heard until both pipes end. False: it took too long."""
+        """Passes on output until both pipes end; returns False after the timeout."""
         with selectors.DefaultSelector() as selector:
             for pipe, hear in (
                 (process.stdout, self._serial),
@@ -426,7 +427,7 @@ class Boot:
         return True
 
     def _time_left(self) -> Optional[float]:
-        """A day at most: the system's own limit is a few weeks."""
+        """Returns the seconds left, but a day at most, as select accepts only weeks."""
         if self.deadline is None:
             return None
         return min(max(0.0, self.deadline - time.monotonic()), DAY)
@@ -445,7 +446,7 @@ class Boot:
         self.sink(self.QEMU, data)
 
     def _ended_by_text(self) -> Optional[Outcome]:
-        """The outcome, if the guest has begun its last words."""
+        """Returns the outcome, if the guest has begun a panic's or limit's text."""
         if self.frames.channel == frames.PANIC:
             return Outcome(STATUS_PANIC, "panic", "the kernel panicked")
         if self.frames.channel == frames.LIMIT:
@@ -454,7 +455,7 @@ class Boot:
         return None
 
     def _outcome(self, status: int, control: Control) -> Outcome:
-        """What it means that QEMU exited with status."""
+        """Returns the outcome of QEMU's exit with status."""
         complaint = self.complaints.decode(errors="replace").strip()
         if "terminating on signal" in complaint:
             return Outcome(STATUS_SETUP, "machine", complaint.splitlines()[-1])
@@ -465,7 +466,7 @@ class Boot:
 
 
 def _exited(status: int, control: Control) -> Outcome:
-    """What QEMU itself says of its end."""
+    """Returns the outcome that QEMU's status and its control socket show."""
     if status < 0:
         return Outcome(STATUS_SETUP, "machine", f"QEMU died of signal {-status}")
     if control.restarted():

@@ -1,8 +1,8 @@
-"""A program of Linux's that a command names by its path on the host is brought
-along: the guest has it under the same name, and below it what a dynamic one loads,
-which a cross compiler has installed.
+"""Copies Linux programs that a command names by their path on the host into the guest,
+under the same name, with the libraries of dynamic programs, which a cross compiler has
+installed.
 
-    scripts/run -- ./a.out 1 2        ./a.out is the guest's /a.out, where it starts
+    scripts/run -- ./a.out 1 2        the guest runs ./a.out, in its folder /
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Iterator, NamedTuple, Optional
 from tally.base.errors import SetupError
 from tally.formats.elf import HEADER, BadElfError, Elf
 
-# Where cross compilers and other architectures' packages keep libraries. A package
-# that was unpacked aside has such folders, too.
+# The library folders of cross compilers and other architectures' packages. They are
+# also looked for in the folders above the program, in case a package is unpacked there.
 LIBRARIES = (
     "/usr/riscv64-linux-gnu/lib",
     "/lib/riscv64-linux-gnu",
@@ -28,18 +28,18 @@ LIBRARIES = (
 )
 
 
-# What no file names: glibc opens it when a thread ends before its function does.
+# Libraries that no file names: glibc loads libgcc_s for pthread_exit.
 OPENED = {"/lib/libc.so.6": "/lib/libgcc_s.so.1"}
 
 
 class Brought(NamedTuple):
-    name: str  # in the guest, from the root
+    name: str  # the absolute path in the guest
     file: Path
 
 
 def is_program(file: Path) -> bool:
-    """Is it one for RISC-V? What isn't a file isn't opened: a terminal, or a FIFO,
-    waits for someone to write."""
+    """Is it a program for RISC-V? Only regular files are opened: a terminal or a FIFO
+    could block."""
     if not os.path.isfile(file):
         return False
     try:
@@ -51,12 +51,13 @@ def is_program(file: Path) -> bool:
 
 
 def named(command: str) -> Iterator[Brought]:
-    """The programs that its words name by a path; a name alone is the guest's own."""
+    """Yields the programs that a command names by a path with a slash. A name alone is
+    the guest's own program."""
     try:
         lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
         lexer.whitespace_split = True
         words = list(lexer)
-    except ValueError:  # a quotation that doesn't end: the guest's shell will say it
+    except ValueError:  # a missing quote, which the guest's shell will report
         return
     for word in words:
         name = os.path.normpath("/" + word)
@@ -65,7 +66,7 @@ def named(command: str) -> Iterator[Brought]:
 
 
 def with_libraries(program: Brought) -> Iterator[Brought]:
-    """And its interpreter, and the libraries that are needed."""
+    """Yields the program, its loader, and the libraries that they need."""
     yield program
     found: dict[str, Path] = {}
     places = [
@@ -107,7 +108,7 @@ def with_libraries(program: Brought) -> Iterator[Brought]:
 
 
 def bring(command: Optional[str]) -> list[Brought]:
-    """All that a command needs of the host's."""
+    """Returns all files of the host that a command needs."""
     found: dict[str, Brought] = {}
     for program in named(command or ""):
         for each in with_libraries(program):

@@ -1,7 +1,7 @@
-"""compile_commands.json, for clangd: standard input is what make would do.
+"""Writes compile_commands.json for clangd. Standard input is the output of `make -n'.
 
-The flags are those that the Makefile gives GCC, less those that Clang doesn't
-know; and where GCC finds the C library by a specs file, its folder is named.
+The flags are the Makefile's flags for GCC without those that Clang doesn't know. If
+GCC finds the C library by a specs file, its folder is added.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 COMPILE = re.compile(r"mkdir -p \S+ && (\S.* -c \S+) -o (\S+)\.\S+ && mv ")
-# GCC's alone; and what only says where to put what is made.
+# Flags that only GCC knows, and flags that only name outputs.
 UNKNOWN = re.compile(
     r"--specs=|--picolibc-|-fcallgraph-info|-fno-schedule-insns2|-msmall-data-limit"
     r"|-ftls-model|-MMD|-MP$"
@@ -23,7 +23,8 @@ WITH_VALUE = ("-MF", "-MT")
 
 
 def library_folders(command: list[str]) -> list[str]:
-    """Where GCC looks for headers of the C library; its own aren't for Clang."""
+    """Returns the folders with the C library's headers, without GCC's own headers,
+    which Clang can't use."""
     specs = [w for w in command if w.startswith(("--specs=", "--picolibc-"))]
     if not specs:
         return []
@@ -46,7 +47,7 @@ def for_clang(command: list[str], folders: list[str]) -> list[str]:
         if word in WITH_VALUE:
             next(rest)
         elif word.startswith("-march="):
-            # What became an extension of its own is part of the plain name.
+            # Extensions that were split from the base later are part of its old name.
             words.append(word.partition("_")[0])
         elif not UNKNOWN.match(word):
             words.append(word)
@@ -65,7 +66,7 @@ def main() -> int:
         command = shlex.split(found[1])
         if command[0] not in folders:
             folders[command[0]] = library_folders(command)
-        # What lib/ has is built for the kernel first, then for programs.
+        # Files of lib/ are built twice; the first command, the kernel's, counts.
         entries.setdefault(
             command[-1],
             {

@@ -1,6 +1,6 @@
-"""Copies of the checkout's sources, in which something is changed, and then built.
+"""Copies the checkout's sources to folders where they are changed and built.
 
-Objects are copied, too, so that only what differs is compiled.
+Objects are copied, too, so that only changed files are compiled.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Iterable
 from tally import ROOT
 from tally.build import image
 
-#: What a kernel is made of.
+#: The sources of a kernel.
 KERNEL = ("Makefile", "VERSION", "linker.ld", "boot", "include", "kernel", "lib")
-#: Objects that a copy has in common with the checkout.
+#: The folders of objects that a copy shares with the checkout.
 OBJECTS = ("boot", "kernel", "lib")
 
 
 def sources(names: Iterable[str]) -> list[str]:
-    """The files of some files and folders of the checkout, by their paths in it."""
+    """Returns the files that some names of the checkout stand for, folders included."""
     files: list[str] = []
     for name in names:
         top = ROOT / name
@@ -39,7 +39,8 @@ def copy_sources(names: Iterable[str], to: Path) -> None:
 
 
 def copy_objects(build: Path) -> None:
-    """Into a copy's folder of them. Call with the lock held, or when nobody builds."""
+    """Copies the objects to a copy's build folder. Call with build_lock held, or when
+    no build can run."""
     for name in OBJECTS:
         made = image.BUILD / name
         if made.is_dir():

@@ -1,9 +1,9 @@
-"""Which file of the host's a program of the guest's was.
+"""Finds the host's file for a program of the guest.
 
-A recording says of each program its path in the guest, its size and CRC-32.
-What boots is made from archives that the build keeps; beside each lie the same
-programs with symbols and source lines. So the contents decide, and no file is
-taken for another that only has its name.
+A recording has each program's path in the guest, its size and CRC-32. The guest's
+files come from archives in the build folder; beside each archive are the same programs
+with symbols and source lines. Files are matched by their contents, so that an old
+build's program is never taken for a new one of the same name.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class Files:
         first: Optional[Path] = None,
         more: Iterable[Path] = (),
     ) -> None:
-        """first: of several archives with the same program, this is meant; else the
-        newest is. Only where the source lies may differ. more: programs that boot
-        as they are."""
+        """first: of several archives with the same program, prefer this one; else the
+        newest counts. Such programs can differ only in the folder of their source.
+        more: programs that boot unstripped."""
         self.build = build
         self.share = share
         self.first = first
@@ -38,7 +38,7 @@ class Files:
         self._known: Optional[dict[tuple[str, Digest], Path]] = None
 
     def find(self, path: str, wanted: Digest) -> Optional[Path]:
-        """None: there is none with that content."""
+        """Returns the host's file; None if no file has that content."""
         found = self._find_shared(path, wanted) if path.startswith(HOST) else None
         return found or self._find_built(path, wanted)
 
@@ -52,12 +52,13 @@ class Files:
         return self._known.get((path, wanted)) or self._known.get(("", wanted))
 
     def _archives(self) -> set[Path]:
-        """Those of --extra are in the ordinary build, for the debug kernel, too."""
+        """Returns all archives. Those of --extra are in the ordinary build folder, even
+        for the debug kernel."""
         overlays = self.build.with_name("build").glob("overlay-*.tar")
         return {*self.build.glob("*.tar"), *overlays}
 
     def _rank(self, archive: Path) -> tuple[bool, float, Path]:
-        """The last one counts."""
+        """Returns the sort key of archives, of which the last one counts."""
         try:
             age = archive.stat().st_mtime
         except OSError:
@@ -84,12 +85,12 @@ class Files:
                     if file.is_file():
                         data = contents(tar, member)
                         yield (path, digest(data)), file
-                        yield ("", digest(data)), file  # wherever it was copied to
+                        yield ("", digest(data)), file  # a copy under any path
         except (OSError, tarfile.TarError):
             return
 
     def _with_symbols(self, archive: Path, path: str) -> Path:
-        """mkroot strips what it packs; this is what was linked."""
+        """Returns the linked file, with symbols; mkroot packs a stripped copy."""
         if path == KERNEL:
             return self.build / "kernel.elf"
         own = archive.with_suffix(".d")

@@ -1,7 +1,7 @@
-"""What the machine boots: building it, and an initrd for one run.
+"""Builds what the machine boots, and makes an initrd for each run.
 
-Any number of runs share one checkout: they build in turns, and boot copies
-that no later build can change.
+Any number of runs can share one checkout: they build in turns, and boot copies, which
+later builds don't change.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from tally import ROOT
 # DEBUG=1 in the environment: the debug build, here and for make.
 DEBUG = os.environ.get("DEBUG") == "1"
 BUILD = ROOT / ("build-debug" if DEBUG else "build")
-PROGRAMS = ROOT / "build"  # what both kernels run; and the lock of both builds
-PATIENCE = 2.0  # seconds that make may take without a word
-END = bytes(2 * 512)  # of a tar archive with a blocking factor of 1
-COPIED = 1 << 30  # bytes that Linux copies at once, or fewer
-COMMAND = "etc/command"  # what the guest's first shell executes
-# In a name, what means something to make or to the shells that it starts.
+PROGRAMS = ROOT / "build"  # the programs of both kernels; and the lock of both builds
+PATIENCE = 2.0  # seconds until a notice that make is running
+END = bytes(2 * 512)  # the end of a tar archive with a blocking factor of 1
+COPIED = 1 << 30  # bytes for one sendfile()
+COMMAND = "etc/command"  # the command for the guest's first shell
+# Characters of a name that are special to make or to the shells that it starts.
 ODD = re.compile(r"[^\w@+,./-]")
 
 
@@ -39,7 +39,7 @@ class BuildError(Exception):
 
 @contextlib.contextmanager
 def build_lock() -> Iterator[None]:
-    """Held by whoever runs make, of either build, or reads what it makes."""
+    """Locks both builds. Hold it to run make, or to read files that make writes."""
     BUILD.mkdir(exist_ok=True)
     PROGRAMS.mkdir(exist_ok=True)
     with open(PROGRAMS / ".lock", "w") as lock:
@@ -48,7 +48,7 @@ def build_lock() -> Iterator[None]:
 
 
 def make_environment(*without: str) -> dict[str, str]:
-    """A make that called us must not share its jobs or options with this one."""
+    """Returns an environment without variables that a make that called us has set."""
     inherited = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "BUILD", *without)
     return {k: v for k, v in os.environ.items() if k not in inherited}
 
@@ -56,10 +56,10 @@ def make_environment(*without: str) -> dict[str, str]:
 def make(
     *arguments: str, verbose: bool = False, notice: str = "", **variables: str
 ) -> None:
-    """Run make, showing what it says on stderr if asked, or if it fails.
+    """Runs make; shows its output on stderr if verbose, or if it fails.
 
-    The notice is written there if it isn't done at once. The variables are its
-    environment's: a recipe's shell has them, whatever is in them.
+    If it takes longer than PATIENCE, the notice is printed. The variables are put into
+    its environment, so that their values need no quoting.
     """
     command = ["make", "-C", str(ROOT), f"-j{os.cpu_count()}", *arguments]
     timer = threading.Timer(PATIENCE, sys.stderr.write, [notice])
@@ -80,19 +80,19 @@ def make(
 
 
 def overlay_path(extra: Path) -> Path:
-    """Where the archive is built; the programs lie in a folder beside it, its
-    name with .d for .tar, in bin."""
+    """Returns the path of the archive of a folder of programs. The programs are beside
+    it, in a folder with .d for .tar, in bin."""
     name = zlib.crc32(os.fsencode(extra.resolve()))
     return PROGRAMS / f"overlay-{name:08x}.tar"
 
 
 def overlay_bin(extra: Path) -> Path:
-    """Where its programs are built, with their symbols."""
+    """Returns the folder where its programs are built, with their symbols."""
     return overlay_path(extra).with_suffix(".d") / "bin"
 
 
 def check_ends(extra: Path) -> None:
-    """Of a folder for overlay: no file without an end, which a copy would wait for."""
+    """Refuses a folder with devices or FIFOs, on which a copy would block."""
     for folder, _, files in os.walk(extra, followlinks=True):
         for file in map(Path(folder).joinpath, files):
             if not file.name.startswith(".") and not file.is_file():
@@ -100,13 +100,13 @@ def check_ends(extra: Path) -> None:
 
 
 def shown(file: Path) -> str:
-    """Its name, in a line."""
+    """Returns a file's name with printable characters only."""
     return "".join(c if c.isprintable() else "?" for c in str(file))
 
 
 def overlay(extra: Path, *arguments: str, verbose: bool = False) -> bytes:
-    """A user's own programs, as members of an archive; the arguments are make's. Call
-    with the lock held."""
+    """Builds a user's own programs, and returns them as members of an archive. The
+    arguments are make's. Call with build_lock held."""
     extra = extra.resolve()
     if not extra.is_dir():
         raise BuildError(f"no such folder: {extra}")
@@ -128,15 +128,15 @@ def overlay(extra: Path, *arguments: str, verbose: bool = False) -> bytes:
 
 
 def another_name(folder: Path, link: Path) -> Path:
-    """One that make can work with, from the checkout."""
+    """Links to a folder whose name make can't handle; returns the link's path."""
     link.unlink(missing_ok=True)
     link.symlink_to(folder)
     return link.relative_to(ROOT)
 
 
 def boot_files(kernel: Path, verbose: bool = False) -> bytes:
-    """What the guest finds under /boot of another kernel than the one built here:
-    itself, and the names of its functions. Call with the lock held."""
+    """Returns the members of /boot for a kernel that was not built here: the kernel and
+    the names of its functions. Call with build_lock held."""
     archive = BUILD / "kernel-files.tar"
     make(
         "boot-files",
@@ -148,7 +148,7 @@ def boot_files(kernel: Path, verbose: bool = False) -> bytes:
 
 
 def member(name: str, data: bytes, mode: int = 0o644) -> bytes:
-    """A file of an archive, the same every time."""
+    """Returns a file as a member of an archive, without a date or owner."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         info = tarfile.TarInfo(name)
@@ -159,22 +159,22 @@ def member(name: str, data: bytes, mode: int = 0o644) -> bytes:
 
 
 def contents(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
-    """Of a regular file in an archive."""
+    """Returns the contents of a regular file in an archive."""
     file = tar.extractfile(member)
     assert file is not None, member.name
     return file.read()
 
 
 def read_members(archive: Path) -> bytes:
-    """Of one that make has made, without its end."""
+    """Returns the members of an archive that make has written, without its end."""
     return archive.read_bytes()[: -len(END)]
 
 
 class Archive(NamedTuple):
-    """One that make has made, and members behind its own. It isn't read: what Python
-    touches first costs more, page by page, than the kernel's copy of all."""
+    """An archive that make has written, and more members. The archive isn't read into
+    Python: page faults there would cost more than a copy by the kernel."""
 
-    file: BinaryIO  # as it is now: make replaces it, and never changes it
+    file: BinaryIO  # never changes: make replaces the file by a new one
     members: bytes = b""
 
     @property
@@ -182,13 +182,13 @@ class Archive(NamedTuple):
         return os.stat(self.file.fileno()).st_size + len(self.members)
 
     def add(self, *members: bytes) -> Archive:
-        """With more in it. Of two files of one name the last counts."""
+        """Returns an archive with more members; the last of a name counts."""
         return self._replace(members=b"".join([self.members, *members]))
 
 
 def initrd(command: Optional[str], members: bytes = b"") -> Archive:
-    """The built one with a user's programs and the command to run. Call with the lock
-    held, or when nobody builds."""
+    """Returns the built initrd with a user's programs and the command to run. Call with
+    build_lock held, or when no build can run."""
     archive = Archive(open(BUILD / "initrd.tar", "rb"), members)
     if command is None:
         return archive
@@ -196,7 +196,7 @@ def initrd(command: Optional[str], members: bytes = b"") -> Archive:
 
 
 def hold(data: Union[bytes, BinaryIO, Archive], name: str) -> int:
-    """A file descriptor to hand to QEMU, of a copy; nothing to clean up afterwards."""
+    """Returns a descriptor of a copy in memory, for QEMU; closing it frees the copy."""
     fd = os.memfd_create(name, 0)
     with open(fd, "wb", closefd=False) as file:
         if isinstance(data, bytes):
@@ -211,7 +211,7 @@ def hold(data: Union[bytes, BinaryIO, Archive], name: str) -> int:
 
 
 def copy(file: BinaryIO, to: int) -> None:
-    """From its start on."""
+    """Copies a whole file to a descriptor."""
     offset = 0
     while count := os.sendfile(to, file.fileno(), offset, COPIED):
         offset += count
@@ -219,7 +219,7 @@ def copy(file: BinaryIO, to: int) -> None:
 
 @contextlib.contextmanager
 def held(data: Union[bytes, BinaryIO, Archive], name: str) -> Iterator[int]:
-    """The same for a while."""
+    """Yields a descriptor of hold, and closes it at the end."""
     fd = hold(data, name)
     try:
         yield fd

@@ -1,5 +1,4 @@
-"""The programs that a machine may run: all of its initrd's, and of the folder that is
-its /host."""
+"""Reads the programs that a machine may run: those of its initrd and of its /host."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from tally.formats.program import Program, program
 
 
 def of_initrd(archive: int) -> Iterator[Program]:
-    """Those in a descriptor's file."""
+    """Yields the programs of an initrd, given as a descriptor."""
     found: dict[str, Program] = {}
     with tarfile.open(f"/proc/self/fd/{archive}") as tar:
         for member in tar:
@@ -29,7 +28,7 @@ def of_initrd(archive: int) -> Iterator[Program]:
 
 
 def original(stripped: Program, folders: list[Path]) -> Optional[Path]:
-    """The file from which it was made, which has line numbers, too."""
+    """Returns the unstripped file of a program, which has line numbers; or None."""
     for folder in folders:
         file = folder / os.path.basename(stripped.name)
         if file.is_file():
@@ -40,7 +39,7 @@ def original(stripped: Program, folders: list[Path]) -> Optional[Path]:
 
 
 def of_share(folder: Path) -> Iterator[Program]:
-    """Those that the guest finds in /host."""
+    """Yields the programs that the guest finds in /host."""
     for where, folders, files in os.walk(folder):
         folders.sort()
         for file in sorted(files):

@@ -1,6 +1,6 @@
-"""Names as the source has them. Compilers of C++ and Rust write a function's types into
-its name; c++filt, which comes with each compiler, reads them out. Without parameters,
-as profilers show names: functions that differ in these alone share one."""
+"""Demangles the names of C++ and Rust functions with c++filt, which comes with each
+compiler. Parameters are left out, as profilers do: functions that differ only in these
+share a name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MANGLED = ("_Z", "_R")
 
 
 def demangled(names: Iterable[str]) -> dict[str, str]:
-    """Of those that are mangled, what they mean: of none where there is no c++filt."""
+    """Maps each mangled name to its meaning; empty without c++filt."""
     mangled = sorted({n for n in names if n.startswith(MANGLED) and n.isprintable()})
     tool = find_tool("c++filt")
     if not mangled or not tool:

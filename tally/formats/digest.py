@@ -1,11 +1,11 @@
-"""What a recording says of a file of the guest's, so that the host finds the same."""
+"""Size and CRC of a guest's file, by which the host finds the same file."""
 
 from __future__ import annotations
 
 import zlib
 from typing import NamedTuple
 
-KERNEL = "/boot/kernel"  # the kernel's, in the guest
+KERNEL = "/boot/kernel"  # the kernel's path in the guest
 
 
 class Digest(NamedTuple):

@@ -1,5 +1,5 @@
-"""Line numbers by pyelftools: for hosts without binutils, and for files whose lines
-readelf doubts. It takes seconds for what takes readelf none."""
+"""Reads line numbers with pyelftools: for hosts without binutils, and for files about
+which readelf warns. This takes seconds; readelf is much faster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from elftools.common.exceptions import DWARFError, ELFError, ELFParseError
 from elftools.construct import ConstructError
 from elftools.elf.elffile import ELFFile
 
-# What pyelftools raises for files that are not what they say they are.
+# The exceptions that pyelftools raises for damaged files.
 DAMAGE = (
     ELFError,
     ELFParseError,
@@ -33,7 +33,7 @@ DAMAGE = (
 
 
 def rows(path: Path) -> Iterator[tuple[int, Optional[tuple[str, str, int]]]]:
-    """Addresses, and of each the folder, file and line; None: there a sequence ends."""
+    """Yields each address with its folder, file and line; None: a sequence ends."""
     elf = ELFFile(io.BytesIO(path.read_bytes()))
     dwarf = elf.get_dwarf_info(relocate_dwarf_sections=False)
     for unit in dwarf.iter_CUs():
@@ -52,7 +52,7 @@ def rows(path: Path) -> Iterator[tuple[int, Optional[tuple[str, str, int]]]]:
 
 
 def _place(header: Any, index: int) -> tuple[str, str]:
-    """The folder and name of a file."""
+    """Returns the folder and name of a file."""
     old = header["version"] < 5  # counts from 1, and has no folder 0
     entry = header["file_entry"][index - 1 if old else index]
     folder = b""

@@ -1,9 +1,9 @@
-"""ELF files for 64-bit RISC-V: the header, and the tables that it leads to.
+"""Reads ELF files for 64-bit RISC-V: the header and its tables.
 
-The whole package reads ELF files by this module. It is not pyelftools, because a boot
-needs it: importing pyelftools takes longer than all else that scripts/run does before
-QEMU starts, and the symbols of the initrd's programs take two seconds more. Line
-numbers are left to readelf and pyelftools (lines.py).
+The whole package reads ELF files with this module. It does not use pyelftools, which
+is too slow for a boot: the import takes longer than everything else that scripts/run
+does before QEMU starts, and reading the symbols of the initrd's programs takes two
+seconds more. Only line numbers come from readelf and pyelftools (lines.py).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import os
 import struct
 from typing import Iterator, NamedTuple, Optional, Union
 
-IDENT = b"\x7fELF\x02\x01"  # of 64 bits, little-endian
+IDENT = b"\x7fELF\x02\x01"  # 64-bit, little-endian
 RISCV = 243
-DYNAMIC = 3  # a file's type: it may lie at any address
-PROGRAM_BASE = 4 << 20  # where the kernel puts such a file: include/elf.h
+DYNAMIC = 3  # the type of a file that may be loaded at any address
+PROGRAM_BASE = 4 << 20  # where the kernel loads such a file: include/elf.h
 
 PT_LOAD, PT_DYNAMIC, PT_INTERP, PF_EXECUTE = 1, 2, 3, 1
 PROGBITS, SYMTAB, SHF_EXECUTE, SHF_COMPRESSED = 1, 2, 4, 1 << 11
@@ -28,7 +28,7 @@ HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 SEGMENT = struct.Struct("<IIQQQQQQ")
 SECTION = struct.Struct("<IIQQQQIIQQ")
 SYMBOL = struct.Struct("<IBBHQQ")
-COMPRESSED = struct.Struct("<IIQQ")  # the last but one is the size of the contents
+COMPRESSED = struct.Struct("<IIQQ")  # the third field is the uncompressed size
 TAG = struct.Struct("<QQ")
 
 
@@ -50,7 +50,7 @@ class Header(NamedTuple):
     segments: int
     section_size: int
     sections: int
-    names: int  # the section that has the sections' names
+    names: int  # the section with the sections' names
 
 
 class Segment(NamedTuple):
@@ -95,7 +95,7 @@ class Elf:
         self.header = Header(*HEADER.unpack_from(data))
         if data[:6] != IDENT or self.header.machine != RISCV:
             raise BadElfError("not for a 64-bit RISC-V")
-        #: What is added to each address of the file, as it lies in memory.
+        #: The difference between addresses in memory and those in the file.
         self.base = PROGRAM_BASE if self.header.type == DYNAMIC else 0
 
     @functools.cached_property
@@ -108,7 +108,7 @@ class Elf:
 
     @functools.cached_property
     def sections(self) -> list[Section]:
-        """None, of a file from which they were taken away."""
+        """All sections; empty if the file was stripped of them."""
         head = self.header
         table = self._entries(
             SECTION, head.sections_at, head.sections, head.section_size
@@ -124,7 +124,7 @@ class Elf:
             raise BadElfError("not a whole ELF file") from None
 
     def content(self, part: Union[Segment, Section]) -> bytes:
-        """The bytes of it that are in the file."""
+        """Returns the bytes that the file has of a segment or section."""
         data = self._data[part.offset : part.offset + part.size]
         if len(data) != part.size:
             raise BadElfError("not a whole ELF file")
@@ -145,20 +145,20 @@ class Elf:
         return self.sections[number]
 
     def contents_size(self, section: Section) -> int:
-        """Bytes of its contents, when they aren't compressed any more."""
+        """Returns the uncompressed size of a section."""
         if not section.flags & SHF_COMPRESSED:
             return section.size
         (fields,) = self._entries(COMPRESSED, section.offset, 1, 0)
         return fields[2]
 
     def code(self) -> Optional[Segment]:
-        """The first segment that may be executed."""
+        """Returns the first executable segment."""
         loaded = (s for s in self.segments if s.kind == PT_LOAD)
         return next((s for s in loaded if s.flags & PF_EXECUTE), None)
 
     def symbols(self) -> Iterator[Symbol]:
-        """Those that the linker knew; what a dynamic program has for its loader alone
-        are too few to divide its code into functions."""
+        """Yields the symbols of the linker's table. The dynamic symbols are ignored, as
+        they are too few to divide the code into functions."""
         for table in self.sections:
             if table.kind != SYMTAB:
                 continue
@@ -170,14 +170,14 @@ class Elf:
                 yield Symbol(text, info & 15, section, value, size)
 
     def interpreter(self) -> Optional[str]:
-        """The loader that a dynamic program names."""
+        """Returns the path of a dynamic program's loader."""
         for segment in self.segments:
             if segment.kind == PT_INTERP:
                 return os.fsdecode(self.content(segment).rstrip(b"\0"))
         return None
 
     def needed(self) -> list[str]:
-        """The libraries that a dynamic program, or a library, names."""
+        """Returns the libraries that a dynamic program or a library needs."""
         found = []
         for segment in self.segments:
             if segment.kind == PT_DYNAMIC:
@@ -188,7 +188,7 @@ class Elf:
         return [os.fsdecode(name) for name in found]
 
     def _loaded(self, address: int) -> bytes:
-        """What lies from an address on, to its segment's end."""
+        """Returns the bytes from an address to the end of its segment."""
         for s in self.segments:
             if s.kind == PT_LOAD and s.address <= address < s.address + s.size:
                 return self.content(s)[address - s.address :]

@@ -1,4 +1,4 @@
-"""An executable: its functions, and what lies at an address."""
+"""An executable: its functions, variables, instructions and source lines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tally.formats.program import program
 from tally.formats.prologue import frame_is_set
 from tally.formats.riscv import MOST_BYTES
 
-# What the compiler adds when it splits or copies a function.
+# Suffixes that the compiler adds when it splits or copies a function.
 _PIECE = re.compile(r"(?<=.)\.(part|isra|constprop|cold|lto_priv)\b.*")
 
 
@@ -34,13 +34,12 @@ class Function(NamedTuple):
 
 
 class Image:
-    """An ELF file for RISC-V; addresses are those in memory, by `base' above the
-    file's."""
+    """An ELF file for RISC-V. Addresses are those in memory: the file's plus `base'."""
 
     def __init__(
         self, path: Path, name: Optional[str] = None, unnamed: bool = False
     ) -> None:
-        """unnamed: it needs no symbols; then functions have addresses for names."""
+        """unnamed: accept a file without symbols, and name functions by addresses."""
         self.path = path
         self.name = clean(name or path.name)
         try:
@@ -75,11 +74,12 @@ class Image:
         self._variables: list[tuple[int, int, str]] = []
         self._read_symbols(elf)
         table = elf.section(".debug_line")
-        #: Bytes of DWARF's line numbers, when they aren't compressed any more.
+        #: Bytes of DWARF's line numbers, uncompressed.
         self.lines_size = elf.contents_size(table) if table else 0
 
     def _read_symbols(self, elf: Elf) -> None:
-        """Functions; where several begin, the first name stands for all."""
+        """Reads functions and variables. Of several functions at one address, the first
+        in alphabetical order names it."""
         found: dict[int, str] = {}
         for name, kind, section, value, size in elf.symbols():
             value += self.base
@@ -100,18 +100,18 @@ class Image:
 
     @property
     def text(self) -> tuple[int, int]:
-        """From the first byte of code to the last one's end."""
+        """The range from the first byte of code to the end of the last."""
         return min(r.start for r in self._code), max(r.stop for r in self._code)
 
     def variable(self, address: int) -> Optional[str]:
-        """The name of the one that an address lies in."""
+        """Returns the name of the variable at an address."""
         for start, size, name in self._variables:
             if start <= address < start + size:
                 return name
         return None
 
     def extents(self, name: str) -> list[range]:
-        """The memory of all variables of that name."""
+        """Returns the memory of all variables of that name."""
         return [range(a, a + size) for a, size, n in self._variables if n == name]
 
     def symbol(self, name: str) -> Optional[int]:
@@ -121,25 +121,25 @@ class Image:
         return any(address in code for code in self._code)
 
     def function(self, address: int) -> Optional[Function]:
-        """The one at address: each goes on until the next begins."""
+        """Returns the function at an address: each extends to the next one."""
         i = bisect.bisect_right(self._starts, address) - 1
         return self.functions[i] if i >= 0 and self.holds(address) else None
 
     def end(self, function: Function) -> int:
-        """Where the next function begins, or the code ends."""
+        """Returns where the next function begins, or the code ends."""
         i = bisect.bisect_right(self._starts, function.start)
         after = self._starts[i] if i < len(self._starts) else self.text[1]
         code = next(c for c in self._code if function.start in c)
         return min(after, code.stop)
 
     def frame_is_set(self, pc: int) -> bool:
-        """See calls.py. A stream asks the same again and again."""
+        """See prologue.py. Results are cached, as a stream repeats addresses."""
         if pc not in self._frames_set:
             self._frames_set[pc] = frame_is_set(self.instruction, pc)
         return self._frames_set[pc]
 
     def instruction(self, address: int) -> Optional[bytes]:
-        """Its bytes, and what follows if it is a short one."""
+        """Returns the bytes of the instruction at an address, or more than those."""
         for place, code in zip(self._code, self._bytes):
             if address in place:
                 at = address - place.start
@@ -147,10 +147,8 @@ class Image:
         return None
 
     def charged(self, low: int, high: int) -> int:
-        """The address that stands for a counter of [low, high).
-
-        A counter belongs to the last function that begins before its end.
-        """
+        """Returns the address that gets the count of [low, high): in the last function
+        that begins before high."""
         function = self.function(high - 1)
         return max(low, function.start) if function else low
 

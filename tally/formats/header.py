@@ -1,9 +1,9 @@
-"""Constants and records of C, read from the headers that C programs include: so each
-format is described once, there.
+"""Reads constants and structures from the C headers that the guest's programs include,
+so that each format is described only there.
 
-Of C this knows what those headers use: #define NAME EXPRESSION, enumerations, and
-structures of integers, arrays and other structures. Members have the sizes and the
-alignment that RISC-V's C gives them.
+This understands the C that those headers use: #define NAME EXPRESSION, enumerations,
+and structures of integers, arrays and other structures. Members have the sizes and
+alignment of RISC-V's ABI.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ MEMBERS = re.compile(r"((?:unsigned |struct )?\w+) ([^;]+);")
 MEMBER = re.compile(r"(\w+)(?:\[(\w*)\])?")
 OCTAL = re.compile(r"\b0(?=\d)")
 
-#: mypy wants names that it can read.
+#: An Any, as mypy accepts only literal names in namedtuple().
 namedtuple: Any = collections.namedtuple
 
-#: As struct names them.
+#: The struct module's letters for C's types.
 INTEGERS = {
     "char": "B",
     "unsigned char": "B",
@@ -46,7 +46,7 @@ INTEGERS = {
 class Member(NamedTuple):
     name: str
     kind: Union[str, Layout]
-    many: Optional[int]  # elements of an array
+    many: Optional[int]  # elements of an array; None: not an array
 
     @property
     def align(self) -> int:
@@ -62,7 +62,7 @@ class Member(NamedTuple):
         return f"{self.many}{'s' if self.kind == 'B' else self.kind}"
 
     def take(self, values: Iterator[Any]) -> Any:
-        """The member's part of what struct has unpacked."""
+        """Takes the member's values from those that struct has unpacked."""
         if isinstance(self.kind, Layout):
             if self.many is None:
                 return self.kind.gather(values)
@@ -73,8 +73,9 @@ class Member(NamedTuple):
 
 
 class Layout:
-    """A structure without its flexible array. Its record is a named tuple: a structure
-    within it is one, too, an array of characters is bytes, and any other a tuple."""
+    """A structure without its flexible array. Unpacking makes a named tuple: an inner
+    structure is a named tuple, too, an array of characters is bytes, and any other
+    array a tuple."""
 
     def __init__(self, name: str, members: list[Member]) -> None:
         self.align = max(m.align for m in members)
@@ -112,7 +113,7 @@ class Header:
     def _define(self, name: str, expression: str) -> None:
         try:
             self._constants[name] = eval(expression, {}, dict(self._constants))
-        except NameError:  # of another header, or a macro with arguments
+        except NameError:  # it uses another header, or a macro with arguments
             pass
 
     def __getitem__(self, name: str) -> int:
@@ -120,7 +121,7 @@ class Header:
 
     @functools.lru_cache(maxsize=None)
     def layout(self, name: str) -> Layout:
-        """That of a structure."""
+        """Returns the layout of a structure."""
         found = re.search(STRUCT % name, self._text, re.DOTALL)
         if not found:
             raise KeyError(name)

@@ -1,21 +1,21 @@
-"""Patches without line numbers, as tests/mutants/README describes them: lines
-that a file must have once, and what becomes of them."""
+"""Patches without line numbers, as tests/mutants/README describes them: lines that
+must occur once in a file, and their replacement."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Iterable, Iterator
 
-Hunks = tuple[tuple[str, str], ...]  # lines, and what becomes of them
+Hunks = tuple[tuple[str, str], ...]  # old and new lines
 
 
 class HunkError(Exception):
-    """A file doesn't have the lines, or more than once."""
+    """The old lines occur nowhere in a file, or more than once."""
 
 
 def stanzas(file: Path, name: str) -> Iterator[tuple[str, list[str]]]:
-    """The parts of a file between empty lines, without comments; and where each
-    begins, as NAME:LINE."""
+    """Yields the parts of a file between empty lines, without comments, each after the
+    place where it begins, as NAME:LINE."""
     lines: list[str] = []
     for number, line in enumerate([*file.read_text().splitlines(), ""], 1):
         if line and not line.startswith("#"):
@@ -42,7 +42,7 @@ def read(lines: Iterable[str]) -> Hunks:
 
 
 def apply(source: str, hunks: Hunks, place: str) -> str:
-    """place: of what, for the error."""
+    """Returns the source with all hunks applied. place: named in errors."""
     source = "\n" + source
     for old, new in hunks:
         times = source.count("\n" + old)

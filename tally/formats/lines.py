@@ -1,12 +1,12 @@
 """Source lines of an executable's addresses, from DWARF's line tables.
 
-readelf decodes them in no time, pyelftools in seconds (dwarf.py): so pyelftools reads
-them only where there is no readelf, and where readelf warns or prints a statement that
-ROW doesn't know. Of readelf's dumps the raw one is read, because only that tells files
-of the same name in different folders apart.
+readelf decodes them fast, pyelftools takes seconds (dwarf.py). So pyelftools is used
+only without readelf, or if readelf warns or prints a statement that ROW doesn't match.
+readelf's raw dump is read, because only this has the folders of files that share a
+name.
 
-The lines of executables in build/ are kept in a file: nearly each tool asks for the
-kernel's, and to read them takes longer than all else that it does.
+The lines of executables in build/ are cached in a file: nearly each tool needs the
+kernel's, and reading them would take longer than everything else that it does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Iterator, NamedTuple, Optional
 from tally import ROOT
 from tally.base.errors import ConvertError
 
-# Where the Makefile looks for the compiler; the host's own reads them, too.
+# The prefixes that the Makefile tries; the host's own binutils may know RISC-V, too.
 PREFIXES = (
     "riscv64-unknown-elf-",
     "riscv64-elf-",
@@ -33,14 +33,14 @@ PREFIXES = (
     "",
 )
 BUILDS = ("build", "build-debug")
-LIMIT = 60  # seconds, which a damaged file may need
+LIMIT = 60  # seconds for a tool, which may hang on a damaged file
 
 TABLE = r"^ The {} Table.*:\n((?:  .*\n)+)"
-# In an entry: how a field is stored, and where its string is.
+# Matches notes in an entry: how a field is stored, and where its string is.
 FORM = re.compile(r"(?<=\t)\(\w+\)[\t ]|(?<=\t)\([\w ,]*offset: \w+\): ")
 
-# Statements that set registers, and the one that makes a row of them. Where several
-# set the same register the last counts, as it does for a group of the expression.
+# Matches statements that set registers, up to one that makes a row of them. If several
+# set the same register the last counts, as with a repeated group of the expression.
 ROW = re.compile(
     r"""
     (?:\ \ \[0x\w+\]\ \ (?:
@@ -65,15 +65,15 @@ ROW = re.compile(
 
 
 class Line(NamedTuple):
-    file: str  # as the compiler was given it
+    file: str  # as given to the compiler
     number: int
 
 
-Rows = dict[int, Optional[Line]]  # by address; None: there a sequence ends
+Rows = dict[int, Optional[Line]]  # by address; None: a sequence ends
 
 
 class Lines:
-    """All line numbers of an executable that has some, by address."""
+    """The line numbers of an executable, by address."""
 
     def __init__(self, path: Path) -> None:
         file = _kept_file(path)
@@ -90,7 +90,7 @@ class Lines:
         return Line(self._files[place[0]], place[1]) if place else None
 
 
-#: Addresses in order; the names of files; and of each address file and line, or None.
+#: Sorted addresses; names of files; and for each address a file and line, or None.
 Table = tuple[list[int], list[str], list[Optional[tuple[int, int]]]]
 
 
@@ -105,13 +105,13 @@ def _table(rows: Rows) -> Table:
     return starts, files, list(places)
 
 
-#: Of an executable and of this module: the number of its file, the time, the size.
+#: The state of a file: inode, time and size.
 State = tuple[int, int, int]
 
 
 def _kept_file(path: Path) -> Optional[Path]:
-    """Where the table of an executable of the build is; of others, and of one that has
-    gone since it was read, none is kept."""
+    """Returns the cache file for an executable of the build; None for others, and for
+    one that no longer exists."""
     place = path.resolve()
     if not place.is_relative_to(ROOT) or not place.is_file():
         return None
@@ -120,7 +120,7 @@ def _kept_file(path: Path) -> Optional[Path]:
 
 
 def _state(file: Path) -> State:
-    """Another one for another file: make replaces what it makes."""
+    """Returns a file's state, which changes when make replaces the file."""
     status = file.stat()
     return status.st_ino, status.st_mtime_ns, status.st_size
 
@@ -128,7 +128,7 @@ def _state(file: Path) -> State:
 def _kept(
     file: Optional[Path], state: Optional[tuple[State, State]]
 ) -> Optional[Table]:
-    """If it is of the executable as it is, and was made by this module as it is."""
+    """Returns the cached table, if neither the executable nor this module changed."""
     with contextlib.suppress(OSError, ValueError, EOFError, TypeError):
         made, table = marshal.loads(file.read_bytes()) if file else (None, None)
         if made == state:
@@ -140,7 +140,7 @@ def _kept(
 def _keep(
     file: Optional[Path], state: Optional[tuple[State, State]], table: Table
 ) -> None:
-    """Where it can be written."""
+    """Writes the table to the cache, if possible."""
     with contextlib.suppress(OSError):
         if file:
             file.parent.mkdir(exist_ok=True)
@@ -152,23 +152,22 @@ def _keep(
 def _by_address(rows: Iterator[tuple[int, Optional[Line]]]) -> Rows:
     found: Rows = {}
     for address, line in rows:
-        # At 0 is what the linker left out. Where one sequence ends another may
-        # have begun.
+        # Code that the linker left out is at 0. An end is ignored if another sequence
+        # begins at the same address.
         if address and (line or address not in found):
             found[address] = line
     return found
 
 
 def find_tool(name: str) -> Optional[str]:
-    """One of binutils', for RISC-V or for all machines."""
+    """Returns the path of a tool of binutils, for RISC-V or for all machines."""
     prefixes = [os.environ.get("CROSS", PREFIXES[0]), *PREFIXES]
     tools = (shutil.which(f"{prefix}{name}") for prefix in prefixes)
     return next(filter(None, tools), None)
 
 
 def by_readelf(path: Path) -> Optional[Rows]:
-    """None where there is no readelf, or it isn't sure of itself or tells no
-    row."""
+    """Returns the rows from readelf; None if it is missing, warns or prints no row."""
     tool = find_tool("readelf")
     if not tool:
         return None
@@ -189,7 +188,7 @@ def by_readelf(path: Path) -> Optional[Rows]:
 
 
 def _printed_rows(text: str) -> Iterator[tuple[int, Optional[Line]]]:
-    """The rows of readelf's text. An error if any of it is not understood."""
+    """Yields the rows of readelf's text. Raises an error for unknown statements."""
     for unit in text.split("\n  Offset: ")[1:]:
         head, _, program = unit.partition("\n Line Number Statements:\n")
         names = _printed_names(head)
@@ -210,7 +209,7 @@ def _printed_rows(text: str) -> Iterator[tuple[int, Optional[Line]]]:
 
 
 def _printed_names(head: str) -> dict[int, str]:
-    """Files, by their numbers."""
+    """Returns the files by their numbers."""
     folders = {f["Entry"]: f["Name"] for f in _printed_table(head, "Directory")}
     return {
         int(f["Entry"]): _below(f["Name"], folders[f["Dir"]] if f["Dir"] != "0" else "")
@@ -219,7 +218,7 @@ def _printed_names(head: str) -> dict[int, str]:
 
 
 def _printed_table(head: str, name: str) -> Iterator[dict[str, str]]:
-    """Its entries: field by heading. Old directories have no headings."""
+    """Yields a table's entries: fields by heading. Old directory tables have none."""
     found = re.search(TABLE.format(name), head, re.MULTILINE)
     columns = ["Entry", "Name"]
     for row in found[1].splitlines() if found else ():
@@ -249,5 +248,5 @@ def by_pyelftools(path: Path) -> Rows:
 
 
 def _below(name: str, folder: str) -> str:
-    """A file's name in its folder, if that isn't the compiler's own."""
+    """Joins folder and name, unless the folder is empty or the name absolute."""
     return name if not folder or name.startswith("/") else f"{folder}/{name}"

@@ -1,5 +1,4 @@
-"""The programs that a machine may run, by their text: all of its initrd's and of
-the folder that is its /host."""
+"""The code and functions of a program for the guest, for exact profiles."""
 
 from __future__ import annotations
 
@@ -17,14 +16,14 @@ CALL_RA = JALR | RA << 7 | RA << 15  # jalr ra, N(ra)
 class Program(NamedTuple):
     name: str  # its path in the guest
     data: bytes
-    start: int  # of its text
+    start: int  # the address of its text
     text: bytes
     functions: dict[int, str]  # by address, in order
-    file: Optional[Path]  # on the host, if it is this very file
-    named: bool = True  # its functions have the names of its symbols
+    file: Optional[Path]  # the file on the host, if it is the same file
+    named: bool = True  # False: it has no symbols, and addresses are the names
 
 
-# The kernel's own page in each program, to which handlers of signals return
+# The page that the kernel maps into each program, to which signal handlers return
 # (kernel/proc/signal_page.c): li a7, 139; ecall.
 SIGRETURN = Program(
     "[sigreturn]",
@@ -37,7 +36,7 @@ SIGRETURN = Program(
 
 
 def program(name: str, data: bytes, file: Optional[Path] = None) -> Optional[Program]:
-    """None: the file is no program."""
+    """Reads a program; returns None if the file is not one."""
     try:
         elf = Elf(data)
         segment = elf.code()
@@ -56,15 +55,15 @@ def program(name: str, data: bytes, file: Optional[Path] = None) -> Optional[Pro
 
 
 def _functions(elf: Elf) -> Iterator[tuple[int, str]]:
-    """By address; where several begin, the first name stands for all."""
+    """Yields functions so that the first name of an address comes last, and counts."""
     found = (s for s in elf.symbols() if s.kind == FUNCTION and s.section != UNDEFINED)
     yield from sorted(((s.value, s.name) for s in found), reverse=True)
 
 
 def called(start: int, code: bytes) -> set[int]:
-    """Where functions begin, of a program without symbols: at its start, and where its
-    code calls, by jal or by auipc and jalr. A function that is called by a pointer
-    alone counts as a part of the one before it."""
+    """Returns where functions of a program without symbols begin: at its start, and at
+    the targets of its calls, by jal or by auipc and jalr. A function that is called
+    only by pointers counts as a part of the function before."""
     found = {start}
     at = 0
     while at + 8 <= len(code):

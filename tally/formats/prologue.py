@@ -1,9 +1,9 @@
-"""What code tells of a call stack: is a function's frame there already?
+"""Decides from code whether a function has set up its stack frame.
 
-Tally's functions keep s0 as a frame pointer, from `addi s0, sp, N` near their
-beginning to `ld s0, N(sp)` before they return. At an address between, the
-caller stands in the frame, and register ra may hold any address. Elsewhere ra
-is the caller. What the code does next shows which.
+Tally's functions use s0 as a frame pointer, from `addi s0, sp, N` near their beginning
+to `ld s0, N(sp)` before they return. In between, the return address is in the frame,
+and register ra may hold any address. Elsewhere ra is the return address. The next
+instructions show which case it is.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ from tally.formats.riscv import (
     jal_offset,
 )
 
-MOST = 300  # instructions that are looked at
-Read = Callable[[int], Optional[bytes]]  # some of the code from an address on
+MOST = 300  # instructions that are read at most
+Read = Callable[[int], Optional[bytes]]  # returns some code at an address
 
 
 def _short(code: int) -> tuple[Optional[bool], int]:
-    """Of an instruction of two bytes: what it shows, where it jumps to."""
+    """Decodes an instruction of two bytes: is the frame set (None: it doesn't show),
+    and the offset of a jump, or 0."""
     kind, op, register = code >> 13, code & 3, code >> 7 & 31
     if (kind, op) == (0, 0) and code and code >> 2 & 7 == 0:  # s0 = sp + N
         return False, 0
@@ -48,7 +49,7 @@ def _short(code: int) -> tuple[Optional[bool], int]:
 
 
 def _long(code: int) -> tuple[Optional[bool], int]:
-    """Of one of four bytes."""
+    """Decodes an instruction of four bytes; the result is that of _short."""
     op, kind, rd = code & 0x7F, code >> 12 & 7, code >> 7 & 31
     base, source = code >> 15 & 31, code >> 20 & 31
     if (op, kind, rd, base) == (ADDI, 0, S0, SP):
@@ -69,8 +70,7 @@ def _long(code: int) -> tuple[Optional[bool], int]:
 
 
 def frame_is_set(read: Read, pc: int) -> bool:
-    """Does s0 point behind the frame of the function at pc? Where that can't be
-    told it does."""
+    """Does s0 point to the frame of the function at pc? If in doubt, yes."""
     for _ in range(MOST):
         found = instruction(read(pc) or b"")
         if not found:

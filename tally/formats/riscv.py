@@ -1,4 +1,4 @@
-"""RISC-V's instructions, as far as a profile has to know them."""
+"""The RISC-V instructions that profiles and plugins need."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def signed(value: int, bits: int) -> int:
 
 
 def gather(code: int, *fields: tuple[int, int, int]) -> int:
-    """A number that an instruction has in pieces: from bit, how many, to bit."""
+    """Assembles a number from fields of an instruction: from bit, count, to bit."""
     return sum((code >> at & (1 << n) - 1) << to for at, n, to in fields)
 
 
 def instruction(data: bytes, at: int = 0) -> Optional[tuple[int, int]]:
-    """The code and size of the instruction that lies there, if all of it does."""
+    """Returns the code and size of the instruction at `at'; None if it is cut off."""
     if len(data) < at + 2:
         return None
     (code,) = struct.unpack_from("<H", data, at)

@@ -1,7 +1,7 @@
-"""One boot for a lab's tests: its script, and what the guest answers.
+"""One boot for a lab's tests: its script, and the guest's answers.
 
-Nothing here depends on the host's speed. A boot may take so much guest time, and as
-many instructions as that has room for, which ends what hangs with interrupts off.
+Nothing here depends on the host's speed. A boot has a limit of guest time, and one of
+the instructions that fit into that time, which ends hangs with interrupts off.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ SHIFT = 6  # of icount: an instruction takes 2^SHIFT ns
 RACE_SHIFT = 5
 TRAP_VECTOR = "trap_vector"
 NO_TOKEN = 15 * "-"
-SLACK = 1.0  # seconds of guest time that any boot may take beyond
-SILENCE = 1.0  # seconds of guest time with no trap, in which there are ticks by the 100
-TIMEOUT = 300.0  # seconds by the clock: the machine is in trouble
+SLACK = 1.0  # seconds of guest time added to each limit
+SILENCE = 1.0  # seconds of guest time without a trap; normally it has 100 ticks
+TIMEOUT = 300.0  # seconds by the host's clock: the host is in trouble
 
 
 @dataclasses.dataclass(frozen=True)
 class Bootable:
-    """A kernel, or a program for the host; and what those who watch it are told."""
+    """A kernel, or a program for the host; and data for the tools that watch it."""
 
     data: bytes
     names: str = ""  # functions, for a panic: lines of an address and a name
@@ -49,32 +49,32 @@ class Bootable:
 
 @dataclasses.dataclass
 class Heard:
-    """What a boot has said."""
+    """The output of a boot."""
 
     answers: dict[str, str]
-    forged: str  # why it isn't the interpreter's; empty: it is
-    died: str  # how it ended, unless by the script's end
-    words: str  # the kernel's last ones
+    forged: str  # why an answer isn't the interpreter's; empty: all are
+    died: str  # how it ended; empty: at the script's end
+    words: str  # the kernel's panic or limit text
     instructions: int = 0
-    marks: dict[str, int] = dataclasses.field(default_factory=dict)  # those before
-    stores: list[Store] = dataclasses.field(default_factory=list)  # not the student's
+    marks: dict[str, int] = dataclasses.field(default_factory=dict)  # instructions
+    stores: list[Store] = dataclasses.field(default_factory=list)  # to kernel data
 
 
-#: How a boot ends that isn't at the script's end.
+#: How a boot ended before the script's end.
 DIED = {"panic": "the kernel panicked", "machine": "the machine restarted"}
-#: By its limit: all harts are idle, or not.
-WAITS = "it still waits, after twice the solution's time"
-WORKS = "it is still busy, after twice the solution's time"
-#: By tally/plugins/cap.
+#: It ended by its time limit: all harts were idle, or not.
+WAITS = "it is still waiting after twice the solution's time"
+WORKS = "it is still busy after twice the solution's time"
+#: tally/plugins/cap ended it.
 HANGS = "it hangs with interrupts off"
 WRONG_CLOCK = (
-    "it executes more than there is room for in twice the solution's time: the kernel's"
-    " clock is wrong"
+    "it executed more instructions than fit into twice the solution's time: the"
+    " kernel's clock is wrong"
 )
 
 
 class Plan:
-    """What one boot does: the setup, and some tests."""
+    """The steps of one boot: the setup, and some tests."""
 
     def __init__(
         self,
@@ -101,8 +101,8 @@ class Plan:
         return "".join(f"{line}\n" for line in lines)
 
     def ends(self, answers: dict[str, str]) -> list[float]:
-        """The guest's seconds at the end of the setup and of each test; or of those to
-        which it came."""
+        """Returns the guest's seconds at the end of the setup and of each test that was
+        reached."""
         told = (answers.get(t.steps[-1].token, "") for t in self.tests)
         return [int(clock) / 1e9 for clock in itertools.takewhile(bool, told)]
 
@@ -114,9 +114,9 @@ LINE = re.compile(r"([0-9a-f]{15})([ +])(.*)")
 
 
 def hear(text: str, plan: Plan) -> tuple[dict[str, str], str]:
-    """The answers to a plan's steps, by token; and why what follows them is forged: it
-    isn't as the interpreter gives it, each once, and those of a process in the order of
-    its steps. Or nothing."""
+    """Returns the answers to a plan's steps, by token, up to a forged line; and why
+    that line is forged, or nothing. The interpreter answers each step once, and a
+    process's steps in order; any other line is forged."""
     steps = plan.steps()
     process = {step.token: step.process for step in steps}
     waiting: dict[str, list[str]] = {}  # tokens by process, the next one last
@@ -143,7 +143,7 @@ def hear(text: str, plan: Plan) -> tuple[dict[str, str], str]:
 
 
 def read_marks(counts: list[int], steps: list[Step]) -> tuple[dict[str, int], str]:
-    """The instructions before each mark; and why they are forged, or nothing."""
+    """Returns the instructions before each mark; and why one is forged, or nothing."""
     asked = [step.token for step in steps if step.text == MARK]
     if len(counts) > len(asked):
         return {}, "something other than the tests has made a mark"
@@ -151,8 +151,8 @@ def read_marks(counts: list[int], steps: list[Step]) -> tuple[dict[str, int], st
 
 
 def read_count(text: str) -> tuple[list[int], list[Store]]:
-    """The report of tally/plugins/cap: instructions before each mark and in all, and
-    stores."""
+    """Reads the report of tally/plugins/cap: the instructions before each mark and in
+    all, and the stores."""
     lines = [line.split() for line in text.splitlines()]
     counted = [int(words[0]) for words in lines if words[0] != "store"]
     stores = [(int(w[1], 16), int(w[2], 16)) for w in lines if w[0] == "store"]
@@ -160,7 +160,7 @@ def read_count(text: str) -> tuple[list[int], list[Store]]:
 
 
 def folders() -> bytes:
-    """The initrd's, as members of an archive."""
+    """Returns the initrd's folders, as members of an archive."""
     archive = (image.BUILD / "initrd.tar").read_bytes()
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         return b"".join(
@@ -169,7 +169,7 @@ def folders() -> bytes:
 
 
 def loaded(file: Path) -> bytes:
-    """A program without what isn't loaded."""
+    """Returns a program without the parts that aren't loaded."""
     data = bytearray(file.read_bytes())
     header = list(ELF_HEADER.unpack_from(data))
     segments = struct.iter_unpack("<8xQ16xQ16x", data[64 : 64 + 56 * header[9]])
@@ -186,7 +186,7 @@ def scratch() -> Iterator[Path]:
 
 @dataclasses.dataclass(frozen=True)
 class Stop:
-    """A boot, and the step that failed in it."""
+    """A boot, and its failed step."""
 
     kernel: Bootable
     plan: Plan
@@ -204,8 +204,8 @@ class Booter:
         with image.build_lock():
             image.make()
             image.overlay(guest)
-            # No sources, manuals or symbols: what a lab adds to these differs from what
-            # a hand-out has, and a boot must be the same there. Cow executes true.
+            # No sources, manuals or symbols: a lab's and a hand-out's differ, but both
+            # must boot in the same way. The lab cow executes true.
             programs = [image.BUILD / "bin" / name for name in ("init", "sh", "true")]
             self.programs = folders() + b"".join(
                 image.member(f"bin/{file.name}", loaded(file), 0o755)
@@ -214,7 +214,7 @@ class Booter:
             self.cap = plugin.build("cap", plugin.qemu_major(self.qemu), image.BUILD)
 
     def boot(self, kernel: Bootable, plan: Plan, seconds: float) -> Heard:
-        """seconds: of guest time that it may take."""
+        """Boots and returns the output. seconds: the limit of guest time."""
         with self.ready(kernel, plan, seconds) as boot:
             return self._hear(boot, plan)
 
@@ -227,8 +227,8 @@ class Booter:
         stop: str = NO_TOKEN,
         gdb: Optional[int] = None,
     ) -> Iterator[CappedBoot]:
-        """A boot that hasn't begun. stop: the token of the step before which a debugger
-        stops. gdb: the port at which the machine waits for that."""
+        """Yields a boot that hasn't begun. stop: the token of the step before which a
+        debugger stops. gdb: the port at which the machine waits for the debugger."""
         shift = SHIFT if plan.races is None else RACE_SHIFT
         machine = Machine(
             harts=plan.harts,
@@ -266,8 +266,8 @@ class Booter:
         initrd: int,
         watch: str = "",
     ) -> CappedBoot:
-        """A boot that ends after so many instructions; its `count' has how many.
-        watch: other lines for tally/plugins/cap."""
+        """Returns a boot that ends after cap instructions; its file `count' gets their
+        number. watch: more lines for tally/plugins/cap."""
         map_file = folder / "map"
         map_file.write_text(f"result count\ncap {cap}\n{watch}")
         boot = CappedBoot(machine, self.qemu, kernel, initrd)

@@ -1,6 +1,6 @@
-"""The page of a course (--html): who has what, why not the rest, and which mistake is
-how frequent. It is one file without a script, and needs no mouse: all reasons stand in
-it, so they can be searched for and printed.
+"""The page of a course (--html): each submission's points, the reasons of failures, and
+how frequent each reason is. It is one file without a script or pop-ups: all reasons
+are in the text, so they can be searched and printed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: .3em 0; }
 
 
 def page(all: list[Facts]) -> str:
-    """Of one lab; at least one submission."""
+    """Returns the page of one lab's submissions; there must be at least one."""
     first = all[0]
     title = escape(f"{first['course']}, {first['lab']}: {first['title']}")
     of = f"roster {first['roster']}" if first["roster"] else f"seed {first['seed']}"
@@ -76,7 +76,7 @@ def page(all: list[Facts]) -> str:
 
 
 def averages(all: list[Facts]) -> str:
-    """Of what was handed in, if anything was."""
+    """Returns mean and median of the submissions that exist; empty if none do."""
     points = [facts["points"] for facts in handed_in(all)]
     if not points:
         return ""
@@ -96,7 +96,7 @@ def table(heads: list[str], rows: list[str]) -> str:
 
 
 def submissions(all: list[Facts]) -> str:
-    """A row for each; what it failed leads to the reason."""
+    """Returns the table of submissions; failures link to their reasons."""
     rows = []
     for i, facts in enumerate(all):
         late = (
@@ -123,7 +123,7 @@ def submissions(all: list[Facts]) -> str:
 
 
 def outcomes(i: int, facts: Facts) -> str:
-    """A cell for each test; one for all of what wasn't judged."""
+    """Returns a cell for each test; a single cell if it wasn't judged."""
 
     def no(text: str, columns: int = 1) -> str:
         span = f' colspan="{columns}"' if columns > 1 else ""
@@ -135,14 +135,14 @@ def outcomes(i: int, facts: Facts) -> str:
 
 
 def members(facts: Facts) -> str:
-    """A cell, with a roster."""
+    """Returns the cell with the members; empty without a roster."""
     if not facts["roster"]:
         return ""
     return f"<td>{escape(', '.join(facts['members']))}</td>"
 
 
 def mistakes(all: list[Facts]) -> str:
-    """By test: how many have passed it, and what the others' first reason was."""
+    """Returns the table of tests: how many passed, and why the others failed."""
     rows = []
     there = handed_in(all)
     for i, test in enumerate(all[0]["tests"]):
@@ -161,8 +161,8 @@ def mistakes(all: list[Facts]) -> str:
 
 
 def kind_of(test: dict[str, Any]) -> str:
-    """Of a reason, what those have in common that made the same mistake: not the step,
-    whose numbers differ, nor a race's seed."""
+    """Returns the part of a reason that is the same for the same mistake: without the
+    step, whose numbers differ, and a race's seed."""
     first = test["why"].splitlines()[0] if test["why"] else "not judged"
     return re.sub(r" \(races \d+\)$", "", first.rpartition("`: ")[2])
 

@@ -1,4 +1,4 @@
-"""labs/grade --gdb: the boot in which a step failed, once more, up to that step."""
+"""labs/grade --gdb: repeats the boot in which a step failed, up to that step."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def find_gdb() -> str:
 
 
 def debug(booter: Booter, stop: Stop, sources: Path) -> None:
-    """gdb has the terminal, and the machine ends with it. sources: where the kernel was
-    built."""
+    """Runs gdb in the terminal; the machine ends with it. sources: the folder where the
+    kernel was built."""
     gdb, port = find_gdb(), free_port()
     with scratch() as folder, booter.ready(
         stop.kernel, stop.plan, stop.seconds, stop.step.token, port
@@ -36,11 +36,11 @@ def debug(booter: Booter, stop: Stop, sources: Path) -> None:
         kernel.write_bytes(stop.kernel.data)
         machine = threading.Thread(target=boot.run, args=(lambda *said: None,))
         machine.start()
-        # A Ctrl-C is gdb's, which stops the machine.
+        # Leave Ctrl-C to gdb, which stops the machine.
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             subprocess.run(
-                # The kernel is a stranger's, and could bring commands along.
+                # The student's kernel file could contain gdb commands.
                 [
                     gdb,
                     "-q",

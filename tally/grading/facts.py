@@ -1,4 +1,4 @@
-"""What is known of a graded submission: from a grading, or from a report of --json."""
+"""The facts about a graded submission: from a grading, or from a report of --json."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any, Optional
 from tally.grading.judge import Verdict
 from tally.grading.lab import Lab, LabError, moment
 
-Facts = dict[str, Any]  # of one submission
+Facts = dict[str, Any]  # about one submission
 
-#: What must be the same for grades to be of one grading; and the seed, unless a roster
-#: gives each its own.
+#: The fields that are equal in all grades of one grading. So is the seed, unless there
+#: is a roster, which gives each submission its own.
 COMMON = ("lab", "commit", "roster", "nonce")
 
-#: What reports are made of, and of which type it is.
+#: The fields of a report, and their types.
 TYPES = {
     "lab": str,
     "title": str,
@@ -50,13 +50,13 @@ TEST_TYPES = {
     "replay": str,
 }
 
-#: Of what has `ended' so the tests were decided.
+#: The values of `ended' with which the tests were decided.
 JUDGED = ("judged", "forged")
 
 
 @dataclasses.dataclass
 class Grade:
-    """Of one submission."""
+    """The grade of one submission."""
 
     lab: Lab
     who: str
@@ -64,15 +64,15 @@ class Grade:
     commit: str
     tests: list[Verdict]
     ended: str = "judged"  # or: not built, refused, missing, forged, trouble
-    why: str = ""  # for those
+    why: str = ""  # the reason, unless it was judged
     instructions: int = 0
-    submitted: Optional[datetime.datetime] = None  # if anybody says so
-    stores: list[str] = dataclasses.field(default_factory=list)  # that are no lab's
+    submitted: Optional[datetime.datetime] = None  # None: unknown
+    stores: list[str] = dataclasses.field(default_factory=list)  # not the lab's
 
     @property
     def shares(self) -> dict[str, float]:
-        """What each test of the lab is worth, in the course's points, before lateness.
-        They are rounded to cents so that all together are what the lab is worth."""
+        """Returns the worth of each test in the course's points, before lateness. They
+        are rounded to hundredths so that their sum is the lab's worth."""
         shares, weight, before = {}, 0, 0.0
         for kind in self.lab.tests:
             weight += kind.points
@@ -82,8 +82,8 @@ class Grade:
         return shares
 
     def gate(self) -> tuple[float, list[str]]:
-        """The most that its tests leave it, and which ones do. It takes all tests: of
-        one alone nobody wants to know what the whole would bring."""
+        """Returns the most points that failed gates allow, and the lowest gates. Gates
+        apply only if all tests were run."""
         failed = {v.name for v in self.tests if not v.ok}
         shares = {t: share for t, share in self.lab.gates.items() if t in failed}
         if not shares or len(self.tests) < len(self.lab.tests):
@@ -117,7 +117,7 @@ class Grade:
             "nonce": self.nonce,
             "ended": self.ended,
             "why": self.why,
-            "gate": without and f"{number(most)} points at most, without {without}",
+            "gate": without and f"{number(most)} points at most: it fails {without}",
             "stores": self.stores,
             "instructions": self.instructions,
             "submitted": moment(came),
@@ -141,13 +141,13 @@ class Grade:
 
 
 def decided(facts: Facts) -> list[dict[str, Any]]:
-    """The tests; none of what wasn't judged, where each of them counts as failed."""
+    """Returns the tests; none if it wasn't judged, where each test counts as failed."""
     tests: list[dict[str, Any]] = facts["tests"]
     return tests if facts["ended"] in JUDGED else []
 
 
 def lateness(facts: Facts) -> str:
-    """In words, with the times; empty: it isn't late."""
+    """Describes the lateness; empty if it isn't late."""
     if not facts["late"]:
         return ""
     return (
@@ -171,7 +171,7 @@ def counted(all: list[Facts]) -> str:
 
 
 def read(file: Path) -> list[Facts]:
-    """What --json has written."""
+    """Reads a report that --json has written."""
     try:
         found = json.loads(file.read_bytes())
     except ValueError:
@@ -193,23 +193,23 @@ def _has(value: Any, types: dict[str, Any]) -> bool:
 
 
 def again(facts: Facts, test: dict[str, Any]) -> str:
-    """The command that repeats it; empty: there is none."""
+    """Returns the command that repeats a test; empty: there is none."""
     if not test["replay"]:
         return ""
     return f"again: labs/grade {facts['lab']} {test['replay']}"
 
 
 def strays(facts: Facts) -> list[str]:
-    """Stores to what is neither the student's nor the lab's."""
-    return [f"{line}, which isn't the lab's" for line in facts["stores"]]
+    """Describes stores to data that is neither the student's nor the lab's."""
+    return [f"{line}, which is not part of the lab" for line in facts["stores"]]
 
 
 def check_common(all: list[Facts], place: str) -> None:
-    """Are they of one grading?"""
+    """Raises LabError unless all are of one grading."""
     for name in COMMON if all[0]["roster"] else (*COMMON, "seed"):
         values = {facts[name] for facts in all}
         if len(values) > 1:
             some = ", ".join(sorted(map(str, values))[:2])
-            raise LabError(f"{place}: not one {name}: {some}")
+            raise LabError(f"{place}: more than one {name}: {some}")
     if len({tuple(test["name"] for test in facts["tests"]) for facts in all}) > 1:
         raise LabError(f"{place}: not the same tests")

@@ -1,5 +1,5 @@
-"""What a kernel was doing when it came to a bad end: in its last words, or, where it
-hangs with interrupts off and has none, in QEMU's registers and the stack."""
+"""Shows what a kernel was doing when it failed: from its panic or limit text, or, if it
+hangs with interrupts off and prints nothing, from QEMU's registers and the stack."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tally.boot.lastwords import with_lines
 from tally.boot.machine import Boot
 from tally.grading.script import Step, Test, cut
 
-SHOWN = 24  # lines
-CALLS = 20  # of a hart
-MOST = 1 << 16  # bytes of a function
-LINES_MOST = 2 << 20  # bytes of line numbers, five times those of the kernel
+SHOWN = 24  # lines at most
+CALLS = 20  # calls of a hart at most
+MOST = 1 << 16  # bytes of a function at most
+LINES_MOST = 2 << 20  # bytes of line numbers at most: five times the kernel's
 
 OVER = re.compile(rb"cap: (over|silent) on hart (\d+) at 0x([0-9a-f]+)\n")
 IDLE = re.compile(r" (?:idle_\w+|secondary\w*|boot_main)\+")
@@ -23,14 +23,14 @@ WORD = re.compile(r"0x([0-9a-f]{16})")
 
 
 class CappedBoot(Boot):
-    """A boot that a plugin of QEMU's (tally/plugins/cap) ends after a number of
-    instructions, or after a number without a trap. `found` is what the harts were doing
-    then, in the form of the kernel's last words; empty if it isn't known."""
+    """A boot that a QEMU plugin (tally/plugins/cap) ends after a number of
+    instructions, or of instructions without a trap. `found` says what the harts were
+    doing then, in the form of the kernel's limit text; empty if unknown."""
 
-    names = ""  # of functions: lines of an address and a name, the lowest first
+    names = ""  # functions: lines of an address and a name, the lowest first
     found = ""
     silent = False  # no trap was taken
-    count: Path  # what tally/plugins/cap writes
+    count: Path  # the report of tally/plugins/cap
 
     def _complain(self, data: bytes) -> None:
         super()._complain(data)
@@ -42,8 +42,8 @@ class CappedBoot(Boot):
             self.stop()
 
     def _look(self, stopped: int, pc: int) -> str:
-        """What each hart was doing. One that was idle has the cause nowhere in its
-        calls, and comes last."""
+        """Returns the calls of each hart. Idle harts can't be the cause, and come
+        last."""
         self._functions = [
             (int(start, 16), name)
             for start, _, name in (x.partition(" ") for x in self.names.splitlines())
@@ -57,9 +57,9 @@ class CappedBoot(Boot):
         return "\n".join(sorted(harts, key=lambda text: bool(IDLE.search(text))))
 
     def _calls(self, hart: int, pc: int) -> list[str]:
-        """pc: where it was, if QEMU itself hasn't noted it. The stack is walked by what
-        kernel/base/frames.c says of one. The first function may have no frame; then
-        only ra tells who has called it."""
+        """Returns a hart's calls, innermost first. pc: its place; 0: QEMU knows. The
+        stack is walked as in kernel/base/frames.c. The innermost function may have no
+        frame; then only ra has its caller."""
         said = self._ask("info registers", hart)
         found = dict(re.findall(r"(pc|x1/ra|x8/s0) +([0-9a-f]{16})", said))
         lines = [self._place(pc or int(found["pc"], 16), 0)]
@@ -75,7 +75,8 @@ class CappedBoot(Boot):
             place = self._place(back, 1)
             if place != lines[-1]:
                 lines.append(place)
-            # What calls nobody has only its caller's frame, where others return to.
+            # A leaf function saves only its caller's frame pointer, in the place of a
+            # return address.
             before, fp = fp, frame if place else back
         return list(filter(None, lines)) or ["outside the kernel"]
 
@@ -86,7 +87,8 @@ class CappedBoot(Boot):
         return said
 
     def _place(self, address: int, back: int) -> str:
-        """back: 1 for where a call returns to. Empty: it's in no function."""
+        """Formats an address; empty if it's in no function. back: 1 for a return
+        address, which may belong to the next function, else 0."""
         i = bisect.bisect(self._functions, (address - back + 1,)) - 1
         if i < 0 or address - self._functions[i][0] > MOST:
             return ""
@@ -99,7 +101,7 @@ def function(place: str) -> str:
 
 
 def shown(words: str, kernel: Path) -> list[str]:
-    """The last words with lines of the source, but for what always waits."""
+    """Returns the kernel's text with source lines, without idle harts and threads."""
     lines = with_lines(words.strip().encode(), kernel, LINES_MOST)
     text = re.sub(r"0x[0-9a-f]{16} (?=[A-Za-z_])", "", lines.decode(errors="replace"))
     blocks = in_blocks(text)
@@ -109,19 +111,19 @@ def shown(words: str, kernel: Path) -> list[str]:
 
 
 def in_blocks(words: str) -> list[str]:
-    """Of a hart or a thread, and its calls."""
+    """Splits the text into blocks: a hart or a thread, and its calls."""
     return re.findall(r"^\S.*\n?(?:[ \t].*\n?)*", words, re.M)
 
 
 def all_idle(words: str) -> bool:
-    """The harts, by what the kernel says of each at its time limit."""
+    """Were all harts idle? words: the kernel's text at its time limit."""
     harts = [block for block in in_blocks(words) if block.startswith("hart ")]
     return all(map(has_nothing_to_do, harts))
 
 
 def has_nothing_to_do(block: str) -> bool:
-    """A hart that idles, also where the sampler lets it doze on; init, or a thread that
-    only waits for a child."""
+    """Is it an idle hart, even if the sampler has woken it briefly; or init, or a
+    thread that only waits for a child?"""
     head, *calls = block.splitlines()
     if head.startswith("hart "):
         idle = [IDLE.search(line) for line in block.splitlines()]
@@ -133,19 +135,20 @@ def has_nothing_to_do(block: str) -> bool:
 
 
 WAITS = re.compile(r"  wait_for\+\w+ \(kernel/proc/wait\.c:")
-#: Calls that each thread has.
+#: Calls that all threads have.
 ENTRY = re.compile(r"  (?:syscall|trap_vector)\+")
 
 
 def came_to(test: Test, at: Step, answers: dict[str, str]) -> list[str]:
-    """Of each process that has not done its steps, at which it is, and what it did
-    before: that should have gone on, or have woken somebody. at: what failed."""
+    """Describes each unfinished process: the step that it reached, and its last answer,
+    which may show what should have happened next. at: the step that failed."""
     lines = []
     for process, done, now in test.progress(answers):
         if now is None:
             continue
         name = test.children.get(process, "the first process")
-        line = f"{name} came " + ("there" if now is at else f"to `{cut(now.text)}`")
+        step = "this step" if now is at else f"`{cut(now.text)}`"
+        line = f"{name} reached {step}"
         if done:
             last = done[-1]
             line += f", after `{cut(last.text)}`: {cut(answers[last.token])}"

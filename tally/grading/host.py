@@ -1,9 +1,9 @@
-"""A run, on the host, of a program that has a student's files in it, for a lab that
-is decided there: its script, and what the program answers.
+"""Runs a program that contains a student's files on the host, for labs that are judged
+there: its script, and the program's answers.
 
-It runs where it was built: where there is nothing to read but the compiler's files,
-and no network. The compiler's sanitizers end it at its first mistake. No verdict
-depends on the host's speed: steps.c counts branches, and ends what never ends.
+It runs in the sandbox that built it, which has no network and no files but the
+compiler's. The compiler's sanitizers end it at its first error. No verdict depends on
+the host's speed: steps.c counts branches, and ends endless loops.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from tally.build import image
 from tally.grading.boots import TIMEOUT, Bootable, Heard, Plan, hear, scratch
 from tally.grading.sandbox import Sandbox, TroubleError
 
-NEVER = 99  # the status of what steps.c has ended
+NEVER = 99  # the status of a program that steps.c has ended
 OUTPUT_MAX = 64 << 20  # bytes
 LIMITS = ["prlimit", f"--fsize={OUTPUT_MAX}", "--core=0"]
-#: One mistake is enough; and memory has no other limit, as the sanitizer maps all.
+#: Only this option can limit memory: the sanitizer reserves the whole address space.
 OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=0:hard_rss_limit_mb=1024",
     "UBSAN_OPTIONS": "print_stacktrace=1",
@@ -28,8 +28,8 @@ OPTIONS = {
 SHOWN = re.compile(
     r"ERROR: |runtime error: |^(READ|WRITE) of size |^ +#\d+ .* in \w+ \S*kernel/"
 )
-HERE = re.compile(r"/\S*/(?=kernel/|labs/)")  # where the tree was
-#: Of processes and addresses, which are others each time.
+HERE = re.compile(r"/\S*/(?=kernel/|labs/)")  # the folder of the tree
+#: Process ids and addresses, which differ in each run.
 NUMBERS = re.compile(
     r"^==\d+==| 0x\w+ in|( on| at)? (unknown )?address 0x\w+.*" r"| at 0x\w+ thread .*"
 )
@@ -41,7 +41,7 @@ class Runner:
     def __init__(self, sandbox: Optional[Sandbox]) -> None:
         self.sandbox = sandbox
         with image.build_lock():
-            image.make()  # trees are made from what is built
+            image.make()  # trees copy the objects that it builds
 
     def boot(self, program: Bootable, plan: Plan, _seconds: float) -> Heard:
         with scratch() as folder:
@@ -79,7 +79,7 @@ class Runner:
 
 
 def report(words: str) -> str:
-    """What the sanitizers say, by the student's lines."""
+    """Returns the sanitizers' messages about the student's lines."""
     lines = [
         NUMBERS.sub("", HERE.sub("", line))
         for line in words.splitlines()
@@ -90,7 +90,7 @@ def report(words: str) -> str:
 
 def died(status: int, why: str) -> str:
     if status == 0:
-        return "it ended too early"
+        return "it exited before the last step"
     if status == NEVER and not why:
         return "it never ends"
     return "the sanitizer stopped it" if why else f"it ended with status {status}"

@@ -1,10 +1,10 @@
-"""Judges a kernel by what came of a lab's tests.
+"""Judges a kernel by a lab's tests.
 
-One boot has all tests that aren't races, in their order. When it dies in one of
-them, that one has failed, and each that follows gets a boot of its own, which
-begins with the setup. A race gets a boot for each of some seeds, in which harts
-take turns at other moments (kernel/sched/races.c). A boot may take twice as much
-guest time as the solution does with the same script.
+One boot runs all tests that aren't races, in order. If it dies in a test, that test
+has failed, and each later test gets a boot of its own, which begins with the setup. A
+race gets several boots, whose seeds make the harts take turns at different moments
+(kernel/sched/races.c). A boot may take twice the guest time that the solution takes
+with the same script.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from tally.grading.script import NEVER, Cost, Step, Symbol, Test, TestKind, cut
 from tally.grading.stores import Store, told, watch
 from tally.grading.tree import Kernel
 
-LIMIT = 60.0  # seconds of guest time, where no reference says what it takes
+LIMIT = 60.0  # seconds of guest time, if the solution's time is unknown
 
 
 @dataclasses.dataclass
 class Verdict:
-    """Of one test."""
+    """The result of one test."""
 
     name: str
     points: int
@@ -43,12 +43,13 @@ class Verdict:
 
 
 def no_symbol(name: str) -> int:
-    """On the host nothing is asked for by its address."""
+    """Stands for Symbol in labs on the host, which have no addresses."""
     raise LabError(f"{name}: a lab on the host has no symbols")
 
 
 def symbols(elf: Image) -> Symbol:
-    """Of a kernel. A student's code can rename what a test asks for."""
+    """Returns a kernel's Symbol. It may raise LookupError, as a student's code may have
+    renamed the symbol."""
 
     def symbol(name: str) -> int:
         address = elf.symbol(name)
@@ -60,7 +61,7 @@ def symbols(elf: Image) -> Symbol:
 
 
 class Judge:
-    """Boots kernels of one lab, with scripts of one nonce."""
+    """Boots one lab's kernels, with scripts drawn from one nonce."""
 
     def __init__(
         self,
@@ -69,16 +70,16 @@ class Judge:
         sandbox: Optional[Sandbox] = None,
         shows: bool = False,
     ) -> None:
-        """sandbox: for what is run on the host, if it isn't to be trusted. shows: tell
-        what a test has played that failed."""
+        """sandbox: for untrusted programs that run on the host. shows: add the script
+        of each failed test to its verdict."""
         self.shows = shows
         self.lab = lab
         self.nonce = nonce
         self.booter: Union[Runner, Booter] = Runner(sandbox) if lab.host else Booter()
-        self.stops: list[Stop] = []  # at most the first; copies (of) share it
+        self.stops: list[Stop] = []  # the first failure, if any; shared by copies
 
     def of(self, lab: Lab) -> Judge:
-        """The same one, for the lab of another course."""
+        """Returns a copy for the same lab of another course."""
         other = copy.copy(self)
         other.lab = lab
         return other
@@ -97,8 +98,8 @@ class Judge:
         only: Optional[Collection[str]] = None,
         races: Optional[int] = None,
     ) -> Reference:
-        """What the reference takes, with the same script as what is judged by it.
-        LabError: it fails a test itself."""
+        """Measures the solution with the script that submissions get. Raises LabError
+        if it fails a test."""
         reference = Reference()
         grading = self.judge(kernel, reference, True, only, races)
         bad = [v for v in grading.judged() if not v.ok]
@@ -122,7 +123,8 @@ class Judge:
         only: Optional[Collection[str]] = None,
         races: Optional[int] = None,
     ) -> Grading:
-        """only: these tests. races: the one seed that a race gets."""
+        """Runs the tests. only: the names of tests to run. races: the only seed that a
+        race gets."""
         grading = Grading(self, kernel, reference, measuring)
         kinds = [k for k in self.lab.tests if only is None or k.name in only]
         plain = [k for k in kinds if not k.race]
@@ -136,15 +138,15 @@ class Judge:
 
 @dataclasses.dataclass
 class Reference:
-    """What the solution takes: guest seconds by the boot's name, which is its test's if
-    that is alone; and the costs of steps, by test and name and what is counted. Without
-    it the limits are wide."""
+    """The solution's costs: guest seconds by boot, where the boot of a single test has
+    the test's name; and costs of steps by test, name and unit. If it is empty, the
+    limits are wide."""
 
     seconds: dict[str, float] = dataclasses.field(default_factory=dict)
     costs: dict[str, int] = dataclasses.field(default_factory=dict)
 
     def take(self, boot: str, kinds: list[TestKind], ends: list[float]) -> None:
-        """How long a boot took, and would take with each of its tests alone."""
+        """Notes the time of a boot, and the time of a boot with each test alone."""
         for kind, begin, end in zip(kinds, ends, ends[1:]):
             self._take(kind.name, ends[0] + end - begin)
         self._take(boot, max(ends, default=0.0))
@@ -158,26 +160,27 @@ class Reference:
     def too_dear(
         self, test: str, cost: Cost, heard: Heard, measuring: bool = False
     ) -> str:
-        """Who only waits executes nothing, and who lies about time still executes."""
+        """Returns why a cost is too high, or nothing. Time catches code that waits, and
+        instructions catch a kernel whose clock is wrong."""
         counted: dict[str, Mapping[str, Union[str, int]]] = {
             "time": heard.answers,
             "instructions": heard.marks,
         }
         for what, counts in counted.items():
             if cost.end not in counts:
-                return f"{cost.name}: nobody has counted its {what}"
+                return f"{cost.name}: no count of its {what}"
             try:
                 took = int(counts[cost.end]) - int(counts[cost.begin])
             except ValueError:
-                return f"{cost.name}: its {what} is no number"
+                return f"{cost.name}: its {what} is not a number"
             name = f"{test}: {cost.name}: {what}"
             if measuring:
                 self.costs[name] = max(self.costs.get(name, 0), took)
             known = self.costs.get(name)
             if known is not None and took > cost.factor * known:
                 return (
-                    f"{cost.name}: {took / known:.1f} times the {what} that the"
-                    f" reference takes; {cost.factor:g} times is the most"
+                    f"{cost.name}: {took / known:.1f} times the {what} of the"
+                    f" solution; at most {cost.factor:g} times is allowed"
                 )
         return ""
 
@@ -186,7 +189,7 @@ TOGETHER = "all"  # the boot of all tests that aren't races
 
 
 class Grading:
-    """The boots of one kernel, and what they have shown so far."""
+    """The boots of one kernel, and their results so far."""
 
     def __init__(
         self, judge: Judge, kernel: Kernel, reference: Reference, measuring: bool
@@ -196,7 +199,7 @@ class Grading:
         self.reference = reference
         self.measuring = measuring
         self.verdicts: dict[str, Verdict] = {}
-        self.stores: dict[Store, None] = {}  # in the order in which they came
+        self.stores: dict[Store, None] = {}  # in order of time
         self.forged = ""
         self.instructions = 0
         self.died_early = False  # before the first answer
@@ -207,7 +210,7 @@ class Grading:
 
     @contextlib.contextmanager
     def _file(self) -> Iterator[Path]:
-        """The kernel, for who reads files."""
+        """Yields the kernel as a file."""
         with scratch() as folder:
             file = folder / "kernel.elf"
             file.write_bytes(self.kernel.data)
@@ -222,14 +225,14 @@ class Grading:
         self.bootable = Bootable(self.kernel.data, names, watched)
 
     def stray_stores(self) -> list[str]:
-        """Of the student's code, to the kernel's data; in words."""
+        """Describes the stores of the student's code to the kernel's data."""
         if not self.stores:
             return []
         with self._file() as file:
             return told(self.stores, file)
 
     def judged(self, only: Optional[Collection[str]] = None) -> list[Verdict]:
-        """By test, in order. Who forges one answer has none."""
+        """Returns the verdicts in the tests' order. One forged answer fails all."""
         verdicts = [
             self.verdicts[kind.name]
             for kind in self.judge.lab.tests
@@ -242,14 +245,14 @@ class Grading:
         return verdicts
 
     def together(self, kinds: list[TestKind]) -> None:
-        """One boot; what it leaves out, one by one. One alone has its own limit, so
-        that it comes to the same when it's repeated."""
+        """Runs tests in one boot, and those after its death in boots of their own. A
+        single test uses its own limit, so that repeating it gives the same result."""
         left = self._boot(TOGETHER if len(kinds) > 1 else kinds[0].name, kinds)
         for kind in left:
             self._boot(kind.name, [kind])
 
     def race(self, kind: TestKind, seeds: list[int]) -> None:
-        """With each seed; the first failure is the verdict."""
+        """Boots with each seed; the first failure is the verdict."""
         for seed in seeds:
             self._boot(kind.name, [kind], seed)
             verdict = self.verdicts[kind.name]
@@ -260,7 +263,8 @@ class Grading:
     def _boot(
         self, name: str, kinds: list[TestKind], races: Optional[int] = None
     ) -> list[TestKind]:
-        """Judge the tests of a boot, up to one in which it dies; those after."""
+        """Judges the tests of a boot, up to the test in which it dies; returns the
+        tests after that."""
         plan = Plan(self.judge.lab, kinds, self.judge.seed, self.symbol, races)
         limit = LIMIT if self.measuring else self.reference.limit(name)
         heard = self.judge.booter.boot(self.bootable, plan, limit)
@@ -299,13 +303,13 @@ class Grading:
         return []
 
     def _wrong(self, test: Test, heard: Heard) -> tuple[str, Optional[Step]]:
-        """What is wrong with the answers to a test's steps, empty if nothing is; and
-        with which one, unless it's what they cost."""
+        """Returns why a test fails, or nothing; and the step that is wrong, unless a
+        cost is too high."""
         for step in test.steps:
             if step.token not in heard.answers:
                 if step.want is NEVER:
                     continue
-                why = heard.died or "the machine went off before"
+                why = heard.died or "the machine powered off before this step"
                 why = f"`{cut(step.text)}`: {why}" + self._story(test, step, heard)
                 return why, step
             wrong = step.wrong(heard.answers[step.token])
@@ -318,8 +322,8 @@ class Grading:
         return "", None
 
     def _forged(self, plan: Plan, heard: Heard) -> tuple[str, Optional[Step]]:
-        """How an answer is forged, and the first one before it that is wrong: where
-        memory isn't what it was, the tests' own program is the next that goes wrong."""
+        """Returns how an answer is forged, and the first wrong answer before it:
+        damaged memory is likely to break the tests' own program next."""
         for step in plan.steps():
             if step.token in heard.answers:
                 why = step.wrong(heard.answers[step.token])
@@ -328,7 +332,7 @@ class Grading:
         return heard.forged, None
 
     def _story(self, test: Test, at: Step, heard: Heard) -> str:
-        """How it came to a bad end: below the reason."""
+        """Returns the lines below the reason: what the processes and harts did."""
         lines = came_to(test, at, heard.answers)
         with self._file() as file:
             lines += shown(heard.words, file)

@@ -1,19 +1,18 @@
-"""A lab: what its folder has, and the course that it is drawn for.
+"""A lab: the files of its folder, and the course for which its parameters are drawn.
 
-    lab.conf     its title, the files that a student changes, the machine; or the
-                 program that has them on the host (host.py); gates: the share of the
-                 points that is left at most to who fails a test, a line for each;
-                 stores: variables of the kernel's that the student's code may set
+    lab.conf     its title, the files that a student changes, the machine; or, for a
+                 lab on the host (host.py), the program that contains these files;
+                 gates: lines with a test, and the most that is left of the points if
+                 it fails; stores: kernel variables that the student's code may set
     params.py    draw(random): the parameters; words(params): for README.md and
                  cut; files(params): for students; solution(params): macros
-    cut          what becomes of the kernel, so that the lab can begin
-    given/       files that the kernel gets beside; may be left out
-    skeleton/    files that a student starts from; the kernel's own, after the cut,
-                 need not be here
-    solution/    the same, done
-    solve        or what becomes of the kernel's own, so that they are done
-    wrong.txt    solutions that are wrong, and the tests that must fail
-    right.txt    other ways to do it right, which must pass; may be left out
+    cut          changes of the kernel's sources that remove the student's part
+    given/       files that are added to the kernel; optional
+    skeleton/    files that a student starts from, except those that `cut' leaves
+    solution/    the same files with the solution
+    solve        or changes of the kernel's sources that make the solution
+    wrong.txt    wrong solutions, and the tests that must fail
+    right.txt    other right solutions, which must pass; optional
     check.py     the tests (script.py)
     README.md    the hand-out; @NAME@ is a parameter, as in cut
 """
@@ -45,11 +44,11 @@ MACROS = "kernel/lab.h"  # the solution's
 
 
 class LabError(Exception):
-    """A line about what is wrong with a lab, a course or an option."""
+    """An error in a lab, a course or an option; the text is one line."""
 
 
 class CompileError(LabError, MultilineError):
-    """What a compiler complains of."""
+    """A compiler's error messages."""
 
 
 # --- The course --------------------------------------------------------------
@@ -57,8 +56,8 @@ class CompileError(LabError, MultilineError):
 
 @dataclasses.dataclass(frozen=True)
 class Course:
-    """course.conf. A lab has `points`, from which lateness takes `per_day` of
-    the whole a day, and all after `days`."""
+    """The contents of course.conf. A late submission loses `per_day` of a lab's
+    `points` for each day, and all of them after `days`."""
 
     name: str
     seed: str
@@ -66,15 +65,15 @@ class Course:
     days: int
     points: dict[str, float]
     due: dict[str, Optional[datetime.datetime]]
-    members: tuple[str, ...] = ()  # the students whose seed it is, with a roster
-    roster: str = ""  # a number of that roster
+    members: tuple[str, ...] = ()  # with a roster: the students who have this seed
+    roster: str = ""  # a digest of that roster
 
     @property
     def labs(self) -> list[str]:
         return list(self.points)
 
     def kept(self, lab: str, submitted: Optional[datetime.datetime]) -> float:
-        """The part of the points that is left of a submission at that time."""
+        """Returns the part of the points that a submission at that time keeps."""
         due = self.due.get(lab)
         if due is None or submitted is None or submitted <= due:
             return 1.0
@@ -83,7 +82,7 @@ class Course:
 
 
 def parse_time(text: str, where: str) -> datetime.datetime:
-    """A day, which ends at midnight, or a time; without a zone it's UTC."""
+    """Parses a time, or a day, which stands for its end. The default zone is UTC."""
     try:
         time = datetime.datetime.fromisoformat(text)
         if re.fullmatch(r"\d+-\d+-\d+", text):
@@ -94,7 +93,7 @@ def parse_time(text: str, where: str) -> datetime.datetime:
 
 
 def moment(time: Optional[datetime.datetime]) -> str:
-    """The other way; empty: nobody has said when."""
+    """Formats a time; empty if it is unknown."""
     return time.isoformat(" ", "minutes") if time else ""
 
 
@@ -110,7 +109,7 @@ def read_conf(file: Path) -> configparser.ConfigParser:
 
 
 def read_course(file: Path = CONF, seed: Optional[str] = None) -> Course:
-    """seed: instead of the file's."""
+    """Reads course.conf. seed: used instead of the file's."""
     conf = read_conf(file)
     try:
         course = conf["course"]
@@ -140,16 +139,16 @@ def load(file: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(
         f"{file.parent.name}_{file.stem}", file
     )
-    assert spec and spec.loader  # of a name that ends with .py there is one
+    assert spec and spec.loader  # always true for a name that ends with .py
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where dataclasses look
+    sys.modules[spec.name] = module  # dataclasses need it
     spec.loader.exec_module(module)
     return module
 
 
 @dataclasses.dataclass(frozen=True)
 class Edit:
-    """A change of a file: hunks, or another body of a function."""
+    """A change of a file: hunks, or a function's new body."""
 
     place: str
     file: str
@@ -166,8 +165,8 @@ class Edit:
             raise LabError(str(error)) from error
 
     def _replace(self, source: str) -> str:
-        """The body of a function; or all of it, with the comment before it, if "-"
-        takes its place. Its name and both braces stand at the left margin."""
+        """Replaces a function's body; "-" removes the function and the comment before
+        it. The function's name and both braces must be at the left margin."""
         pattern = (
             r"(?:^/\*(?:[^*]|\*[^/])*\*/\n)?^\w[^;{}\n]*\n"  # a comment; the type
             rf"{self.function}\([^;{{]*?\)\n{{\n(.*?)^}}\n\n?"
@@ -185,11 +184,11 @@ class Edit:
 
 @dataclasses.dataclass(frozen=True)
 class Variant:
-    """Another solution, wrong or right: hunks for files of the lab's own."""
+    """A wrong or right solution, as hunks for the files of the lab's solution."""
 
     name: str
     what: str
-    fails: tuple[str, ...]  # tests, of which each must notice it; none: it's right
+    fails: tuple[str, ...]  # the tests that must fail; none: the solution is right
     edits: tuple[Edit, ...]
 
 
@@ -221,13 +220,13 @@ class Lab:
         )
 
     def of(self, course: Course) -> Lab:
-        """The same lab, of another course."""
+        """Returns the same lab for another course."""
         other = copy.copy(self)
         other._draw(course)
         return other
 
     def _gate(self, line: str) -> tuple[str, float]:
-        """A line of `gates': SHARE TEST."""
+        """Parses a line of `gates': SHARE TEST."""
         share, _, test = line.strip().partition(" ")
         if not re.fullmatch(r"0(\.\d+)?", share) or test not in {
             kind.name for kind in self.tests
@@ -241,12 +240,12 @@ class Lab:
 
     @property
     def weight(self) -> int:
-        """Of all tests together."""
+        """The sum of all tests' points."""
         return sum(kind.points for kind in self.tests)
 
     @property
     def worth(self) -> float:
-        """Its points in the course."""
+        """The lab's points in the course."""
         return self.course.points.get(self.name, float(self.weight))
 
     @property
@@ -257,7 +256,7 @@ class Lab:
         return self.check.setup(t)
 
     def parameter_files(self, whole: bool) -> dict[str, str]:
-        """What the parameters become; the solution has them as macros, too."""
+        """Returns the files made from the parameters; the solution gets macros, too."""
         files = dict(self._params.files(self.params))
         if whole:
             macros = self._params.solution(self.params)
@@ -265,7 +264,7 @@ class Lab:
         return files
 
     def fill(self, text: str, where: str) -> str:
-        """A text with the parameters in their places."""
+        """Replaces each @NAME@ in a text by the parameter's value."""
         words = {**self._params.words(self.params), "GATES": self._gates_said()}
 
         def value(found: re.Match[str]) -> str:
@@ -276,7 +275,7 @@ class Lab:
         return re.sub(r"@([A-Z_]+)@", value, text)
 
     def _gates_said(self) -> str:
-        """For README.md: an item for each share."""
+        """Returns the gates for README.md: an item for each share."""
         shares: dict[float, list[str]] = {}
         for test, share in self.gates.items():
             shares.setdefault(share, []).append(f'"{test}"')
@@ -294,7 +293,7 @@ class Lab:
         return f"{text}\n## Points\n\n{self._points_said()}\n"
 
     def _points_said(self) -> str:
-        """For README.md: what it is worth and, if anybody says so, until when."""
+        """Returns the lab's points and, if known, when it is due, for README.md."""
         due = moment(self.course.due.get(self.name))
         text = f"The lab is worth {self.worth:g} points."
         if due:
@@ -306,8 +305,8 @@ class Lab:
         return textwrap.fill(text, width=88)
 
     def edits(self, whole: bool) -> list[Edit]:
-        """What becomes of the kernel. For the solution (whole) the student's files
-        aren't cut: they are made from the kernel's, or lie in solution/."""
+        """Returns the changes of the kernel's sources. For the solution (whole) the
+        student's files aren't cut: `solve' changes them, or they are in solution/."""
         edits = [e for e in self._edits("cut") if not (whole and e.file in self.files)]
         if whole and (self.folder / "solve").is_file():
             edits += self._edits("solve")
@@ -322,11 +321,11 @@ class Lab:
         return edits
 
     def wrong(self) -> list[Variant]:
-        """wrong.txt: NAME: WHAT; lines `fails TEST'; a file's name, and hunks."""
+        """Reads wrong.txt: NAME: WHAT; lines `fails TEST'; a file's name, and hunks."""
         return self._variants("wrong.txt", wrong=True)
 
     def right(self) -> list[Variant]:
-        """right.txt: the same without `fails'. Not every lab has one."""
+        """Reads right.txt, which has the same form without `fails'; it is optional."""
         there = (self.folder / "right.txt").is_file()
         return self._variants("right.txt", wrong=False) if there else []
 

@@ -1,4 +1,4 @@
-"""What a test has played: its script with the answers, for who wants to see it."""
+"""Shows a test's script with the answers."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from tally.grading.script import Step, Test, cut, data
 
 
 def played(test: Test, answers: dict[str, str], at: Optional[Step]) -> list[str]:
-    """Up to the step that failed; None: none did. If that one has no answer, another
-    process may be why: then what the others did comes, too, and where each waits."""
+    """Returns the steps up to the failed one (None: none failed). If that has no
+    answer, another process may be the cause, so each process's steps are shown, up to
+    the one where it waits."""
     if at is not None and at.token in answers:
         steps = test.steps[: test.steps.index(at) + 1]
     else:
@@ -31,7 +32,7 @@ def line(test: Test, answers: dict[str, str], step: Step) -> str:
 
 
 def decoded(answer: str) -> str:
-    """As it is; and as text, if it is one."""
+    """Returns the answer, and its bytes as text if they are printable."""
     try:
         got = data(answer).decode("ascii")
     except ValueError:

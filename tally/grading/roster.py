@@ -1,15 +1,15 @@
-"""roster.csv: who takes the course, in which groups, and who has more time.
+"""Reads roster.csv: the students of a course, their groups and extensions.
 
-Below a header it has a line for each student. Columns are known by their names; others
-are ignored, as such a file comes from elsewhere:
+Below a header it has a line for each student. Columns are found by their names; other
+columns are ignored, as the file is usually exported from another system:
 
     name         of the student, and of the folder that the student hands in
     group        of several students, who hand in one folder of this name; may be empty
     extension    days by which due times move: 2 in each lab, pipe:0.5 in one; may be
                  empty
 
-WHO is a group, or a student without one. Each WHO has a seed, made of the course's, so
-that neighbours are asked for different things.
+WHO is a group, or a student without one. Each WHO has a seed, derived from the
+course's, so that neighbours get different parameters.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Student:
 
 
 class Roster:
-    """What each WHO has of a course."""
+    """The seed, due times and members of each WHO."""
 
     def __init__(self, course: Course, students: list[Student]) -> None:
         self._course = course
@@ -57,23 +57,23 @@ class Roster:
         self._number = digest(str(known))
 
     def __iter__(self) -> Iterator[str]:
-        """Each WHO, in order."""
+        """Iterates over each WHO, in order."""
         return iter(self._members)
 
     def seed(self, who: str) -> str:
         return digest(f"{self._course.seed}/{who}")
 
     def refusal(self, who: str) -> str:
-        """Why WHO can't hand anything in; empty: WHO can."""
+        """Returns why WHO can't hand anything in; empty: WHO can."""
         if who in self._members:
             return ""
         if who in self._groups:
-            return f"{who} is of the group {self._groups[who]}, which hands in as one"
+            return f"{who} is in the group {self._groups[who]}, which hands in as one"
         return f"{who} isn't in the roster"
 
     def course(self, who: str) -> Course:
-        """The course with WHO's seed, due times and members. Whoever isn't in the
-        roster has a seed, too: from the course's own all others could be computed."""
+        """Returns the course with WHO's seed, due times and members. Names outside the
+        roster get a derived seed, too: all seeds can be computed from the course's."""
         return dataclasses.replace(
             self._course,
             seed=self.seed(who),
@@ -84,12 +84,12 @@ class Roster:
 
 
 def digest(text: str) -> str:
-    """A short one, from which the text can't be computed."""
+    """Returns a short hash, from which the text can't be computed."""
     return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:16]
 
 
 def extended(due: Due, members: list[Student]) -> Due:
-    """The due times of a group: the largest extension of its members counts."""
+    """Returns a group's due times: the largest extension of its members counts."""
     moved = dict(due)
     for lab, time in due.items():
         longest = max(members, key=lambda s: s.days[lab])
@@ -97,9 +97,7 @@ def extended(due: Due, members: list[Student]) -> Due:
             days = datetime.timedelta(days=longest.days[lab])
             moved[lab] = time and time + days
         except OverflowError:
-            raise LabError(
-                f"{longest.place}: extension: more days than there are"
-            ) from None
+            raise LabError(f"{longest.place}: extension: too many days") from None
     return moved
 
 
@@ -132,7 +130,7 @@ def read_roster(file: Path, course: Course, student: Optional[str] = None) -> Ro
 
 
 def rows(file: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """Each student's place, and the fields by column."""
+    """Yields each student's place, and the fields by column."""
     found = records(file)
     place, head = next(found, (f"{file}:1", [""]))
     twice = [column for column in COLUMNS if head.count(column) > 1]
@@ -152,7 +150,7 @@ def rows(file: Path) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def records(file: Path) -> Iterator[tuple[str, list[str]]]:
-    """Each record's fields without blanks around them, and the line where it begins."""
+    """Yields the line where each record begins, and its fields, stripped of blanks."""
     reader = csv.reader(io.StringIO(decoded(file), newline=""), strict=True)
     while True:
         place = f"{file}:{reader.line_num + 1}"
@@ -174,7 +172,7 @@ def decoded(file: Path) -> str:
 
 
 def check_name(name: str, place: str) -> None:
-    """It names a folder. A dot before it would hide the folder."""
+    """Raises LabError for a name that a folder can't have, or that would hide it."""
     if not name:
         raise LabError(f"{place}: no name")
     if (
@@ -187,7 +185,7 @@ def check_name(name: str, place: str) -> None:
 
 
 def days_of(extension: str, course: Course, place: str) -> dict[str, float]:
-    """By lab. Days given for one lab replace there those given for each."""
+    """Returns the days by lab. Days given for one lab replace those given for all."""
     said: dict[str, float] = {}
     for word in extension.split():
         found = re.fullmatch(r"(?:(.+):)?([0-9]+(?:\.[0-9]+)?)", word)
@@ -197,6 +195,6 @@ def days_of(extension: str, course: Course, place: str) -> dict[str, float]:
         if lab and lab not in course.labs:
             raise LabError(f"{place}: extension: the course has no lab {lab}")
         if lab in said:
-            raise LabError(f"{place}: extension: {word!r} is the second of its kind")
+            raise LabError(f"{place}: extension: {word!r} sets the same days again")
         said[lab] = float(found[2])
     return {lab: said.get(lab, said.get("", 0.0)) for lab in course.labs}

@@ -1,9 +1,9 @@
-"""Where a student's files are built, and run if they are run on the host: without a
-network, without privileges, and without any file but the compiler's and the tree's.
+"""The sandbox in which a student's files are built, and run by labs on the host: no
+network, no privileges, and no files but the compiler's and the tree's.
 
-A compiler can be told to read files (.incbin, #include), so there must be none
-that a student shouldn't see: no solution, no /etc/passwd. bubblewrap makes such
-a place of the kernel's name spaces.
+Sources can make a compiler read files (.incbin, #include), so the sandbox must not
+contain any that a student shouldn't see: no solution, no /etc/passwd. bubblewrap
+makes it from the kernel's name spaces.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from pathlib import Path
 
 from tally.grading.lab import LabError
 
-MEMORY_MAX = 4 << 30  # bytes of one compiler
-OUTPUT_MAX = 256 << 20  # bytes of a file that is written
-SAID_MAX = 1 << 20  # bytes of what a build says, of which the rest isn't read
+MEMORY_MAX = 4 << 30  # bytes of memory for each process
+OUTPUT_MAX = 256 << 20  # bytes of each written file
+SAID_MAX = 1 << 20  # bytes that are read of a build's output
 TIME_MAX = 600  # seconds of the whole build, by the clock
 
 SYSTEM = ("/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin")
 
 
 class TroubleError(Exception):
-    """The machine that grades has failed, not the student: grade again."""
+    """The grading machine has failed, not the submission: grade again."""
 
 
 LIMITS = ["prlimit", f"--as={MEMORY_MAX}", f"--fsize={OUTPUT_MAX}", "--core=0"]
@@ -32,7 +32,7 @@ LIMITS = ["prlimit", f"--as={MEMORY_MAX}", f"--fsize={OUTPUT_MAX}", "--core=0"]
 
 class Sandbox:
     def __init__(self) -> None:
-        """LabError: there can't be one here."""
+        """Raises LabError if this machine can't run a sandbox."""
         path = shutil.which("bwrap")
         if path is None:
             raise LabError(
@@ -67,8 +67,8 @@ class Sandbox:
         return [*command, *binds, "--", *words]
 
     def build(self, tree: Path, build: Path, words: list[str]) -> tuple[int, str]:
-        """A command in the tree, of which only the folder to build in can be
-        written: its status, and what it said."""
+        """Runs a command in the tree, where only the build folder is writable; returns
+        its status and output."""
         binds = ["--ro-bind", str(tree), "/tally", "--chdir", "/tally"]
         binds += ["--bind", str(build), f"/tally/{build.name}"]
         with tempfile.TemporaryFile() as said:

@@ -1,7 +1,7 @@
-"""What a lab's check.py is made of: tests, their steps, and what must come.
+"""The parts of a lab's check.py: tests, their steps, and the expected answers.
 
-A check.py has a function `setup(t)`, which returns a model of what the student
-builds, and functions marked with @test, which get the model and add steps:
+A check.py has a function `setup(t)`, which returns a model of the code that the
+student writes, and functions marked with @test, which get the model and add steps:
 
     def setup(t):
         t.do("open 0 r /dev/ticks", 0)
@@ -12,10 +12,9 @@ builds, and functions marked with @test, which get the model and add steps:
         t.do("put 0 clear", 5)
         t.do("read 0 32", model.image())
 
-A step is an operation of guest/observe and its expected answer. What is drawn
-at random is drawn from t.random, which is another one for each test and nonce.
-Each boot has the setup and some of the tests, in their order. So a test may rely
-on the model, but not on the tests before it.
+A step is an operation of guest/observe and its expected answer. Random values come
+from t.random, whose seed differs for each test and nonce. Each boot has the setup and
+some of the tests, in order. So a test may rely on the model, but not on earlier tests.
 """
 
 from __future__ import annotations
@@ -26,20 +25,20 @@ import random
 import struct
 from typing import Any, Callable, Iterator, Optional, Union
 
-#: What an answer must be: a number; bytes that are read; a text, "-EINVAL" for
-#: an error; a function that returns what is wrong with it, or None; or None, if
-#: it is not judged.
+#: An expected answer: a number; bytes that are read; a text, such as "-EINVAL" for an
+#: error; a function that returns what is wrong with the answer, or None; or None, if
+#: the answer is not judged.
 Want = Union[int, bytes, str, Callable[[str], Optional[str]], None]
-ALL: Any = object()  # bytes of what is written
+ALL: Any = object()  # expect that all bytes are written
 Draw = Callable[["Test", Any], object]  # the setup returns the model
 
-#: Of a child that is killed meanwhile: no answer must come.
+#: Expect no answer: the child is killed during the step.
 NEVER = object()
 
-#: The step at which instructions are counted; the first process's alone.
+#: A step that notes the count of instructions. Only the first process may have it.
 MARK = "mark"
 
-#: The address of a name in the kernel that is judged. LookupError: it has none.
+#: Returns a name's address in the judged kernel. LookupError: there is none.
 Symbol = Callable[[str], int]
 
 SHOWN = 60  # characters of a step or an answer in a message
@@ -48,19 +47,19 @@ SHOWN_BYTES = 8
 
 @dataclasses.dataclass
 class Step:
-    """An operation, and what its answer must be."""
+    """An operation, and its expected answer."""
 
     text: str
     want: Want
     token: str
-    process: str  # who does it; "" is the first
+    process: str  # the process that does it; "": the first
 
     def wrong(self, got: str) -> Optional[str]:
-        """What is wrong with an answer."""
+        """Returns what is wrong with an answer; None: nothing."""
         if self.want is None:
             return None
         if self.want is NEVER:
-            return f"`{cut(self.text)}`: nothing was to come, got {cut(got)}"
+            return f"`{cut(self.text)}`: expected no answer, got {cut(got)}"
         if callable(self.want):
             try:
                 why = self.want(got)
@@ -75,7 +74,7 @@ class Step:
 
 
 def expected(want: Union[int, bytes, str]) -> str:
-    """The answer's text."""
+    """Returns the text of an expected answer."""
     if isinstance(want, bytes):
         return f"{len(want)} {want.hex()}"
     return str(want)
@@ -86,14 +85,14 @@ def cut(text: str) -> str:
 
 
 def data(answer: str) -> bytes:
-    """The bytes of an answer; ValueError: it has none."""
+    """Returns the bytes of an answer; ValueError: it has none."""
     size, _, digits = answer.partition(" ")
     int(size)
     return bytes.fromhex(digits)
 
 
 def difference(want: str, got: str) -> str:
-    """Two answers that aren't the same, in words."""
+    """Describes how two answers differ."""
     try:
         left, right = data(want), data(got)
     except ValueError:
@@ -111,8 +110,7 @@ def difference(want: str, got: str) -> str:
 
 @dataclasses.dataclass
 class Cost:
-    """Steps that may take no more than `factor` times what the reference takes, in
-    time and in instructions."""
+    """Steps that may take `factor` times the solution's time and instructions."""
 
     name: str
     factor: float
@@ -121,7 +119,7 @@ class Cost:
 
 
 class Test:
-    """The steps of one test, or of the setup, while they are drawn."""
+    """Collects the steps of one test, or of the setup."""
 
     def __init__(
         self, name: str, params: dict[str, Any], seed: str, symbol: Symbol
@@ -134,11 +132,11 @@ class Test:
         self.steps: list[Step] = []
         self.costs: list[Cost] = []
         self.lines: list[str] = []
-        self.children: dict[str, str] = {}  # by process, what it's called
+        self.children: dict[str, str] = {}  # names by process
         self._process = ""
 
     def do(self, text: str, want: Want = None) -> str:
-        """One operation; its token."""
+        """Adds an operation; returns its token."""
         token = f"{self._tokens.getrandbits(60):015x}"
         self.steps.append(Step(text, want, token, self._process))
         self.lines.append(f"{token} {text}")
@@ -146,8 +144,8 @@ class Test:
 
     @contextlib.contextmanager
     def child(self, slot: int, sp: int = 0) -> Iterator[None]:
-        """The steps inside are a child's, which ends with the last. Wait for it,
-        or it is left over. sp: where its stack pointer is when it's forked."""
+        """The steps inside are those of a child, which exits after the last. The parent
+        must wait for it. sp: the stack pointer when it's forked."""
         parent, place = self._process, len(self.lines)
         self.do("child", 0)  # its text is known at the end
         begin = self.steps[-1]
@@ -162,8 +160,8 @@ class Test:
     def progress(
         self, answers: dict[str, str]
     ) -> Iterator[tuple[str, list[Step], Optional[Step]]]:
-        """Of each process that has begun: the steps that it has answered, and at which
-        it is (None: it has done all)."""
+        """Yields each process that has begun, the steps that it has answered, and its
+        current step (None: it has finished)."""
         for process in dict.fromkeys(step.process for step in self.steps):
             mine = [step for step in self.steps if step.process == process]
             begin = self.steps[self.steps.index(mine[0]) - 1]  # a child's: its fork
@@ -173,17 +171,17 @@ class Test:
             yield process, done, mine[len(done)] if len(done) < len(mine) else None
 
     def many(self, slot: int, texts: list[str]) -> None:
-        """Each text is written on its own; none may fail."""
+        """Writes each text with a call of its own; none may fail."""
         self.do(f"many {slot} {len(texts)}", 0)
         self.lines += texts
 
     def put(self, slot: int, text: str, want: Want = ALL) -> None:
-        """Write a text: all of it, unless something else is expected."""
+        """Writes a text. By default all of it is expected to be written."""
         self.do(f"put {slot} {text}", len(text) if want is ALL else want)
 
     @contextlib.contextmanager
     def cost(self, name: str, factor: float) -> Iterator[None]:
-        """The steps inside take at most factor times what the reference takes."""
+        """The steps inside may cost at most factor times what the solution's cost."""
         if self._process:
             raise ValueError(f"{name}: a child's costs can't be told apart")
         begin = self.do(MARK)
@@ -193,11 +191,11 @@ class Test:
 
 @dataclasses.dataclass(frozen=True)
 class TestKind:
-    """What @test says of a test function."""
+    """A test function, with the arguments of @test."""
 
     name: str
     points: int
-    race: int  # so many boots of its own, each with other turns of the harts
+    race: int  # the number of boots with different turns of the harts; 0: no race
     draw: Draw
 
 

@@ -1,10 +1,10 @@
-"""What a student's code may store to, and where it has stored beside that.
+"""Finds stores of a student's code to the kernel's own data.
 
-The linker's map says which memory the student's files take. tally/plugins/cap notes
-their stores to the kernel's other data, unless lab.conf names it, and a report lists
-them: no lab needs such a store, and one to the kernel's clock or counters can falsify
-what is measured. Only instructions of the student's own .c files are watched: a store
-by way of memcpy is not found, and neither is one that somebody wants to hide.
+The linker's map says which memory belongs to the student's files. tally/plugins/cap
+notes their stores to the kernel's other data, unless lab.conf allows the variable, and
+the report lists them: no lab needs such a store, and one to the kernel's clock or
+counters can falsify measurements. Only instructions of the student's own .c files are
+watched: stores by memcpy, or hidden on purpose, are not found.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from tally.base.errors import ConvertError
 from tally.formats.executable import Image
 from tally.grading.hang import LINES_MOST
 
-KERNEL = 1 << 63  # its addresses, not those of debugging information
+KERNEL = 1 << 63  # kernel addresses are above; debugging information is below
 INPUT = re.compile(r"^ \S[^\n]*?\s+0x([0-9a-f]+)\s+0x([0-9a-f]+) (\S+)$", re.M)
 
-# Of the kernel's symbols: where its data begins and ends, and stacks among that.
+# Kernel symbols: the beginning and end of its data, and of stacks in between.
 DATA = ("rodata_end", "kernel_end")
 BOOT_STACK = ("boot_dtb_end", "boot_stack_end")
 STACKS = "overflow_stacks"
@@ -30,8 +30,8 @@ Store = tuple[int, int]  # the instruction's address, and that of the data
 
 
 def own(linker_map: str, objects: Iterable[str]) -> tuple[range, ...]:
-    """The memory of some object files: few pieces, however many sections a file has, as
-    the linker puts those of one side by side."""
+    """Returns the memory of some object files. The linker puts a file's sections side
+    by side, and adjacent ones are joined, so the pieces are few."""
     wanted = set(objects)
     found = sorted(
         (int(start, 16), int(start, 16) + int(size, 16), file in wanted)
@@ -43,8 +43,8 @@ def own(linker_map: str, objects: Iterable[str]) -> tuple[range, ...]:
 
 
 def watch(elf: Image, mine: Iterable[range], allowed: Collection[str]) -> str:
-    """The lines of the map for tally/plugins/cap. allowed: variables of the kernel; a
-    * stands for all."""
+    """Returns lines of the map for tally/plugins/cap. allowed: kernel variables that
+    may be stored to; * stands for all."""
     lines = [("own", r) for r in mine]
     if not lines or "*" in allowed:
         return ""
@@ -52,7 +52,7 @@ def watch(elf: Image, mine: Iterable[range], allowed: Collection[str]) -> str:
     lines.append(("free", _between(elf, *BOOT_STACK)))
     for name in STACKS, *allowed:
         extents = elf.extents(name)
-        if len(extents) == 1:  # or a file of theirs has used the name
+        if len(extents) == 1:  # else the student's files use the name, too
             lines.append(("free", extents[0]))
     return "".join(f"{word} {r.start:x} {r.stop:x}\n" for word, r in lines)
 
@@ -62,7 +62,7 @@ def _between(elf: Image, first: str, last: str) -> range:
 
 
 def told(stores: Iterable[Store], kernel: Path) -> list[str]:
-    """Each function and variable once."""
+    """Describes stores; each pair of function and variable once."""
     elf = Image(kernel)
     found: dict[tuple[str, str], str] = {}
     for pc, address in stores:
@@ -75,7 +75,8 @@ def told(stores: Iterable[Store], kernel: Path) -> list[str]:
 
 
 def _place(elf: Image, pc: int) -> str:
-    """Empty, where nobody says; a stranger's line numbers needn't be any."""
+    """Returns the source line; empty if unknown, as a student's kernel may have damaged
+    line numbers."""
     try:
         line = elf.line(pc) if elf.lines_size <= LINES_MOST else None
     except ConvertError:

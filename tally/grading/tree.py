@@ -1,4 +1,4 @@
-"""Trees of sources: a lab's, with a student's files in it or not, and built."""
+"""Makes and builds a lab's tree of sources, with or without a student's files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tally.grading import stores
 from tally.grading.lab import Edit, Lab, LabError
 from tally.grading.sandbox import Sandbox
 
-#: Of a program on the host: it ends at the first thing that C doesn't allow.
+#: Compiles a program for the host, which exits at its first undefined behaviour.
 COMPILER = [
     "gcc",
     "-std=gnu2x",
@@ -34,34 +34,34 @@ COMPILER = [
     "-I.",
     "-Ikernel",
 ]
-STEPS = "tally/grading/steps.c"  # what is counted at each branch
+STEPS = "tally/grading/steps.c"  # counts branches
 FILE_MAX = 1 << 20  # bytes of a student's file
-HERE = re.compile(r"/\S*/(?=(?:kernel|include|lib)/)")  # where the tree is
-LINES, COLUMNS = 40, 300  # of what a compiler says that are shown
+HERE = re.compile(r"/\S*/(?=(?:kernel|include|lib)/)")  # the folder of the tree
+LINES, COLUMNS = 40, 300  # shown of a compiler's messages
 
 
 class SubmissionError(Exception):
-    """What is handed in can't be taken; a line that says why."""
+    """A submission can't be accepted; the text says why, in one line."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Kernel:
-    """What is judged: a kernel, or for a lab on the host its program."""
+    """The judged program: a kernel, or in a lab on the host that lab's program."""
 
     data: bytes
-    own: tuple[range, ...] = ()  # its memory that the student's files take
+    own: tuple[range, ...] = ()  # the memory of the student's files
 
 
 @dataclasses.dataclass(frozen=True)
 class Built:
-    """What became of a tree: a kernel, or what the compiler complains of."""
+    """The result of a build: a kernel, or the compiler's errors."""
 
     kernel: Optional[Kernel]
     complaint: str = ""
 
 
 def git(*words: str) -> Optional[str]:
-    """What git says of the checkout; None: there is no git, or it isn't git's."""
+    """Returns git's output in the checkout; None: no git, or no repository."""
     if shutil.which("git") is None:
         return None
     command = ["git", "-C", str(ROOT), *words]
@@ -78,7 +78,7 @@ def write(tree: Path, name: str, text: str) -> None:
 
 
 def put_lab(tree: Path, lab: Lab, whole: bool) -> None:
-    """Make a lab's of a copy of the sources: its solution, or its start."""
+    """Turns a copy of the sources into a lab's solution (whole) or its start."""
     for edit in lab.edits(whole):
         edit_file(tree, edit)
     for name, text in lab.parameter_files(whole).items():
@@ -102,22 +102,22 @@ def edit_file(tree: Path, edit: Edit) -> None:
 
 
 class Target(Protocol):
-    """What a tree has to know of what it is built for: a lab, or the contest."""
+    """The lab, or the contest, for which a tree is built."""
 
     @property
     def host(self) -> Optional[str]:
-        """The source of the program that is judged on the host, if one is."""
+        """The source of the program that is judged on the host, or None."""
 
     @property
     def files(self) -> Sequence[str]:
-        """Those of the student, whose memory is told apart."""
+        """The student's files."""
 
 
 class Tree:
-    """A copy of the kernel's sources that is made a lab's, and built.
+    """A copy of the kernel's sources that is changed for a lab, and built.
 
-    Its objects are copied, too, so that only what differs is compiled. A student's
-    files are laid over it and built in the sandbox, where nothing else is.
+    The objects are copied, too, so that only changed files are compiled. A student's
+    files are put in and built in the sandbox, which contains nothing else.
     """
 
     def __init__(
@@ -128,8 +128,8 @@ class Tree:
         like: Optional[Path] = None,
         objects: bool = True,
     ) -> None:
-        """like: a tree of the same lab, built, to copy in place of the checkout.
-        objects: copy the checkout's, too."""
+        """like: a built tree of the same lab, which is copied instead of the checkout.
+        objects: copy the checkout's objects, too."""
         self.path = path
         self.lab = lab
         self.sandbox = sandbox
@@ -143,9 +143,9 @@ class Tree:
             copy_objects(self.build)
 
     def take_objects(self, like: Path) -> None:
-        """Take those of a tree that was built for the same lab with another seed. make
-        compares times, so a file that is the same gets that tree's time, and one that
-        differs is made new. This tree has none yet."""
+        """Copies the objects of a tree that was built for the same lab with another
+        seed. make compares times, so equal files get that tree's times, and others the
+        current time. This tree must not have objects yet."""
         for folder, _, names in os.walk(self.path):
             for name in names:
                 file = Path(folder, name)
@@ -157,17 +157,17 @@ class Tree:
         shutil.copytree(like / self.build.name, self.build)
 
     def lay(self, files: dict[str, bytes]) -> None:
-        """Put a submission's files in, or what the lab has in their place."""
+        """Writes files of a submission, or the lab's own, into the tree."""
         for name, data in files.items():
             file = self.path / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(data)
-            # As new as can be: make compares times.
+            # The current time, as make compares times.
             now = time.time()
             os.utime(file, (now, now))
 
     def make(self) -> Built:
-        """Build the kernel; of a lab on the host also its program, which counts."""
+        """Builds the kernel; a lab on the host returns its program instead."""
         kernel = self.build / "kernel.elf"
         goal = [f"{self.build.name}/kernel.elf"]
         if image.DEBUG:
@@ -185,7 +185,7 @@ class Tree:
         return Built(None, why) if why else Built(Kernel(program.read_bytes()))
 
     def _build(self, command: list[str], *results: Path) -> str:
-        """Run a command that makes some files, in the tree; why it has not, or
+        """Runs a command in the tree that makes some files; returns why it failed, or
         nothing."""
         for file in results:
             file.unlink(missing_ok=True)
@@ -206,19 +206,20 @@ class Tree:
 
 
 def map_of(kernel: Path) -> Path:
-    """What its linker says of it."""
+    """Returns the kernel's linker map."""
     return kernel.with_suffix(".map")
 
 
 def read_kernel(file: Path, lab: Target) -> Kernel:
-    """As make has built it, in the folder of its objects."""
+    """Reads a kernel that make has built, and finds the student's memory in it."""
     objects = [f"{file.parent.name}/{name}.o" for name in lab.files]
     said = map_of(file).read_text(errors="replace")
     return Kernel(file.read_bytes(), stores.own(said, objects))
 
 
 def lab_tree(path: Path, lab: Lab, whole: bool, like: Optional[Path] = None) -> Tree:
-    """A lab's solution, or its start. like: the same tree for another seed, built."""
+    """Makes the tree of a lab's solution (whole) or its start. like: the same tree for
+    another seed, built."""
     tree = Tree(path, lab, None, objects=like is None)
     put_lab(path, lab, whole)
     if like:
@@ -227,8 +228,8 @@ def lab_tree(path: Path, lab: Lab, whole: bool, like: Optional[Path] = None) -> 
 
 
 def complaint(said: str) -> str:
-    """What matters of what a build says: errors, or its end. The linker has another
-    word for them."""
+    """Returns the errors in a build's output, of the compiler and the linker; without
+    any, its first lines."""
     lines = [line for line in said.splitlines() if not line.startswith("  ")]
     errors = [
         line
@@ -240,8 +241,8 @@ def complaint(said: str) -> str:
 
 
 def read_submission(folder: Path, lab: Lab) -> dict[str, bytes]:
-    """The lab's files that a folder has, and no others. A link isn't followed: it
-    could lead to what isn't the student's."""
+    """Reads the lab's files in a folder, and no others. Links are refused, as they
+    could lead to files that aren't the student's."""
     files: dict[str, bytes] = {}
     for name in lab.files:
         path = folder

@@ -1,4 +1,5 @@
-"""Where the kernel's code is, and which of its instructions change SIE."""
+"""Finds the places in the kernel's code that plugins must know: functions, returns
+from traps, and instructions that change SIE."""
 
 from __future__ import annotations
 
@@ -24,12 +25,12 @@ from tally.formats.riscv import (
 SSTATUS = 0x100
 SIE = 2
 SRET = 0x10200073
-# What writes a CSR, by funct3: with a register, and with a constant of 5 bits.
+# funct3 of instructions that write a CSR: from a register, from a 5-bit constant.
 WRITES, SETS, CLEARS = (1, 5), (2, 6), (3, 7)
 LOAD_RA_FROM_A1 = LOAD | RA << 7 | 3 << 12 | A1 << 15  # ld ra, OFFSET(a1)
 
-# Functions that a trap comes to that isn't the timer's, and work on the exit
-# that isn't profil's; those there are.
+# Calls that show that a trap is not the timer's, or that the exit's work is not
+# profil's. Some kernels lack some of them.
 NOT_TIMER = (
     "trap_user",
     "trap_kernel",
@@ -42,9 +43,9 @@ NOT_TIMER = (
     "mutex_lock",
 )
 
-# Where an interrupt sets SIE.
+# Functions in which an interrupt sets SIE.
 ENTRIES = ("user_interrupt", "exit_interrupted", "from_kernel")
-# Where SIE is cleared to let another hart execute (icount.c).
+# Functions that clear SIE to let another hart execute (icount.c).
 LETS_OTHERS = {"icount_wait": "waits", "clock_nap": "naps"}
 
 
@@ -83,12 +84,12 @@ class Code:
         return self.start <= address < self.end
 
     def function(self, address: int) -> str:
-        """Whose instruction it is: the function before it."""
+        """Returns the name of the last function that begins at or before address."""
         at = bisect.bisect_right(self._starts, address) - 1
         return self.functions[at].name if at >= 0 else f"{address:#x}"
 
     def instructions(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Address and code of each."""
+        """Yields each instruction's address and code."""
         at = start
         while at < end:
             found = instruction(self.text, at - self.start)
@@ -99,11 +100,11 @@ class Code:
 
 
 class Change(NamedTuple):
-    """An instruction that sets or clears SIE, or may."""
+    """An instruction that sets or clears SIE, or may do so."""
 
     address: int
     sets: bool
-    certain: bool  # the bits are a constant
+    certain: bool  # it always does: the bits are a constant
 
 
 def sie_change(address: int, code: int) -> Optional[Change]:
@@ -124,7 +125,7 @@ def sie_changes(kernel: Code) -> Iterator[Change]:
 
 
 def landmarks(kernel: Code) -> Iterator[tuple[str, int]]:
-    """What follow.c has to know."""
+    """Yields the landmarks for follow.c."""
     symbol = kernel.symbols
     yield "hold", symbol["hold_or_go"]
     yield "trap", symbol["trap_vector"]
@@ -162,20 +163,20 @@ RA_IN_CONTEXT = OFFSETS["T_CTX"] + OFFSETS["CTX_RA"]
 
 
 def store(code: int) -> Optional[tuple[int, int, int]]:
-    """Of sd SOURCE, OFFSET(BASE): the three."""
+    """Decodes sd SOURCE, OFFSET(BASE); returns None for other instructions."""
     if code & 0x707F != STORE | 3 << 12:
         return None
     return code >> 20 & 31, code >> 25 << 5 | code >> 7 & 31, code >> 15 & 31
 
 
 def jump(address: int, code: int) -> Optional[int]:
-    """Where a jal goes."""
+    """Returns the target of a jal; None for other instructions."""
     return address + jal_offset(code) if code & 0x7F == JAL else None
 
 
 def call_landmarks(kernel: Code) -> Iterator[tuple[str, int, int]]:
-    """What calls.c has to know: the last number is where in a struct thread
-    an access is."""
+    """Yields the landmarks for calls.c. The last number is the offset in struct thread
+    that the instruction accesses."""
     symbol = kernel.symbols
     yield "trap", symbol["trap_vector"], 0
     yield "in_exit", symbol["exit_interrupted"], 0

@@ -1,11 +1,10 @@
 """The text of functions: their source lines and their instructions.
 
-Instructions come from objdump. Without one that knows RISC-V they are shown as their
-bytes.
+Instructions come from objdump. Without an objdump for RISC-V their bytes are shown.
 
-An executable may name any file as its source, and what is written may be given
-to others. So only files with a source's name that lie below Tally's folder or
-the executable's own are read.
+An executable may name any file as its source, and the output may be published. So
+only files with a source's suffix below Tally's folder or the executable's own are
+read.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from tally.formats.executable import Function, Image
 from tally.formats.lines import Line, find_tool
 
 SOURCES = {".c", ".h", ".s", ".S", ".cc", ".cpp", ".hpp", ".rs"}
-LIMIT = 60  # seconds, which a damaged file may need
+LIMIT = 60  # seconds for objdump, which may hang on a damaged file
 CODE_MAX = 1 << 14  # bytes of a function that are disassembled
 LINES_MAX = 800  # lines that are shown of a file
-FILE_MAX = 1 << 22  # bytes of a file that is read
+FILE_MAX = 1 << 22  # bytes that are read of a file
 AROUND = 4  # lines that are shown before and after each with code
 ROW = re.compile(r"^ *([0-9a-f]+):\t(.*)$")
 
@@ -37,22 +36,22 @@ class Instruction(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Lines of a file that follow one another."""
+    """Consecutive lines of a file."""
 
     first: int
     lines: list[str]
 
 
 class Excerpt(NamedTuple):
-    """What a file says. None: the file is not to be had."""
+    """Parts of a file. runs is None if the file can't be read."""
 
     file: str
     runs: Optional[list[Run]]
-    newer: bool = False  # than the executable: it may have changed since
+    newer: bool = False  # newer than the executable: it may not match
 
 
 def instructions(image: Image, function: Function) -> tuple[list[Instruction], bool]:
-    """The function's; and whether objdump has said what they do."""
+    """Returns a function's instructions, and whether objdump disassembled them."""
     end = min(image.end(function), function.start + CODE_MAX)
     rows = list(_by_objdump(image, function.start, end))
     told = bool(rows)
@@ -64,7 +63,7 @@ def _by_objdump(image: Image, start: int, end: int) -> Iterator[tuple[int, str]]
     tool = find_tool("objdump")
     if not tool:
         return
-    # In the file's own addresses, as objdump names by its symbols where a jump goes.
+    # Use the file's own addresses, so that objdump can name the targets of jumps.
     start, end = start - image.base, end - image.base
     command = [
         tool,
@@ -112,7 +111,7 @@ class Sources:
         self._files: dict[Path, Optional[list[str]]] = {}
 
     def excerpt(self, image: Image, file: str, numbers: set[int]) -> Excerpt:
-        """These lines, and those around them. Of too many, the first."""
+        """Returns these lines and those around them, but no more than LINES_MAX."""
         path = self._find(image, file)
         text = self._read(path) if path else None
         if path is None or text is None:
@@ -133,7 +132,7 @@ class Sources:
 
     @staticmethod
     def _find(image: Image, file: str) -> Optional[Path]:
-        """The file, if it may be read."""
+        """Returns the file's path, if it may be read."""
         own = image.path.resolve().parent
         for folder in (ROOT, own):
             try:

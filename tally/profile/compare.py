@@ -1,11 +1,11 @@
 """Two recordings: what grew, what shrank, and what of that may be chance.
 
-Instructions are exact: every difference is one. Of samples each count is only
-an estimate. If nothing had changed, each sample of a function would be as likely
-to be in one recording as in the other, in proportion to how often they sampled.
-How probable a division as uneven as the one found is then, says the binomial
-distribution. As one in twenty functions would seem to have changed by chance
-alone, the probabilities are corrected for their number (Holm).
+Instructions are exact: every difference is real. Counts of samples are estimates. If
+nothing had changed, each sample of a function would fall into either recording with a
+probability in proportion to its rate. The binomial distribution then gives the
+probability of a split as uneven as the one found. As one in twenty functions would
+seem to have changed by chance alone, the probabilities are corrected for the number
+of functions (Holm).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Change(NamedTuple):
     what: What
     base: float  # in units of the new recording, where the rates differ
     new: float
-    chance: float  # the probability that it is none; 0 for instructions
+    chance: float  # the probability of such a change by chance; 0 for instructions
 
     @property
     def difference(self) -> float:
@@ -37,7 +37,7 @@ class Change(NamedTuple):
 
     @property
     def percent(self) -> float:
-        """Of the base: infinite for what is new."""
+        """The change in percent of the base; infinite if the base has none."""
         if self.base:
             return 100 * self.difference / self.base
         return math.inf if self.new else 0.0
@@ -48,8 +48,8 @@ class Change(NamedTuple):
 
 
 def by_chance(a: int, b: int, share: float) -> float:
-    """How probable it is that of a + b, each in the first with this probability,
-    the number there is at least as improbable as a."""
+    """Returns the two-sided p-value of a split: of a + b samples, each of which is in
+    the first recording with probability share, a are there."""
     n = a + b
     if n == 0:
         return 1.0
@@ -70,7 +70,7 @@ def by_chance(a: int, b: int, share: float) -> float:
 
 
 def holm(changes: list[Change]) -> list[Change]:
-    """The same with probabilities that hold for all of them together."""
+    """Returns the changes with probabilities corrected for their number."""
     order = sorted(range(len(changes)), key=lambda i: changes[i].chance)
     corrected = list(changes)
     least = 0.0
@@ -84,12 +84,12 @@ Key = Callable[[Stack], set[What]]
 
 
 def function(stack: Stack) -> set[What]:
-    """What was executed itself."""
+    """Returns the innermost function."""
     return {stack.places[0].name} if stack.places else set()
 
 
 def functions(stack: Stack) -> set[What]:
-    """And all that had called it."""
+    """Returns all functions of the stack."""
     return {place.name for place in stack.places}
 
 
@@ -120,7 +120,8 @@ class Comparison:
         return counts
 
     def changes(self, key: Key, of_base: Optional[Key] = None) -> list[Change]:
-        """The largest first. of_base: where the base has other keys."""
+        """Returns all changes, the largest first. of_base: the key for base's stacks,
+        if it differs."""
         base = self._count(self.base, of_base or key)
         new = self._count(self.new, key)
         found = [
@@ -136,7 +137,8 @@ class Comparison:
         return sorted(found, key=lambda c: (-abs(c.difference), str(c.what)))
 
     def change(self, key: Key, what: What) -> Change:
-        """Of one thing, which was asked for by itself: so nothing is corrected."""
+        """Returns one change. Its probability is not corrected, as only one was asked
+        for."""
         base, new = self._count(self.base, key)[what], self._count(self.new, key)[what]
         chance = 0.0 if self.exact else by_chance(base, new, self.share)
         return Change(what, base * self.scale, new, chance)

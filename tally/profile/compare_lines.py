@@ -1,8 +1,8 @@
-"""Which line of one build's sources is which of another's.
+"""Matches the source lines of two builds.
 
-A recording has the number of each line, and a build may have moved that. So both
-builds' sources are compared: a line that is in both is the same one wherever it
-stands, and lines that took the place of as many others are those, changed.
+A recording has line numbers, which may differ between builds. So both builds' sources
+are compared: a line that is in both counts as the same line wherever it stands, and
+lines that replace as many others count as changed versions of those.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ UNKNOWN = "in files that aren't there"
 
 
 class Tree:
-    """A folder with the sources of one build. A recording has paths of where it was
-    built; here the file is found by as much of its path as lies in the folder."""
+    """A folder with the sources of one build. A recording has the paths of the machine
+    that built it; the longest end of a path that is in the folder names the file."""
 
     def __init__(self, folder: str) -> None:
         self.folder = Path(folder)
-        self.found = False  # any of them?
+        self.found = False  # has any source been found?
         if not self.folder.is_dir():
             raise ConvertError(folder, "no such folder")
 
@@ -49,15 +49,15 @@ class Tree:
 
 
 class Lines:
-    """What a stack executed itself, as a line of the new sources; or of the base's,
-    if it is in those alone."""
+    """Names a stack's innermost place as a line of the new sources, or of base's
+    sources if only those have the line."""
 
     def __init__(self, base: str, new: str) -> None:
         self.base, self.new = Tree(base), Tree(new)
 
     @functools.lru_cache(maxsize=None)
     def moved(self, name: str) -> dict[int, int]:
-        """The new numbers of the base's lines, from 0 on."""
+        """Maps line numbers of base to new ones; both count from 0."""
         old, new = self.base.lines(name), self.new.lines(name)
         matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
         return {
@@ -100,6 +100,6 @@ class Lines:
         for tree in (self.base, self.new):
             if not tree.found:
                 raise ConvertError(
-                    str(tree.folder), "none of the sources of the recordings is there"
+                    str(tree.folder), "contains no source file of the recordings"
                 )
         return found

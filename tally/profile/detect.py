@@ -1,4 +1,4 @@
-"""What kind of file is it? Its contents tell."""
+"""Detects the format of a profile from its contents."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ KINDS = ("pcs", "kpdata", "prf", "mon", "gmon")
 
 
 def kind(file: str, data: bytes) -> str:
-    """One of KINDS, by what a beginning of it looks like."""
+    """Returns one of KINDS; the data may be only the beginning of the file."""
     if not data:
         raise ConvertError(file, "empty")
     if data.startswith(read_histogram.GMON_MAGIC):
@@ -23,5 +23,6 @@ def kind(file: str, data: bytes) -> str:
     if read_counters.looks_like_kpdata(data):
         return "kpdata"
     raise ConvertError(
-        file, f"no profile, or a damaged one; --from can name it: {', '.join(KINDS)}"
+        file,
+        f"no known profile, or damaged; --from sets its format: {', '.join(KINDS)}",
     )

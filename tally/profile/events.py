@@ -1,8 +1,8 @@
-"""The events in a stream of pcs: which threads there were, and what they ran.
+"""Reads the events in a stream of pcs: the threads, and the programs that they ran.
 
-<sys/pcs.h> has the records. A sample has the number of a context: a thread, as
-long as it executes one program. Numbers are used again, so the time decides
-which of several contexts with one number it was.
+<sys/pcs.h> has the records. A sample has the number of a context: a thread while it
+runs one program. Numbers are reused, so the time decides which of several contexts
+with one number it was.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Context(NamedTuple):
 
 
 class _Running:
-    """A process while it runs one program: what becomes a Process."""
+    """A process while it runs one program; finish() makes a Process of it."""
 
     def __init__(self, pid: int, parent: Optional[int], begin: int) -> None:
         self.pid, self.parent, self.begin = pid, parent, begin
@@ -53,17 +53,17 @@ def text(data: bytes) -> str:
 
 
 class Events:
-    """Collects records, and then tells whose samples they are of."""
+    """Collects records, and then finds each sample's process and thread."""
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
         self.any = False
         self._contexts: dict[tuple[int, int], list[Context]] = {}
         self._running: list[_Running] = []
-        self._now: dict[int, int] = {}  # which of these a pid is
+        self._now: dict[int, int] = {}  # index in _running by pid
         self._files: dict[tuple[str, int, int], Digest] = {}
         self._whose: list[tuple[int, int, Optional[int]]] = []  # sample, context, time
-        self._clock: Optional[tuple[int, int]] = None  # counts at 0, a second
+        self._clock: Optional[tuple[int, int]] = None  # first count; counts a second
         self._moment: Optional[int] = None
         self._time: Optional[int] = None
         self._context = 0
@@ -72,17 +72,17 @@ class Events:
     # --- Records ---
 
     def buffer(self) -> None:
-        """A LOGBUF begins."""
+        """Call at the beginning of a LOGBUF."""
         self._moment = self._time = None
         self._context = 0
 
     def sample(self) -> None:
-        """The profile's last sample is of the context that is told now."""
+        """Assigns the profile's last sample to the current context and time."""
         last = len(self.profile.samples) - 1
         self._whose.append((last, self._context, self._time))
 
     def record(self, record: bytes) -> None:
-        """One that is long enough for its type."""
+        """Takes a record, whose length must fit its type."""
         kind = record[0]
         self.any = True
         r = LAYOUTS[kind].unpack(record)
@@ -138,7 +138,7 @@ class Events:
         self._begin(event, process, tid)
 
     def _copy(self, parent: int, child: int) -> None:
-        """A fork has its parent's program."""
+        """Gives a forked process its parent's program."""
         self._running[child].name = self._running[parent].name
         self._running[child].file = self._running[parent].file
 
@@ -164,14 +164,14 @@ class Events:
         elif hz != profile.hz:
             profile.warnings.append(f"the rate became {hz} Hz while it was recorded")
 
-    # --- What they tell ---
+    # --- The result ---
 
     def _nanoseconds(self, count: int) -> int:
         zero, timebase = self._clock or (0, NANOSECONDS)
         return max(0, (count - zero) * NANOSECONDS // timebase)
 
     def finish(self) -> None:
-        """Give the samples their processes, threads and times."""
+        """Sets the samples' processes, threads and times."""
         profile = self.profile
         for r in self._running:
             path = r.file[0] if r.file else ""
@@ -206,8 +206,8 @@ class Events:
     def _find(
         self, sample: Sample, context: int, time: Optional[int]
     ) -> Optional[Context]:
-        """The last of that number that had begun; those that lived already when it
-        started may be told a moment late."""
+        """Returns the last context of that number that had begun. The first is accepted
+        early, as threads that existed at the start are recorded a moment late."""
         known = self._contexts.get((context, sample.pid or 0), [])
         begun = [c for c in known if time is None or c.begin <= time]
         return begun[-1] if begun else known[0] if known else None

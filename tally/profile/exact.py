@@ -1,6 +1,6 @@
-"""Exact profiles: a plugin of QEMU's counts each instruction by its path of calls
-(plugins/counter/tree.c). Here are the map that it reads, and what it writes, as
-samples of which each is an instruction."""
+"""Exact profiles: a QEMU plugin counts each instruction by its call path
+(plugins/counter/tree.c). This module writes the map that the plugin reads, and reads
+the plugin's result: each instruction becomes a sample."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from tally.profile.stacks import (
 
 KERNEL_PROGRAM, NO_PROGRAM, ELSEWHERE, FIRMWARE = 0, -1, -2, -3
 
-# Where the kernel takes up what may have interrupted anything.
+# Entries of interrupts, which may have interrupted any code.
 INTERRUPTS = ("user_interrupt", "from_kernel", "exit_interrupted")
-# Whose first instruction accesses the buffer, and a caller that it goes back to.
+# setjmp and longjmp: their first instruction accesses the jump buffer.
 JUMPS = {"setjmp": "setjmp", "longjmp": "longjmp"}
-# As the sampler has it: what the handlers of interrupts call, and the hart's wait.
+# The modes are the sampler's: interrupt below the handlers, idle in the hart's wait.
 MODES = {"trap_interrupt": INTERRUPT, "idle_wait": IDLE}
 
 
@@ -49,8 +49,8 @@ def write_map(
     result: str,
     sampled: bool = False,
 ) -> Path:
-    """What the plugin reads; the files that it names lie beside it. sampled: only
-    while the device pcs is asked for samples are instructions counted."""
+    """Writes the plugin's map, and the files that it names beside it. sampled: count
+    instructions only while the device pcs takes samples."""
     assert kernel.file
     code = Code(kernel.file)
     lines = [f"result {result}", "tree"]
@@ -59,14 +59,14 @@ def write_map(
         text.write_bytes(each.text)
         end = each.start + len(each.text)
         lines.append(f"program {each.start:x} {end:x} {text.name}")
-        # What lies before the first function, as the jumps to libraries do, is one.
+        # Code before the first function, such as the PLT, counts as a function.
         for at, name in {each.start: "", **each.functions}.items():
             kind = JUMPS.get(name, "-")
             if i == KERNEL_PROGRAM:
                 kind = "interrupts" if name in INTERRUPTS else "-"
             lines.append(f"function {at:x} {kind}")
     lines += [f"{name} {at:x} {to:x}" for name, at, to in call_landmarks(code)]
-    # From here on, how much is executed depends on when QEMU comes to the end.
+    # What is executed after this depends on when QEMU stops.
     lines.append(f"end {code.symbols['sbi_poweroff']:x} 0")
     if sampled:
         lines += [
@@ -81,15 +81,15 @@ def write_map(
 class Node(NamedTuple):
     """A function below its caller; see tree.c."""
 
-    parent: Optional[Node]  # None: it is a root
+    parent: Optional[Node]  # None: a root
     site: int
     program: int
     function: int  # its address
     calls: int
     mode: str
-    user: tuple[int, ...]  # as in a Sample: where the program goes on
+    user: tuple[int, ...]  # as in a Sample
     kernel: tuple[int, ...]
-    root: int  # the program of all this
+    root: int  # the process's program
 
 
 def _node(words: list[str], nodes: list[Node], names: dict[int, str]) -> Node:
@@ -120,7 +120,7 @@ def _node(words: list[str], nodes: list[Node], names: dict[int, str]) -> Node:
 
 
 class Tree:
-    """What the plugin wrote."""
+    """The plugin's result."""
 
     def __init__(self, text: str, kernel: Program, programs: list[Program]) -> None:
         self.programs = [kernel, *programs]
@@ -139,7 +139,7 @@ class Tree:
                 for word in words[5:]:
                     number, count = map(int, word.split(":"))
                     self.harts[number, node.mode] += count
-                # The samples of a node that several harts executed are no one's.
+                # If several harts executed a node, its samples have no hart.
                 hart = int(words[5].split(":")[0]) if len(words) == 6 else None
             elif kind == "process":
                 program, user, inside = map(int, words)
@@ -159,7 +159,7 @@ class Tree:
 
 
 class Exact(Stacks):
-    """A tree's frames: each address is known for what it is."""
+    """Makes the frames of a tree. The program of each address is known."""
 
     def __init__(
         self, tree: Tree, images: Callable[[Program], Optional[Image]]
@@ -191,9 +191,7 @@ class Exact(Stacks):
                 f"{tree.elsewhere:,} instructions elsewhere, in no known program"
             )
         if tree.unfollowed:
-            profile.warnings.append(
-                f"{tree.unfollowed:,} returns went where no call had come from"
-            )
+            profile.warnings.append(f"{tree.unfollowed:,} returns matched no call")
         self._programs = [images(tree.programs[r]) if r > 0 else None for r in roots]
 
         def kernel() -> Image:
@@ -207,7 +205,7 @@ class Exact(Stacks):
         ] = {}
 
     def _choose(self, profile: Profile) -> None:
-        """Nothing is to be guessed."""
+        """Takes the programs from the tree; nothing has to be guessed."""
         self.ambiguous = {}
         self.unknown = Counter()
         self._images = {(None, i): image for i, image in enumerate(self._programs)}
@@ -224,8 +222,8 @@ class Exact(Stacks):
         return [nowhere(self.command(s) or "no process", PROCESS)]
 
     def split(self, s: Sample) -> tuple[Callers, Frame]:
-        """The samples of a node share the tuples of their callers. The tree keeps
-        these, so ids tell them apart, which is quicker than to hash addresses."""
+        """The samples of a node share the tuples of their callers. The tree never frees
+        these, so ids tell them apart, which is faster than hashing the addresses."""
         key = id(s.user), id(s.kernel), s.mode, s.process
         if key not in self._nodes:
             callers, _ = super().split(s)
@@ -236,8 +234,8 @@ class Exact(Stacks):
         return callers, self.frame(s.pc, s.mode, image)
 
     def _chain(self, pcs: list[int], kind: str, image: Optional[Image]) -> list[Frame]:
-        """An odd address is one above what was interrupted, an even one is where
-        a call returns to: either is one above the caller's code."""
+        """An odd address is an interrupted one plus 1; an even one is a return
+        address. Either way the caller's code is at the address minus 1."""
         callers = [self.frame(pc - 1, kind, image) for pc in reversed(pcs[1:])]
         return callers + [self.frame(pc, kind, image) for pc in pcs[:1]]
 
@@ -260,6 +258,6 @@ class Exact(Stacks):
                 )
 
     def _of(self, n: Node, at: int) -> Frame:
-        """An address in a node's function."""
+        """Returns the frame of an address in a node's function."""
         program = self.tree.programs[max(n.program, 0)]
         return self.frame(at if n.program >= 0 else 0, n.mode, self._image_of(program))

@@ -1,4 +1,4 @@
-"""A page for a terminal: where the time went, by what was executed or sampled."""
+"""A report for a terminal: where the time went, from instructions or samples."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from tally.formats.lines import Line
 from tally.profile.profile import FREE, IDLE, MODES, USER, Sample
 from tally.profile.stacks import Callers, Frame, Stacks, Whose, mode_counts
 
-# What samples can't tell: the sampler, and who reads them, always right after one.
+# Samples can't measure the sampler itself, nor the program that reads them, which
+# always runs right after one.
 SAMPLER, RECORDER = "clock_interrupt", "getpc"
-# An interrupt's way in and out, of which most are for samples.
+# The entry and exit of interrupts; most interrupts are the sampler's.
 AROUND = frozenset(
     (
         "trap_vector",
@@ -34,17 +35,20 @@ AROUND = frozenset(
 )
 FUNCTIONS, LINES, CALLED, CALLERS, PROGRAMS, COMPARED = 12, 10, 5, 3, 10, 20
 PATHS = 10
-ALL = 1 << 62  # of rows
-# The tables that --by names.
+ALL = 1 << 62  # rows: no limit
+# The tables that --by can select.
 TABLES = ("time", "harts", "paths", "functions", "lines", "callers", "processes")
 BAR = 20
-NAME_WIDTH = 60  # characters of a name that are shown as they are
-POINTS_MIN = 0.05  # fewer can't be seen in a share
-SURE, Z = 0.95, 1.96  # of a normal distribution, so much is within Z deviations
-# Samples, of fewer of which an interval says too little: such a row may be shown only
-# since it has more than it should (docs/truth.md).
+NAME_WIDTH = 60  # a longer name is shortened
+POINTS_MIN = 0.05  # percentage points; less would not show in a share
+SURE, Z = 0.95, 1.96  # 95 % of a normal distribution lie within Z deviations
+# A row with fewer samples gets no interval: it may be in the table only because chance
+# gave it more than its share (docs/truth.md).
 SURE_MIN = 10
-TRIED = "tried in 3,000 runs, 95 % of such intervals contain the truth: docs/truth.md"
+TRIED = (
+    "in a test of 3,000 runs, 95 % of such intervals contained the true share:"
+    " docs/truth.md"
+)
 
 
 class Function(NamedTuple):
@@ -52,7 +56,7 @@ class Function(NamedTuple):
     where: str  # the program, or the kernel
 
 
-#: Who calls, and who is called.
+#: The caller, and the function that it calls.
 Call = tuple[Function, Function]
 
 
@@ -66,7 +70,7 @@ class Group(NamedTuple):
 
 
 def wilson(count: int, total: int) -> tuple[float, float]:
-    """The share's 95 % interval, of so many independent samples."""
+    """Returns the 95 % interval of a share: count of total independent samples."""
     if not total:
         return 0.0, 1.0
     share, square = count / total, Z * Z / total
@@ -78,23 +82,23 @@ def wilson(count: int, total: int) -> tuple[float, float]:
 
 
 def between(count: int, low: float, high: float) -> str:
-    """An interval in percent, in 13 columns; blank where so few samples have none."""
+    """Formats an interval in percent, in 13 columns; blank for too few samples."""
     return f"{100 * low:5.1f} to {100 * high:4.1f}" if count >= SURE_MIN else " " * 13
 
 
 class Model:
-    """What the page tells, of samples or of instructions."""
+    """The numbers that the page shows, of samples or of instructions."""
 
     calls: Optional[Counter[Call]] = None  # how often a function called another
 
     def __init__(self, stacks: Stacks, of: Optional[str] = None) -> None:
-        """of: only what the function of this name did, and those it called."""
+        """of: count only this function and the functions that it called."""
         self.stacks = stacks
         self.profile = stacks.profile
         self.of = of
-        # By which it was called, innermost first.
+        # The chains of callers of that function, innermost first.
         self.paths: Counter[tuple[Function, ...]] = Counter()
-        self.others = 0  # what is left out, without idling
+        self.others = 0  # samples left out because of `of', except idle ones
         if of:
             self._keep(of)
         self.modes = mode_counts(self.profile)
@@ -105,8 +109,8 @@ class Model:
         self.called: Counter[Call] = Counter()
         self.lines: Counter[tuple[Line, str]] = Counter()
         self.starts: dict[Function, Optional[Line]] = {}
-        self.processes: dict[Optional[str], set[Whose]] = {}  # of each program
-        # By program and whether in the kernel.
+        self.processes: dict[Optional[str], set[Whose]] = {}  # by program
+        # By program, and by whether the kernel was executed.
         self._groups: Counter[tuple[Optional[str], bool]] = Counter()
         self._known: dict[tuple[int, Optional[str]], Function] = {}
         self._at: Counter[tuple[Frame, str]] = Counter()  # by frame and program
@@ -132,9 +136,9 @@ class Model:
         self.profile.samples = kept
 
     def _together(self) -> list[tuple[Sample, Callers, Counter[Frame]]]:
-        """Samples that differ in nothing but the frame that they were in: one of
-        them, and how many were in each. A run that is counted exactly has a sample
-        for each instruction, so what they have in common is counted once for all."""
+        """Groups samples that differ only in their own frame: returns one sample of
+        each group, its callers, and the count of each frame. An exact run has a
+        sample for each instruction, so work done once per group saves time."""
         found: dict[
             tuple[Callers, Optional[int], str, Optional[int], Optional[int]],
             tuple[Sample, Callers, Counter[Frame]],
@@ -148,7 +152,7 @@ class Model:
         return list(found.values())
 
     def seen(self) -> Counter[Function]:
-        """What functions execute themselves, of what can be compared."""
+        """Counts functions' own samples, without those that samples can't measure."""
         found: Counter[Function] = Counter()
         for s, callers, frames in self._alike:
             command = self.stacks.command(s)
@@ -173,7 +177,7 @@ class Model:
         ]
 
     def _add(self, s: Sample, callers: Callers, frames: Counter[Frame]) -> None:
-        """Samples that are together."""
+        """Adds a group of _together."""
         count = sum(frames.values())
         if s.hart is not None:
             self.harts[s.hart, s.mode] += count
@@ -204,8 +208,8 @@ class Model:
             self.paths[tuple(reversed(chain[: first + 1]))] += count
 
     def function(self, frame: Frame, command: Optional[str]) -> Function:
-        """Most frames come again and again, and the stacks keep them all: none that
-        is made later has the id of one of them."""
+        """Returns the function of a frame. The stacks keep all their frames alive, so
+        a frame's id is never used again and can be the key."""
         key = id(frame), command
         if key not in self._known:
             where = "kernel" if frame.kind != USER else os.path.basename(command or "?")
@@ -230,7 +234,7 @@ def _start(frame: Frame) -> Optional[Line]:
 
 
 def place(line: Optional[Line]) -> str:
-    """As it is found from here."""
+    """Formats FILE:NUMBER, relative to the current folder if the file is in it."""
     if line is None:
         return ""
     file = os.path.relpath(line.file) if os.path.isabs(line.file) else line.file
@@ -254,7 +258,7 @@ class Sources:
         return lines[line.number - 1].strip() if 0 < line.number <= len(lines) else ""
 
 
-Kind = TypeVar("Kind")  # of what is counted
+Kind = TypeVar("Kind")  # the type of the things that are counted
 
 
 class Page:
@@ -266,9 +270,9 @@ class Page:
         by: Optional[str] = None,
         when: str = "",
     ) -> None:
-        """beside: samples, of the run of which the model has all instructions.
-        by: the only table that is wanted, with all its rows. when: from what time
-        on and to what time, if it isn't all."""
+        """model: of samples or instructions. beside: samples of the run whose
+        instructions the model has. by: print only this table, with all its rows.
+        when: the part of the recording that is shown, in words; empty: all."""
         self.beside = beside
         self.when = when
         self.by = by
@@ -280,7 +284,7 @@ class Page:
         self.sources = Sources()
 
     def share(self, count: int, total: int) -> str:
-        """In percent; of samples, with how sure that is."""
+        """Formats a share in percent; a share of samples gets its interval, too."""
         percent = 100 * count / total if total else 0.0
         if self.exact:
             return f"{percent:6.2f}"
@@ -309,13 +313,13 @@ class Page:
             yield from self.missing()
 
     def missing(self) -> Iterator[str]:
-        """Below shares: how far off they are if all samples that weren't taken, or were
-        lost, were of one kind."""
+        """Yields the line below shares that says how wrong they can be: as if all
+        samples that were skipped or lost belonged to one row."""
         p = self.model.profile
         points = 100 * p.missing / max(1, p.total + p.missing)
         if points >= POINTS_MIN:
             yield (
-                f"{'':15} skipped or lost: {p.missing:,}; for that a share may be"
+                f"{'':15} skipped or lost: {p.missing:,}; each share may be up to"
                 f" {points:.1f} points off"
             )
 
@@ -333,7 +337,7 @@ class Page:
             yield FREE
         yield from m.profile.cautions()
         if m.profile.skipped:
-            yield f"{plural(m.profile.skipped, 'sample')} more were due, and skipped"
+            yield f"{plural(m.profile.skipped, 'sample')} skipped"
         for why, count in m.stacks.unknown.items():
             yield f"{plural(count, m.profile.unit)} without names: {why}"
 
@@ -399,7 +403,7 @@ class Page:
                     f" {_name(call[0])}{times}"
                 )
             if not mine:
-                yield f"{'':15} {'':{len(self.share_head)}}    no one"
+                yield f"{'':15} {'':{len(self.share_head)}}    no callers"
 
     def processes(self) -> Iterator[str]:
         m = self.model
@@ -414,20 +418,20 @@ class Page:
         yield from self.more(len(groups) - PROGRAMS, "programs")
 
     def paths(self) -> Iterator[str]:
-        """Who called the function that all this is of, up to the outermost."""
+        """Yields the chains of callers of the function that --of names."""
         m = self.model
-        yield f"{self.unit:>15} {self.share_head}  by way of"
+        yield f"{self.unit:>15} {self.share_head}  callers, innermost first"
         for path, count in self.rows(m.paths, PATHS):
             yield f"{count:15,} {self.share(count, m.busy)}  {_path(path)}"
-        yield from self.more(len(m.paths) - PATHS, "ways")
+        yield from self.more(len(m.paths) - PATHS, "paths")
 
     def more(self, rest: int, what: str) -> Iterator[str]:
-        """Below a table that isn't shown whole."""
+        """Yields the line below a table that says how many rows are not shown."""
         if rest > 0 and not self.by:
-            yield f"{'':15} and {rest} {what} more"
+            yield f"{'':15} and {rest} more {what}"
 
     def both(self, samples: Model) -> Iterator[str]:
-        """Shares of what can be compared."""
+        """Yields sampled and exact shares, side by side."""
         yield (
             f"{'samples':>15} {'%':>6} {'95 % interval':>13} {'exact %':>8}"
             f" {'inside':>6}  function, sampled and counted; without {RECORDER}"
@@ -444,7 +448,8 @@ class Page:
         if missing:
             yield f"{'':15} {missing}"
         outside = sum(row.sure and not row.inside for row in rows)
-        yield f"{'':15} {outside} outside; by chance it is 1 of {round(1 / (1 - SURE))}"
+        each = round(1 / (1 - SURE))
+        yield f"{'':15} {outside} outside; expect about 1 in {each} by chance"
 
 
 class Compared(NamedTuple):
@@ -478,23 +483,23 @@ def compared(model: Model, samples: Model) -> list[Compared]:
 
 
 def missing_samples(samples: Model) -> str:
-    """What is to be said if they are many."""
+    """Returns a warning if more than 1 % are missing, else nothing."""
     missing = samples.profile.missing
     if missing <= sum(samples.seen().values()) / 100:
         return ""
     return (
-        f"skipped and lost: {missing:,} samples more, which differ from those"
+        f"skipped or lost: {missing:,} more samples, which differ from those"
         " taken; a lower rate (-r) would help"
     )
 
 
 def _most(counts: Counter[Kind], n: int) -> list[tuple[Kind, int]]:
-    """The highest, with the names of those that are alike in order."""
+    """Returns the n highest counts; equal ones are in the order of their names."""
     return sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))[:n]
 
 
 def _short(name: str) -> str:
-    """Of a long one of C++'s without what stands in <>."""
+    """Shortens a long C++ name: what stands in <> becomes "..."."""
     if len(name) <= NAME_WIDTH:
         return name
     kept, depth = [], 0
@@ -511,7 +516,7 @@ def _name(function: Function) -> str:
 
 
 def _path(path: tuple[Function, ...]) -> str:
-    """Functions from the innermost on; where is said once for neighbours."""
+    """Formats a path, innermost first; neighbours share one [program]."""
     return " < ".join(
         " < ".join(_short(function.name) for function in part) + f" [{where}]"
         for where, part in itertools.groupby(path, lambda function: function.where)

@@ -1,4 +1,4 @@
-"""What was sampled, whichever profiler recorded it."""
+"""A profile: the samples of any profiler."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ MODES = (USER, KERNEL, INTERRUPT, IDLE)
 KERNEL_BASE = Header("kernel/base/layout.h")["DIRECT_BASE"]  # kernel addresses
 DEFAULT_HZ = 100
 NANOSECONDS = 1_000_000_000
-HZ_MAX = NANOSECONDS  # of whole nanoseconds there are no shorter ones
+HZ_MAX = NANOSECONDS  # a period is at least 1 ns
 # The last second since 1970 whose nanoseconds have 63 bits: in the year 2262.
 LAST_SECOND = (1 << 63) // NANOSECONDS - 1
 FREE = "the machine ran freely (no -icount): times and shares are the emulator's"
 
 
 class Unfit(Exception):
-    """Why there can be no output of a kind, or only one out of proportion."""
+    """The output can't be made, or would be far too large; the text says why."""
 
 
 class Sample(NamedTuple):
-    """One sample, or several that are alike.
+    """One sample, or several equal ones.
 
-    pc is None where the profiler only counted them. user is, for a sample in
-    the kernel, where the process will go on and its callers; for one in user
-    mode only the callers. Stacks are innermost first. An odd address in one is
-    no return address: one less is what a trap or a signal interrupted.
+    pc is None if the profiler recorded only a count. user has, for a sample in the
+    kernel, the address where the process will continue, then its callers; for a sample
+    in user mode only the callers. Stacks are innermost first. An odd address is not a
+    return address: minus 1 it is the place that a trap or a signal interrupted.
     """
 
     mode: str
@@ -52,7 +52,7 @@ class Sample(NamedTuple):
     thread: Optional[int] = None  # of that process
 
     def user_addresses(self) -> list[int]:
-        """All that lie in the process's program."""
+        """Returns all addresses in the process's program."""
         mine = [self.pc] if self.mode == USER and self.pc is not None else []
         return [*mine, *self.user]
 
@@ -63,10 +63,10 @@ class Process(NamedTuple):
     pid: int
     parent: Optional[int]
     program: str  # its absolute path in the guest; "": unknown
-    digest: Optional[Digest]  # of the program's file; None: it was gone
+    digest: Optional[Digest]  # of the program's file; None: unknown
     begin: int  # nanoseconds since the recording began
-    end: Optional[int]  # None: it went on
-    name: str = ""  # what was executed: the program's, or a script's
+    end: Optional[int]  # None: it was still running at the end
+    name: str = ""  # of the executed file: the program or a script
 
     @property
     def command(self) -> Optional[str]:
@@ -75,27 +75,27 @@ class Process(NamedTuple):
 
 @dataclasses.dataclass
 class Profile:
-    """A file's samples, in the order they were recorded in."""
+    """A file's samples, in the order of the recording."""
 
-    source: str  # what kind of file it was
+    source: str  # the kind of file
     samples: list[Sample] = dataclasses.field(default_factory=list)
-    hz: Optional[int] = None  # samples a second on each hart, if it says so
+    hz: Optional[int] = None  # samples a second on each hart; None: unknown
     begin: Optional[int] = None  # seconds since 1970
     end: Optional[int] = None
     lost: int = 0  # samples
-    lost_more: bool = False  # than that: the count was at its limit
+    lost_more: bool = False  # more than that: the count reached its limit
     notes: list[str] = dataclasses.field(default_factory=list)
     warnings: list[str] = dataclasses.field(default_factory=list)
-    width: int = 2  # bytes of text that a counter is for
+    width: int = 2  # bytes of text for each counter
     text: Optional[tuple[int, int]] = None  # the range that was counted
     calls: list[tuple[int, int, int]] = dataclasses.field(default_factory=list)
     processes: list[Process] = dataclasses.field(default_factory=list)
-    # Which of them a thread's context was last, by its number and its pid.
+    # The last process of a context, by the context's number and its pid.
     contexts: dict[tuple[int, int], int] = dataclasses.field(default_factory=dict)
     kernel: Optional[Digest] = None  # of the guest's /boot/kernel
-    skipped: int = 0  # samples that fell due, and weren't taken
-    unit: str = "sample"  # what is counted; of instructions, none is missing
-    free: bool = False  # shares follow the host's time, so that none is sure
+    skipped: int = 0  # samples that were due but not taken
+    unit: str = "sample"  # or "instruction", of which none is missing
+    free: bool = False  # no -icount: shares depend on the host, without intervals
 
     @property
     def exact(self) -> bool:
@@ -103,7 +103,7 @@ class Profile:
 
     @property
     def missing(self) -> int:
-        """Samples that fell due, and aren't here."""
+        """The number of samples that were due but are not in the profile."""
         return self.skipped + self.lost
 
     @property
@@ -116,15 +116,15 @@ class Profile:
 
     @property
     def period(self) -> int:
-        """Nanoseconds from sample to sample; of instructions 1."""
+        """Nanoseconds between samples; for instructions 1."""
         return 1 if self.exact else round(NANOSECONDS / self.rate)
 
     def remarks(self) -> list[str]:
-        """What somebody who looks at the samples should know."""
+        """Returns notes and warnings for the reader of a profile."""
         return [*self.notes, *self.cautions()]
 
     def cautions(self) -> list[str]:
-        """What they must know: samples are missing."""
+        """Returns the warnings only, and how many samples are lost."""
         said = list(self.warnings)
         if self.lost:
             more = " or more" if self.lost_more else ""

@@ -1,4 +1,4 @@
-"""Counters of the kernel: /dev/kpdata as it is, and the log of prfsnap."""
+"""Reads counters of the kernel: /dev/kpdata, and the log of prfsnap."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IDLE_FUNCTION = "idle_wait"  # where a hart with nothing to do is
 
 
 def looks_like_kpdata(data: bytes) -> bool:
-    """Do the parts not exceed the whole? A cut one passes."""
+    """Are the parts no more than the whole? A truncated file passes, too."""
     if len(data) < 2 * WORD:
         return False
     total, kernel, *buckets = _words(data)
@@ -71,11 +71,11 @@ def _mode(kernel: Image, pc: int) -> str:
 
 # --- prf: 8-byte words: N, N addresses, records of time and N + 2 counters ---
 
-TABLE_LIMIT = 1 << 20  # addresses; the device takes far fewer
+TABLE_LIMIT = 1 << 20  # addresses; the device accepts far fewer
 
 
 def _addresses(data: bytes) -> tuple[int, tuple[int, ...]]:
-    """How many the log's table has, and those that are there."""
+    """Returns how many addresses the table should have, and those in the file."""
     if len(data) < 8:
         return 0, ()
     (n,) = struct.unpack_from("<Q", data)
@@ -113,7 +113,7 @@ def read_prf(file: str, data: bytes) -> Profile:
     if max(rows[0][0], rows[-1][0]) <= LAST_SECOND:
         profile.begin, profile.end = rows[0][0], rows[-1][0]
     else:
-        profile.warnings.append("its times are none that a clock shows")
+        profile.warnings.append("its times are impossible: after the year 2262")
     if len(rows) == 1:
         profile.warnings.append("one record only: counts since the table was loaded")
         rows.insert(0, (0,) * len(rows[0]))
@@ -128,7 +128,7 @@ def _add_difference(
     before: tuple[int, ...],
     after: tuple[int, ...],
 ) -> None:
-    """The samples between two records."""
+    """Adds the samples between two records."""
     if any(a < b for a, b in zip(after, before)):
         before = (0,) * len(after)
         note = "counters went back: counted from 0 there"

@@ -1,4 +1,4 @@
-"""Histograms: mon.out of profil's users, and gmon.out of GNU's."""
+"""Reads histograms: mon.out of programs that use profil, and GNU's gmon.out."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from tally.base.errors import ConvertError
 from tally.formats.executable import Image
 from tally.profile.profile import HZ_MAX, KERNEL, USER, Profile, Sample, is_kernel
 
-# The executable that holds an address, if it was named.
+# Returns the executable that contains an address, if it was named.
 Finder = Callable[[int], Optional[Image]]
 
 
 def _add_bins(
     profile: Profile, low: int, high: int, bins: tuple[int, ...], find: Finder
 ) -> None:
-    """A histogram that is spread evenly over [low, high)."""
+    """Adds a histogram whose bins divide [low, high) evenly."""
     image = find(low) if any(bins) else None
     mode = KERNEL if is_kernel(low) else USER
     for i, count in enumerate(bins):
@@ -28,7 +28,7 @@ def _add_bins(
 
 
 def _width(low: int, high: int, bins: int) -> int:
-    """Bytes that each bin is for; where they differ, as fine as it gets."""
+    """Returns the bytes of each bin; 2, the least, if bins differ."""
     even = bins and (high - low) % bins == 0 and (high - low) // bins % 2 == 0
     return (high - low) // bins if even else 2
 
@@ -77,7 +77,7 @@ class _Cut(Exception):
 
 
 class _Gmon:
-    """Takes one piece after another."""
+    """Reads one field after another."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data

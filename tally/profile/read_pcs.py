@@ -1,7 +1,7 @@
-"""A stream of /dev/pcs: buffers of records, see pcs(4) and <sys/pcs.h>.
+"""Reads a stream of /dev/pcs: buffers of records, see pcs(4) and <sys/pcs.h>.
 
-Programs that store it put buffers of their own before and after: START, what
-was asked of the device, STOP. A call stack may follow a sample.
+Programs that store it put buffers of their own before and after it: START, the requests
+to the device, STOP. A call stack may follow a sample.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from tally.profile.profile import (
 PCS = Header("include/sys/pcs.h")
 BUFFER = PCS["BSIZE"]
 HEAD = PCS.layout("LOGBUF_HDR")
-RECORD = 8  # bytes; each record is a multiple of it
+RECORD = 8  # bytes; the size of each record is a multiple
 TAIL = (BUFFER - HEAD.size) % RECORD
-ALL_LOST = 32767  # records that a buffer's header can count
+ALL_LOST = 32767  # the most lost records that a header can count
 
 PSAMPLE, MSAMPLE = PCS.layout("PSAMPLE"), PCS.layout("MSAMPLE")
 SSAMPLE, ISAMPLE = PCS.layout("SSAMPLE"), PCS.layout("ISAMPLE")
@@ -43,7 +43,7 @@ MERGED = {
 START, STOP, IOCTL, STACK = (PCS[n] for n in ("START", "STOP", "IOCTL", "STACK"))
 SIZES = {IOCTL: ISAMPLE.size}
 SIZES.update(dict.fromkeys([*SINGLE, *MERGED, START, STOP], RECORD))
-CUTS = PCS["STACK_FRAMELESS"] + 1  # how a stack's kernel or user part may end
+CUTS = PCS["STACK_FRAMELESS"] + 1  # the number of reasons why a stack is cut
 
 REQUESTS = {
     PCS[name]: name
@@ -64,7 +64,7 @@ class _Damaged(Exception):
 
 
 def _extend(pc: int) -> int:
-    """A kernel's address, of which only the low 32 bits are recorded."""
+    """Completes a kernel address, of which only the low 32 bits are recorded."""
     return pc | KERNEL_BASE if pc & 0x80000000 else pc
 
 
@@ -83,7 +83,7 @@ def _size(buffer: bytes, at: int) -> int:
 
 
 def records(buffer: bytes) -> Iterator[bytes]:
-    """A buffer's records."""
+    """Yields a buffer's records."""
     unused = HEAD.unpack(buffer).h_unused
     end = BUFFER - unused
     if end < HEAD.size or (end - HEAD.size) % RECORD:
@@ -98,7 +98,8 @@ def records(buffer: bytes) -> Iterator[bytes]:
 
 
 def looks_like(data: bytes) -> bool:
-    """Is the first buffer one of records? One that is cut short may be."""
+    """Does the first buffer consist of records? A truncated one is accepted if it
+    begins with START."""
     if len(data) < BUFFER:
         return len(data) > HEAD.size and data[HEAD.size] == START
     try:

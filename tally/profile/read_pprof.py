@@ -1,5 +1,5 @@
-"""pprof's profile.proto, as write_pprof makes it: stacks with names, for those who
-compare recordings of different builds."""
+"""Reads pprof's profile.proto, as written by write_pprof: stacks with names, to compare
+recordings of different builds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tally.profile.profile import IDLE, is_kernel
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5  # wire types
 FIXED = {FIXED64: 8, FIXED32: 4}
 LIMIT = 256 << 20  # bytes of a profile, packed or not
-# What may be unpacked, as it takes time: so many times the packed size; or this, as
+# Unpacking takes time, so its result may be at most TIMES the packed size, or SMALL:
 # recursion packs well.
 TIMES, SMALL = 50, 16 << 20
 KERNEL_PROGRAM = "kernel"
@@ -22,11 +22,11 @@ KERNEL_PROGRAM = "kernel"
 #: The fields of a Profile that are read, by number.
 (TYPES, SAMPLES, MAPPINGS, LOCATIONS, FUNCTIONS, STRINGS) = range(1, 7)
 PERIOD = 12
-COUNTED = ("instructions", "samples")  # what there may be, the best first
+COUNTED = ("instructions", "samples")  # accepted units, the best first
 
 
 class Place(NamedTuple):
-    """A function, and where in it: of a caller, where it called."""
+    """A line in a function; for a caller, that of its call."""
 
     program: str
     function: str
@@ -40,14 +40,14 @@ class Place(NamedTuple):
 
 class Stack(NamedTuple):
     places: tuple[Place, ...]  # innermost first
-    # Of all samples with these places.
+    # The samples with these places.
     count: int  # type: ignore[assignment]  # a tuple has one
 
 
 class Recording(NamedTuple):
     file: str
     unit: str  # one of COUNTED
-    period: int  # nanoseconds of a sample; of instructions 1
+    period: int  # nanoseconds of a sample; for instructions 1
     stacks: list[Stack]  # without idle ones
 
     @property
@@ -55,13 +55,13 @@ class Recording(NamedTuple):
         return sum(s.count for s in self.stacks)
 
 
-Message = dict[int, list[Any]]  # of each field, its numbers or bytes
+Message = dict[int, list[Any]]  # numbers or bytes, by field
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """And where it ends."""
+    """Returns a number and where it ends."""
     value = data[at]
-    if value < 0x80:  # as most are
+    if value < 0x80:  # most are short
         return value, at + 1
     value, shift = value & 0x7F, 7
     while True:
@@ -92,12 +92,12 @@ def _message(data: bytes) -> Message:
 
 
 def _one(message: Message, field: int) -> int:
-    """A number; what is left out is 0."""
+    """Returns a field's number; a missing field is 0."""
     return int(message.get(field, [0])[-1])
 
 
 def _numbers(values: list[Any]) -> list[int]:
-    """Repeated ones: packed, or one by one."""
+    """Returns the numbers of a repeated field, packed or not."""
     found: list[int] = []
     for value in values:
         if isinstance(value, int):
@@ -123,7 +123,7 @@ class _Reader:
             id: self._place(found) for id, found in self._table(LOCATIONS).items()
         }
         self._callers: dict[bytes, tuple[int, ...]] = {}
-        self._idle: dict[bytes, bool] = {}  # by label: most are another's, too
+        self._idle: dict[bytes, bool] = {}  # by label, as samples share labels
 
     def _table(self, field: int) -> dict[int, Message]:
         found = map(_message, self.message.get(field, []))
@@ -146,7 +146,7 @@ class _Reader:
         )
 
     def counted(self) -> tuple[int, str]:
-        """Which of a sample's values to take, and what it counts."""
+        """Returns which of a sample's values to use, and its unit."""
         types = [self.strings[_one(_message(t), 1)] for t in self.message[TYPES]]
         for unit in COUNTED:
             if unit in types:
@@ -159,8 +159,8 @@ class _Reader:
         return self._idle[label]
 
     def _locations(self, values: list[Any], same: dict[int, int]) -> tuple[int, ...]:
-        """A sample's, its own first. Its callers are decoded once for all samples that
-        have the same ones, as most do."""
+        """Returns a sample's locations, innermost first. Callers are decoded once for
+        all samples that share them, as most do."""
         packed = values[0] if len(values) == 1 else b""
         if not packed or not isinstance(packed, bytes):
             return tuple([same[id] for id in _numbers(values)])
@@ -171,7 +171,8 @@ class _Reader:
         return same[own], *self._callers[rest]
 
     def stacks(self, which: int) -> list[Stack]:
-        """Samples of the same places are one: several locations may be of a line."""
+        """Returns the stacks. Several locations may be of one line, so samples with the
+        same places are merged."""
         first: dict[Place, int] = {}
         same = {id: first.setdefault(place, id) for id, place in self.places.items()}
         counts: dict[tuple[int, ...], int] = {}

@@ -1,4 +1,4 @@
-"""From a sample's program counters to frames with names."""
+"""Turns a sample's program counters into frames with names."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from tally.profile.profile import (
 )
 
 PROCESS = "process"  # the kind of frames that stand above the code's
-CUT = "[cut]"  # stands for callers that aren't known
+CUT = "[cut]"  # stands for unknown callers
 KERNEL_FILE = BUILD / "kernel.elf"
 
 
 class Frame(NamedTuple):
-    """One element of a stack. Without an address it's a heading."""
+    """One element of a stack. A frame without an address is a heading."""
 
     name: str
     kind: str  # a mode, or PROCESS
@@ -37,16 +37,16 @@ class Frame(NamedTuple):
 
 
 class Callers:
-    """The frames around the one that a sample was in, outermost first. Samples that
-    have the same frames around them share one object. Objects are compared by
-    identity, as to hash all the frames for each sample would take too long."""
+    """The callers of a sample's own frame, outermost first. Samples with the same
+    callers share one object, so objects are compared by identity: hashing all frames
+    for each sample would take too long."""
 
     def __init__(self, frames: list[Frame], code: list[Frame]) -> None:
-        self.frames = frames  # below process and modes
+        self.frames = frames  # with headings for process and modes
         self.code = code  # functions only
 
 
-#: A pid, and which of its programs.
+#: A pid, and the index in Profile.processes: a process may run several programs.
 Whose = tuple[Optional[int], Optional[int]]
 
 
@@ -63,22 +63,22 @@ class Programs:
     """The executables that were named for user code."""
 
     def __init__(self, files: Optional[Files] = None) -> None:
-        self.files = files  # where those that a recording names are found
+        self.files = files  # where to look for files that a recording names
         self.by_pid: dict[int, Image] = {}
-        self.names: dict[int, str] = {}  # of processes without one
+        self.names: dict[int, str] = {}  # of processes without an executable
         self.others: list[Image] = []
-        self.merged = False  # are processes of one program one?
+        self.merged = False  # show all processes of a program as one?
         self._images: dict[Path, Image] = {}
 
     def find(self, address: int) -> Optional[Image]:
-        """The one that holds an address of no known process."""
+        """Returns the only executable with this address; None: there are several."""
         images = [*self.others, *self.by_pid.values()]
         fitting = [image for image in images if image.holds(address)]
         return fitting[0] if len(fitting) == 1 else None
 
     def find_file(self, process: Process) -> Optional[Image]:
-        """What a process ran: the file given for its name, else the one with the
-        content that was recorded."""
+        """Returns the program of a process: the file given for its name, else the file
+        with the recorded contents."""
         names = (process.program, os.path.basename(process.program))
         for image in self.others:
             if image.name in names:
@@ -92,7 +92,7 @@ class Programs:
 
 
 class Stacks:
-    """Makes frames of one profile's samples."""
+    """Makes the frames of one profile's samples."""
 
     def __init__(
         self, profile: Profile, kernel: Callable[[], Image], programs: Programs
@@ -105,8 +105,8 @@ class Stacks:
         self._choose(profile)
 
     def _choose(self, profile: Profile) -> None:
-        """Which program each process ran: the one given for it, or the only
-        other one that holds all its addresses."""
+        """Chooses each process's program: the file given for it, or else the only
+        other file that contains all its addresses."""
         self.ambiguous: dict[int, list[str]] = {}
         self.unknown: collections.Counter[str] = collections.Counter()
         self._images: dict[Whose, Optional[Image]] = {}
@@ -120,7 +120,7 @@ class Stacks:
             self._count_unknown()
 
     def _count_unknown(self) -> None:
-        """Samples in user mode of programs that have no names, and why."""
+        """Counts samples with user code that gets no names, by reason."""
         for s in self.profile.samples:
             image = self._images[s.pid, s.process]
             if not s.user_addresses() or image and image.named:
@@ -129,13 +129,13 @@ class Stacks:
                 self._count_unnamed(image, s)
                 continue
             if s.process is None:
-                why = f"process {s.pid} is not known" if s.pid else "of no process"
+                why = f"process {s.pid} is not known" if s.pid else "no process"
             else:
                 p = self.profile.processes[s.process]
                 why = f"{p.program or p.name}: " + (
                     "no file here has its contents"
                     if p.digest
-                    else "it was gone, or another file, at the end"
+                    else "its file was gone or changed at the end"
                 )
             self.unknown[why] += s.count
 
@@ -172,17 +172,17 @@ class Stacks:
         return self._images.get((sample.pid, sample.process))
 
     def calls(self) -> Iterable[Called]:
-        """Samples don't tell."""
+        """Returns the counted calls. Samples have none."""
         return ()
 
     def image(self, pid: Optional[int]) -> Optional[Image]:
-        """What a process ran; of several programs, the last."""
+        """Returns a process's program; of several, the last."""
         found = [image for (p, _), image in self._images.items() if p == pid and image]
         return found[-1] if found else None
 
     def split(self, s: Sample) -> tuple[Callers, Frame]:
-        """The frames around a sample's own, and that one: its mode if it has no
-        address. No frame is made twice and all are kept, so ids tell them apart."""
+        """Returns a sample's callers and its own frame, which is its mode if it has no
+        address. Frames are made once and never freed, so ids tell them apart."""
         *outer, own = self.frames(s)
         key = tuple(map(id, outer))
         if key not in self._callers:
@@ -191,7 +191,8 @@ class Stacks:
         return self._callers[key], own
 
     def frames(self, s: Sample) -> list[Frame]:
-        """The functions, outermost first, below process and modes."""
+        """Returns headings for process and modes and, below them, the functions,
+        outermost first."""
         frames = self._process(s)
         user, inside = self.user(s), self._inside(s)
         if user or s.mode == USER:
@@ -227,8 +228,8 @@ class Stacks:
         return [nowhere(CUT, s.mode), *chain] if s.cut_kernel else chain
 
     def _chain(self, pcs: list[int], kind: str, image: Optional[Image]) -> list[Frame]:
-        """Where code was, and its callers, which were left by a call: that is
-        before the address where they go on."""
+        """Returns the frames of a stack, outermost first. A caller's frame gets the
+        address before the return address, which lies in the call instruction."""
         calls: list[int] = []
         interrupted: Optional[int] = None
         for i, pc in enumerate(pcs):
@@ -246,9 +247,9 @@ class Stacks:
 
     @staticmethod
     def _only_in_ra(pc: int, address: int, again: bool, image: Optional[Image]) -> bool:
-        """Behind where code was interrupted comes what register ra held. Of a
-        function that has its frame that is no caller, or it is in the frame,
-        too: then it comes again."""
+        """Is the address only a left-over in register ra? The entry after an
+        interrupted pc is what ra held. Once the function has set up its frame, ra may
+        be stale, and the caller is in the frame; the same address then comes again."""
         if not image:
             return again
         function = image.function(pc)
@@ -270,7 +271,7 @@ class Stacks:
 
 @functools.lru_cache(maxsize=None)
 def nowhere(name: str, kind: str) -> Frame:
-    """One that has no address: the same for all, as others are."""
+    """Returns a frame without an address; always the same object."""
     return Frame(name, kind)
 
 

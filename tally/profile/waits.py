@@ -1,9 +1,8 @@
-"""Waits, as /dev/waitdata has them: waits(4) and <sys/waits.h>.
+"""Reads the waits of /dev/waitdata: waits(4) and <sys/waits.h>.
 
-A recording of samples that was made meanwhile tells which processes there were,
-and which program each ran. Records that look alike are one row, as the guest's
-tally has it: those of all threads and processes of a program that waited for the
-same thing by way of the same functions.
+The samples recorded at the same time name the processes and their programs. As in
+the guest's tally, a row sums up the records of all threads and processes of one
+program that waited for the same thing through the same functions.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from tally.profile.stacks import Frame, Programs, Stacks
 WAITS = Header("include/sys/waits.h")
 HEAD, RECORD = WAITS.layout("waits_head"), WAITS.layout("waits_record")
 
-# What each kind waits for, if that needs no more than a word: of the others, see _what.
+# The kinds of waits whose name is fixed; _what names the others.
 KINDS = {
     WAITS["WAITS_SLEEP"]: "sleep",
     WAITS["WAITS_SIGNAL"]: "a signal",
@@ -36,13 +35,13 @@ KINDS = {
 }
 BY_SIGNAL = WAITS["WAITS_BY_SIGNAL"]
 BY = ("the kernel", "a signal", "its time", "an interrupt", "others")
-ENTRY = "syscall"  # in all paths, with what leads there
-RECORDER = "getpc"  # its children are the command
+ENTRY = "syscall"  # not shown, nor its callers: all paths have them
+RECORDER = "getpc"  # its children are the command's processes
 
 
 class Data(NamedTuple):
-    head: Any  # as RECORD and HEAD have their fields
-    records: list[Any]
+    head: Any  # fields as in HEAD
+    records: list[Any]  # fields as in RECORD
 
 
 def read(file: str, data: bytes) -> Data:
@@ -65,7 +64,8 @@ def read(file: str, data: bytes) -> Data:
 
 @dataclasses.dataclass
 class Row:
-    """Times are in nanoseconds, and `at' is since the waits were recorded."""
+    """Times are in nanoseconds. The longest wait began at `at', counted from the
+    beginning of the recording."""
 
     what: str
     program: str
@@ -93,13 +93,13 @@ class Ready:
     pids: set[int] = dataclasses.field(default_factory=set)
 
 
-#: What records of one row have in common: what they wait for, the program, and the
-#: names of the functions by way of which it waits, its own and the kernel's.
+#: The key of a row: the thing waited for, the program, and the names of the functions
+#: on the call stack, the program's and the kernel's.
 Alike = tuple[str, str, tuple[str, ...], tuple[str, ...]]
 
 
 class Waits:
-    """Of the command that was recorded, and what it has started."""
+    """The waits of the recorded command and of the processes that it started."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class Waits:
         self.processes = profile.processes
         self.contexts = profile.contexts
         self.samples = [self._sample(r) for r in data.records]
-        # Its own: what a process was that has no samples is to be known, too.
+        # A profile of its own, as a process may have waits but no samples.
         like = Profile("waits", self.samples, processes=self.processes)
         self.stacks = Stacks(like, kernel, programs)
         mine = set(self._mine())
@@ -131,8 +131,9 @@ class Waits:
     # --- Whose ---
 
     def _mine(self) -> Iterator[int]:
-        """Parents come before their children; and before it executes the command,
-        the recorder's child has the recorder's name."""
+        """Yields the pids of the recorder's descendants. Parents come before their
+        children. The first process named RECORDER is the recorder; until it
+        executes the command, its child has that name, too."""
         recorder = next((p.pid for p in self.processes if p.name == RECORDER), None)
         found = {recorder}
         for p in self.processes:
@@ -153,7 +154,7 @@ class Waits:
         return p.name if p and p.name else "process"
 
     def _sample(self, r: Any) -> Sample:
-        """As if it had been sampled where it left user mode."""
+        """Makes a sample of the place where the thread entered the kernel."""
         return Sample(
             KERNEL,
             pid=r.key.pid,
@@ -165,7 +166,7 @@ class Waits:
     # --- Text ---
 
     def _kernel(self, r: Any) -> list[Frame]:
-        """Return addresses, up to the entry of system calls."""
+        """Returns the kernel's frames, up to the entry of system calls."""
         found = []
         for pc in r.key.pc[: r.key.nkernel]:
             address = (pc & ~1) - (1 << 32) + (1 << 64) - 1

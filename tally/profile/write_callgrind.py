@@ -1,5 +1,5 @@
-"""callgrind's format, for callgrind_annotate and KCachegrind: what each line of
-each function costs, and what its calls cost."""
+"""Writes callgrind's format, for callgrind_annotate and KCachegrind: the costs of each
+function's lines and calls."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from tally.profile.profile import USER
 from tally.profile.stacks import Callers, Frame, Stacks
 
 NOWHERE = Line("???", 0)
-UNCOUNTED = 1  # calls of samples, and jumps into a function: 0 would confuse viewers
+UNCOUNTED = 1  # the number of calls if unknown: 0 would confuse viewers
 
 
 class Function(NamedTuple):
     object: str
     file: str
     name: str
-    line: int  # its first
+    line: int  # its first line
 
 
 class _Costs:
-    """By function."""
+    """The costs by function."""
 
     def __init__(self, stacks: Stacks) -> None:
         self._known: dict[tuple[int, Optional[str]], tuple[Frame, Function, Line]] = {}
@@ -47,7 +47,8 @@ class _Costs:
             self.calls.setdefault(caller, Counter())[line, function] += call.count
 
     def function(self, frame: Frame, command: Optional[str]) -> tuple[Function, Line]:
-        """And the line that it is at. A frame that is kept has its id alone."""
+        """Returns a frame's function and line. Known frames stay alive, so that no
+        other gets their id."""
         key = id(frame), command
         if key not in self._known:
             start, at = NOWHERE, NOWHERE

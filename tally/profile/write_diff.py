@@ -1,5 +1,5 @@
-"""A differential flame graph: frames as wide as in the new recording, red where
-they have grown, blue where they have shrunk. What is gone has no frame."""
+"""Draws a differential flame graph: frames as wide as in the new recording, red where
+they grew, blue where they shrank. Functions only in the old recording have no frame."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tally.profile.stacks import PROCESS, Frame
 from tally.profile.write_svg import MARGIN, Node, Picture, draw
 
 GREW, SHRANK, SAME = 4, 215, 210  # hues
-DEEP = 0.05  # of all: a change of so much has the deepest colour
+DEEP = 0.05  # the share of all whose change gets the deepest colour
 
 
 def tree(recording: Recording) -> Node:
@@ -55,7 +55,7 @@ class _Difference(Picture):
         return f"hsl({hue},{40 + 40 * depth:.0f}%,{90 - 28 * depth:.0f}%)"
 
     def colours(self) -> Iterator[str]:
-        """What they mean."""
+        """Yields the legend."""
         yield '<g class="legend">'
         x = MARGIN
         for hue, word in ((GREW, "more than before"), (SHRANK, "less")):

@@ -1,4 +1,4 @@
-"""Folded stacks: a line for each, its frames from the outermost, a count."""
+"""Writes folded stacks: lines with a stack's frames, outermost first, and a count."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tally.profile.stacks import Callers, Stacks
 
 @functools.lru_cache(1 << 16)
 def _clean(name: str) -> str:
-    """What separates frames and lines can't be in a name."""
+    """Replaces characters that separate frames and lines."""
     return " ".join(name.replace(";", ",").split())
 
 

@@ -1,4 +1,4 @@
-"""GNU's gmon.out: a histogram of one executable, for gprof."""
+"""Writes GNU's gmon.out: a histogram of one executable, for gprof."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from tally.base.text import plural
 from tally.profile.profile import IDLE, USER, Profile, Sample, Unfit, is_kernel
 from tally.profile.stacks import Stacks
 
-BIN_LIMIT = 0xFFFF  # samples; what is over comes in further records
-RECORD_LIMIT = 1 << 20  # of these
+BIN_LIMIT = 0xFFFF  # samples in a bin; the rest is in further records
+RECORD_LIMIT = 1 << 20  # further records at most
 RANGE_LIMIT = 1 << 22  # bins
 ADDRESS_LIMIT = 1 << 64
 COUNT_LIMIT = 0xFFFFFFFF  # calls
 UNIT = b"seconds".ljust(15, b"\0")
 
 
-#: What a histogram is of: the kernel, a pid, or None for user code of no known process.
+#: The code of a histogram: the kernel, a pid, or None: user code of unknown processes.
 Of = Union[Literal["kernel"], int, None]
 
 
@@ -26,7 +26,7 @@ def _belongs(s: Sample, of: Of) -> bool:
 
 
 def choose(stacks: Stacks, wanted: Optional[str]) -> Of:
-    """Of the kernel, or a process by pid or name."""
+    """Chooses the kernel, or a process by pid or name."""
     samples = stacks.profile.samples
     if wanted is None:
         plain = [s for s in samples if s.pc is not None and s.pid is None]
@@ -45,7 +45,7 @@ def choose(stacks: Stacks, wanted: Optional[str]) -> Of:
 
 
 def _range(stacks: Stacks, of: Of, pcs: list[int]) -> tuple[int, int]:
-    """What the histogram spans: what was counted, or the whole text."""
+    """Returns the histogram's range: that of the counters, or the whole text."""
     profile = stacks.profile
     low, high = min(pcs, default=0) & ~1, max(pcs, default=0) + 1
     if profile.text:
@@ -62,7 +62,7 @@ def _range(stacks: Stacks, of: Of, pcs: list[int]) -> tuple[int, int]:
 
 
 def write(stacks: Stacks, wanted: Optional[str]) -> tuple[bytes, list[str]]:
-    """The file, and what it lacks."""
+    """Returns the file, and remarks about samples that it lacks."""
     profile = stacks.profile
     of = choose(stacks, wanted)
     mine = [
@@ -84,8 +84,8 @@ def write(stacks: Stacks, wanted: Optional[str]) -> tuple[bytes, list[str]]:
 
 
 def _arcs(stacks: Stacks, low: int, base: int) -> bytes:
-    """Calls. gprof drops those from nowhere, so if the caller isn't known the
-    first function stands for it."""
+    """Returns the records of calls. gprof drops calls without a caller, so the first
+    function stands for unknown callers."""
     image = stacks.image(None)
     first = image.functions[0].start if image else low
     return b"".join(
@@ -97,8 +97,8 @@ def _arcs(stacks: Stacks, low: int, base: int) -> bytes:
 
 
 def _pieces(bins: list[int]) -> Iterator[tuple[int, int]]:
-    """Where to cut them: who has more than one record holds stands alone, so
-    that its further ones are short."""
+    """Yields the ranges of bins for records. A bin with more than BIN_LIMIT is alone,
+    so that its further records are short."""
     start = 0
     for i, count in enumerate(bins):
         if count > BIN_LIMIT:
@@ -111,7 +111,7 @@ def _pieces(bins: list[int]) -> Iterator[tuple[int, int]]:
 
 
 def _histograms(profile: Profile, low: int, bins: list[int]) -> bytes:
-    """Records over one range are added up."""
+    """Returns the records of the histogram. gprof adds up records of one range."""
     records = sum(count // BIN_LIMIT for count in bins)
     if records > RECORD_LIMIT:
         raise Unfit(f"its counts take {records:,} records of a gmon.out")

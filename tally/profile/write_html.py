@@ -1,11 +1,11 @@
 """One page for a browser that needs no network: flame graph, callers, timeline,
 functions, source and instructions, statistics.
 
-What it shows is in the page as JSON. All stacks are one tree of frames. A stack
-is the tree's node where it ends, and that node's own count is the number of its
-samples. So any choice of samples is a count for each node, and the page adds them
-up from the leaves to the root. Which samples there are is stored by time, place
-and node in typed arrays, so that a million of them take some ten bytes each.
+The page contains its data as JSON. All stacks form one tree of frames; a stack is
+named by the node where it ends, and that node's own count is the number of its
+samples. So any selection of samples is a count for each node, and the page adds the
+counts up from the leaves to the root. The samples are stored by time, process and
+node in typed arrays: of a million samples each takes some ten bytes.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ SCRIPTS = (
 )
 KINDS = (*MODES, PROCESS)
 
-MADE = 1_000_000  # nodes of the tree, the most frequent stacks first
-NODES = 150_000  # of these; the rarest stacks are cut to fit
+MADE = 1_000_000  # nodes made at most, for the most frequent stacks first
+NODES = 150_000  # nodes written at most; the rarest stacks are cut
 RARE = Frame("[rare]", PROCESS)  # stands for callees that were cut
-BINS = 8192  # of the time
-ENTRIES = 1_200_000  # of the timeline
-ROWS = 5_000  # processes that are told apart
-FUNCTIONS = 60  # whose text is in the page
-TEXT = 4_000_000  # characters of it
-WAITS = 2_000  # rows
+BINS = 8192  # time bins at most
+ENTRIES = 1_200_000  # entries of the timeline at most
+ROWS = 5_000  # processes with a row of their own
+FUNCTIONS = 60  # functions whose text the page contains
+TEXT = 4_000_000  # characters of that text
+WAITS = 2_000  # rows of waits
 
 TYPES = (
     ("B", "Uint8Array", (1 << 8) - 1),
@@ -66,7 +66,7 @@ Object = dict[str, object]
 
 
 def pack(values: Iterable[int]) -> dict[str, str]:
-    """Numbers as the smallest typed array that holds them all."""
+    """Encodes numbers as the smallest typed array that holds them all."""
     numbers = list(values)
     most = max(numbers, default=0)
     kind, name, _ = next(t for t in TYPES if most <= t[2])
@@ -77,7 +77,7 @@ def pack(values: Iterable[int]) -> dict[str, str]:
 
 
 class Place(NamedTuple):
-    """What a frame is in: a function is one frame, wherever in it the address is."""
+    """A frame without its address: all addresses of a function are one place."""
 
     name: str
     kind: str
@@ -86,7 +86,7 @@ class Place(NamedTuple):
 
 
 class Tree:
-    """All stacks. A node comes after its parent."""
+    """The tree of all stacks. A node's number is higher than its parent's."""
 
     def __init__(self) -> None:
         self.places: dict[Place, int] = {Place("all", PROCESS): 0}
@@ -116,8 +116,8 @@ class Tree:
         return len(self.parents) >= MADE
 
     def node(self, frames: list[Frame], node: int = 0) -> int:
-        """Where these frames end, from a node on. Once the tree is full, what has no
-        node ends in a [rare] one."""
+        """Returns the node where these frames end below a node. Once the tree is
+        full, frames without a node end in a [rare] one."""
         for frame in frames:
             place = self.place(frame)
             if self.full and (node, place) not in self._children:
@@ -133,9 +133,9 @@ class Tree:
         return totals
 
     def trim(self) -> list[int]:
-        """Keep the nodes that are the most of it: what is beyond them ends in a
-        [rare] one. Tells which node each is now. Heavier siblings come first, and
-        all siblings are in a row."""
+        """Keeps the NODES heaviest nodes; the rest are merged into [rare] ones.
+        Returns the new number of each old node. Siblings get consecutive numbers,
+        the heaviest first."""
         totals = self.totals()
         limit = 1
         if len(totals) > NODES:
@@ -173,7 +173,7 @@ class Tree:
         now: list[int],
         parent: int,
     ) -> None:
-        """One node for all of these and their callees; one for each mode, as a
+        """Merges nodes and their callees into one [rare] node for each mode, as a
         sample's mode is that of the frame where it ends."""
         names = list(self.places)
         rare: dict[str, int] = {}
@@ -190,23 +190,23 @@ class Tree:
             pending += children[node]
 
 
-#: What a frame's samples are added to: program, function and line.
+#: The key for counts of lines.
 Where = tuple[Image, Function, Optional[Line]]
 
 
 @dataclasses.dataclass
 class Around:
-    """What samples with the same callers have in common."""
+    """The data that samples with the same callers share."""
 
     frames: list[Frame]
     code: set[Frame]
     lines: set[Where]
-    node: Optional[int] = None  # where the callers end, if the tree has room for all
+    node: Optional[int] = None  # where the callers end, unless the tree was full
     count: int = 0
 
 
 class Recording:
-    """A profile's samples, as the page has them."""
+    """A profile's samples in the page's form."""
 
     def __init__(self, stacks: Stacks) -> None:
         self.stacks = stacks
@@ -251,7 +251,7 @@ class Recording:
         self.where = [(now[nodes[i]], who) for i, who in where]
 
     def _program(self, s: Sample) -> tuple[object, ...]:
-        """What the stacks of a process depend on, besides the addresses."""
+        """Returns a key: with it and the addresses, a stack's names are fixed."""
         key = s.pid, s.process
         if s.pid is None or s.process is None:
             return self.stacks.command(s), s.pid
@@ -263,7 +263,8 @@ class Recording:
         return self._programs[key]
 
     def _who(self, s: Sample) -> int:
-        """Which hart and process: the last stands for all that are too many."""
+        """Returns the number of a pair of hart and process. Processes beyond ROWS
+        share the last one."""
         process = -1
         if s.pid is not None or s.process is not None:
             key = s.pid, s.process
@@ -273,7 +274,7 @@ class Recording:
         return self.whos.setdefault((s.hart, process), len(self.whos))
 
     def _add(self, s: Sample, count: int) -> int:
-        """The node where stacks like this one end."""
+        """Adds count samples like this one; returns the node where they end."""
         callers, own = self.stacks.split(s)
         if callers not in self._around:
             self._around[callers] = self._make_around(s, callers)
@@ -303,7 +304,7 @@ class Recording:
         return Around(frames, code, set(map(self._line, code)))
 
     def _add_around(self, around: Around) -> None:
-        """What called has the counts of all samples that it is around."""
+        """Adds the callers' inclusive counts."""
         for frame in around.code:
             self.all[self._at(frame)] += around.count
         for line in around.lines:
@@ -311,7 +312,7 @@ class Recording:
 
     @staticmethod
     def _at(frame: Frame) -> tuple[Image, int]:
-        """Of a frame that has a program."""
+        """Returns a frame's program and address; the frame must have both."""
         assert frame.image and frame.address is not None
         return frame.image, frame.address
 
@@ -326,8 +327,8 @@ class Recording:
     # --- The timeline ---
 
     def _widths(self) -> Iterator[int]:
-        """Nanoseconds of a bin, 1, 2 or 5 times a power of ten: from the least that
-        gives no more than BINS to one for all."""
+        """Yields widths of a bin in nanoseconds, 1, 2 or 5 times a power of ten: from
+        the least that makes BINS bins or fewer to one that makes a single bin."""
         times = (s.time for s in self.profile.samples if s.time is not None)
         end = max(times, default=0)
         for power in itertools.count():
@@ -339,8 +340,8 @@ class Recording:
                     return
 
     def _entries(self, width: int, placed: bool = True) -> dict[int, int]:
-        """Counts by time, hart and process, and node; what has no time comes after
-        all that has one."""
+        """Counts samples by time, hart and process, and node. Samples without a time
+        come last."""
         found: dict[int, int] = {}
         nodes, whos = len(self.tree.own), len(self.whos)
         for s, (node, who) in zip(self.profile.samples, self.where):
@@ -350,8 +351,8 @@ class Recording:
         return found
 
     def samples(self) -> Object:
-        """As finely in time as there is room. If that isn't at all, harts and
-        processes aren't told apart."""
+        """Returns the timeline with the finest bins for which there is room. If one
+        bin is still too much, harts and processes are merged, too."""
         for width in self._widths():
             found = self._entries(width)
             if len(found) <= ENTRIES:
@@ -375,7 +376,7 @@ class Recording:
         }
 
     def rows(self) -> list[Object]:
-        """The processes."""
+        """Returns an object for each process."""
         found: list[Object] = []
         for pid, index in list(self.processes)[:ROWS]:
             sample = Sample("", pid=pid, process=index, user=(0,))
@@ -398,8 +399,8 @@ class Recording:
     # --- The text ---
 
     def functions(self) -> list[Object]:
-        """The text of those with the most samples of their own, then of those whose
-        callees have the most."""
+        """Returns the text of the functions with the most samples: their own count
+        decides, then the one with callees."""
         own: Counter[tuple[Image, Function]] = Counter()
         every: Counter[tuple[Image, Function]] = Counter()
         addresses: dict[tuple[Image, Function], list[int]] = {}
@@ -472,7 +473,7 @@ class Recording:
 
     @staticmethod
     def _at_line(i: Instruction, files: list[str]) -> list[int]:
-        """Which of the files, and the line in it."""
+        """Returns the file's index and the line number; -1 and 0 if unknown."""
         if i.line and i.line.file in files:
             return [files.index(i.line.file), i.line.number]
         return [-1, 0]
@@ -484,7 +485,7 @@ class Recording:
         numbers: dict[str, set[int]],
         files: list[str],
     ) -> Iterator[list[int]]:
-        """File, line, its own samples, and with its callees'."""
+        """Yields file, line, its own samples, and those with callees."""
         for at, file in enumerate(files):
             for number in sorted(numbers[file]):
                 key = image, function, Line(file, number)
@@ -496,7 +497,7 @@ class Recording:
         return {"file": shown(e.file), "runs": e.runs, "newer": e.newer}
 
     def places(self) -> Iterator[list[object]]:
-        """Name, kind, image and source of each frame."""
+        """Yields name, kind, image and source of each place."""
         for place in self.tree.places:
             line = None
             if place.image and place.function:
@@ -510,13 +511,13 @@ class Recording:
 
 
 def shown(file: str) -> str:
-    """Of Tally's files, as it is called there."""
+    """Returns a file's name, relative to Tally's folder if it lies there."""
     path = Path(file)
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else file
 
 
 def about(profile: Profile) -> Object:
-    """What is known of the profile as a whole."""
+    """Returns the facts about the profile as a whole."""
     return {
         "source": profile.source,
         "hz": profile.hz,
@@ -534,7 +535,7 @@ def about(profile: Profile) -> Object:
 
 
 def called(frames: list[Frame]) -> list[list[str]]:
-    """Functions, and where each is in the source."""
+    """Returns each frame's function name and source line."""
     found = []
     for frame in frames:
         line = None
@@ -554,7 +555,7 @@ def whose(row: Row | Ready) -> str:
 
 
 def waited(waits: Waits) -> Object:
-    """Times are in milliseconds."""
+    """Returns the tables of waits; times are in milliseconds."""
     head = waits.data.head
     return {
         "seconds": head.watched / head.timebase,
@@ -589,7 +590,7 @@ def content(
     waits: Optional[Waits] = None,
     beside: Optional[Object] = None,
 ) -> Object:
-    """All that the page shows. beside: what samples say of a run that was counted."""
+    """Returns the page's data. beside: samples of a run that was counted exactly."""
     recording = Recording(stacks)
     tree = recording.tree
     return {
@@ -612,7 +613,7 @@ def content(
 
 
 def _inert(data: Object) -> str:
-    """JSON that can't end the element it is in."""
+    """Encodes JSON without characters that could end its HTML element."""
     text = json.dumps(data, separators=(",", ":"))
     for c in "<>&":
         text = text.replace(c, f"\\u{ord(c):04x}")
@@ -629,7 +630,8 @@ def write(
     waits: Optional[Waits] = None,
     beside: Optional[Object] = None,
 ) -> bytes:
-    """The policy allows this script and this style, and nothing else."""
+    """Returns the page. Its content security policy allows only its own script and
+    style."""
     style = (HERE / "page.css").read_text()
     code = "".join((HERE / name).read_text() for name in SCRIPTS)
     script = f'"use strict";\n(function () {{\n{code}}})();\n'

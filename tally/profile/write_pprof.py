@@ -1,4 +1,4 @@
-"""pprof's profile.proto, gzipped.
+"""Writes pprof's profile.proto, gzipped.
 
 A message is a sequence of fields: number and wire type in one varint, then a
 varint, or a length and bytes. Fields that are 0 or empty are left out.
@@ -53,7 +53,7 @@ class _Builder:
         self.mappings: dict[Image, int] = {}
         self.functions: dict[tuple[str, Optional[Image], Optional[Function]], int] = {}
         self.locations: dict[tuple[str, Optional[Image], Optional[int]], int] = {}
-        # Encoded, as many have the callers or the labels of another.
+        # Encoded callers and labels, which many samples share.
         self._callers: dict[Callers, bytes] = {}
         self._labels: dict[tuple[Union[int, str, None], ...], bytes] = {}
         self.samples: dict[tuple[bytes, bytes], int] = {}
@@ -130,7 +130,7 @@ class _Builder:
         return self.locations[key]
 
     def callers(self, callers: Callers) -> bytes:
-        """Their locations, the innermost first."""
+        """Returns the callers' locations, innermost first."""
         if callers not in self._callers:
             self._callers[callers] = b"".join(
                 varint(self.location(frame)) for frame in reversed(callers.code)
@@ -138,7 +138,8 @@ class _Builder:
         return self._callers[callers]
 
     def labels(self, s: Sample) -> bytes:
-        """All strings: pprof drops a number that is 0, as a hart may be."""
+        """Returns a sample's labels. All are strings, as pprof drops the number 0,
+        which may be a hart."""
         texts = s.hart, s.mode, s.pid, self.stacks.command(s), s.level
         if texts not in self._labels:
             self._labels[texts] = b"".join(
@@ -158,7 +159,8 @@ class _Builder:
 
 
 def _duration(stacks: Stacks) -> int:
-    """Nanoseconds, as the file says or as the busiest hart's samples do."""
+    """Returns the duration in nanoseconds: the file's, or else that of the busiest
+    hart's samples."""
     profile = stacks.profile
     if profile.begin is not None and profile.end is not None:
         if profile.end > profile.begin:

@@ -1,4 +1,4 @@
-"""speedscope's JSON: a profile for each hart, in the order of time."""
+"""Writes speedscope's JSON: a profile for each hart, in the order of time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
 
 class _Frames:
-    """All profiles' frames, each once."""
+    """The frames of all profiles, each once."""
 
     def __init__(self) -> None:
         self.list: list[dict[str, Union[str, int]]] = []
@@ -24,7 +24,7 @@ class _Frames:
         self._callers: dict[Callers, tuple[int, ...]] = {}
 
     def index(self, frame: Frame) -> int:
-        """A function is one frame, wherever in it the address is."""
+        """Returns a frame's index; all addresses of a function share one."""
         function = None
         if frame.image and frame.address is not None:
             function = frame.image.function(frame.address)
@@ -52,8 +52,8 @@ def _title(hart: Optional[int]) -> str:
 def _weighted(
     stacks: Stacks, frames: _Frames, samples: list[Sample]
 ) -> tuple[list[list[int]], list[int]]:
-    """Stacks, and what each stands for: nanoseconds, in the order of time; or all
-    instructions that have the same one."""
+    """Returns stacks and their weights: nanoseconds, in the order of time; or for each
+    different stack its instructions."""
     profile = stacks.profile
     found = []
     for s in samples:

@@ -1,7 +1,7 @@
-"""A flame graph: one SVG file that needs nothing but a browser.
+"""Draws a flame graph: one SVG file that needs nothing but a browser.
 
-A frame is as wide as its samples are many and stands on its caller. Without
-scripts it is a still picture; flame.js makes it zoom and search.
+A frame's width is its share of the samples, and it stands on its caller. Without
+scripts it is a still picture; flame.js adds zooming and searching.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 WIDTH, MARGIN = 1200, 10  # pixels
 HEAD, FOOT = 100, 34  # above the frames, and below
 ROW = 18
-LETTER = 7.3  # of 12 pixels, in a typeface that gives all the same room
+LETTER = 7.3  # the width of a letter of 12 pixels in a monospaced typeface
 TITLE_LETTER = 10.5
 SUBTITLE_LETTER = 7.0
 
@@ -37,12 +37,12 @@ COLOURS = {
     IDLE: (212, 25, 80),
 }
 LEGEND = {USER: "user", KERNEL: "kernel", INTERRUPT: "interrupt", IDLE: "idle"}
-# What XML 1.0 has no room for, not even escaped.
+# Characters that XML 1.0 forbids, even escaped.
 UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Node:
-    """A frame with all the stacks that go through it."""
+    """A frame, with all stacks that contain it at this place."""
 
     def __init__(self, name: str, kind: str) -> None:
         self.name = name
@@ -61,7 +61,7 @@ class Node:
             node.count += count
 
     def walk(self, start: int = 0, depth: int = 0) -> Iterator[tuple["Node", int, int]]:
-        """Each node with its first sample and its depth, callers first."""
+        """Yields each node with its first sample and its depth, callers first."""
         pending = [(self, start, depth)]
         while pending:
             node, start, depth = pending.pop()
@@ -78,7 +78,7 @@ def _clean(text: str) -> str:
 
 
 def clip(name: str, width: float, letter: float = LETTER) -> str:
-    """As much of the name as has room."""
+    """Shortens a name to a width."""
     room = int((width - 6) // letter)
     if len(name) <= room:
         return name
@@ -86,7 +86,7 @@ def clip(name: str, width: float, letter: float = LETTER) -> str:
 
 
 def visible(width: float) -> float:
-    """With a gap to its neighbour, but never nothing."""
+    """Returns a frame's drawn width: less a gap, but never 0."""
     return max(width - 0.6 if width > 3 else width, 0.3)
 
 
@@ -105,7 +105,7 @@ def _text(x: float, y: float, text: str, more: str = "") -> str:
 
 
 class Picture:
-    """How frames are drawn. What they say, and their colours, may be other ones."""
+    """Draws the frames. Subclasses may change their notes and colours."""
 
     def __init__(self, root: Node, unit: str = "sample") -> None:
         self.root = root
@@ -139,7 +139,7 @@ class Picture:
         )
 
     def legend(self, profile: Profile) -> Iterator[str]:
-        """Each kind's colour, with the share of its samples."""
+        """Yields the legend: each kind's colour, and the share of its samples."""
         counts = mode_counts(profile)
         x = MARGIN
         yield '<g class="legend">'
@@ -179,7 +179,7 @@ def _when(profile: Profile) -> Optional[str]:
 
 
 def subtitle(profile: Profile) -> str:
-    """What it is of, when that was, and what is missing; the last may be cut."""
+    """Returns source, time and warnings in a line, whose end may be cut off."""
     harts = {s.hart for s in profile.samples if s.hart is not None}
     parts = [
         profile.source,
@@ -194,7 +194,7 @@ def subtitle(profile: Profile) -> str:
 
 
 def draw(picture: Picture, title: str, about: str, legend: Iterable[str]) -> bytes:
-    """The whole file."""
+    """Returns the whole file."""
     view = {
         "left": MARGIN,
         "width": picture.width,

@@ -1,11 +1,11 @@
-"""scripts/bench: what operations cost in guest instructions.
+"""scripts/bench: measures the guest instructions of operations.
 
-With no arguments: measure, print a table beside the peers' figures, write
-build/bench.json. --check FILE compares with earlier figures, by compiler: it
-fails if any is more than 3 % worse, or 15 % if they are of another compiler's.
---from FILE takes its figures instead of measuring, --save FILE puts them there
-for later checks. --scaling measures something else: ratios of rates on several
-harts. They hang on the host, which needs as many processors of its own.
+Without arguments it measures, prints a table beside the figures of xv6 and Linux, and
+writes build/bench.json. --check FILE compares with earlier figures, by compiler, and
+fails if any is more than 3 % worse, or 15 % with another compiler. --from FILE reads
+figures instead of measuring, --save FILE writes them for later checks. --scaling
+measures ratios of rates on several harts instead. These depend on the host, which
+needs as many processors.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ BENCH = ROOT / "tests" / "bench"
 SCALE = ROOT / "tests" / "scale"
 RESULT = image.BUILD / "bench.json"
 WORSE = 1.03  # a figure that has grown by more fails a check
-FOREIGN = 1.15  # of those that another version of the compiler gave
+FOREIGN = 1.15  # the same for figures from another compiler
 PT_LOAD = 1
 PAGE = 4096
 ONE_HART = ("--icount", "0", "--harts", "1", "--extra", str(BENCH))
 
 
 class Row(NamedTuple):
-    """What is known of an operation beforehand; None: nothing."""
+    """An operation, with others' figures and a goal; None: unknown."""
 
     what: str
     xv6: Optional[float]  # compiled -O2
@@ -83,7 +83,7 @@ class BenchError(Exception):
 
 
 def guest(command: str, *options: str) -> dict[str, float]:
-    """Figures that a guest prints: a line each, a name and a number."""
+    """Returns the figures that a guest prints: lines with a name and a number."""
     run = subprocess.run(
         [str(ROOT / "scripts" / "run"), *options, "--", command],
         stdout=subprocess.PIPE,
@@ -96,7 +96,7 @@ def guest(command: str, *options: str) -> dict[str, float]:
 
 
 def firmware_cycles(machine: Machine) -> int:
-    """What the firmware takes until a kernel's first instruction."""
+    """Returns the firmware's cycles until a kernel's first instruction."""
     stub = image.BUILD / "first.elf"
     source = str(BENCH / "first.S")
     flags = [
@@ -120,7 +120,7 @@ def firmware_cycles(machine: Machine) -> int:
 
 
 def load_sizes(kernel: Path) -> tuple[int, int]:
-    """Bytes that a loader takes from the ELF file, and that they become."""
+    """Returns the bytes that a loader reads from the ELF file, and those in memory."""
     data = kernel.read_bytes()
     (start,) = struct.unpack_from("<Q", data, 32)
     size, count = struct.unpack_from("<HH", data, 54)
@@ -131,7 +131,7 @@ def load_sizes(kernel: Path) -> tuple[int, int]:
 
 
 def initrd_bytes() -> int:
-    """The pages that the initrd's files take in the guest's memory."""
+    """Returns the bytes of the pages that the initrd's files take in memory."""
     with tarfile.open(image.BUILD / "initrd.tar") as tar:
         return sum((member.size + PAGE - 1) // PAGE * PAGE for member in tar)
 
@@ -152,7 +152,7 @@ def measure() -> dict[str, float]:
 
 
 class Ratio(NamedTuple):
-    """A rate, and another that it is compared with: harts, what scale does."""
+    """Two rates to compare; each is a number of harts and scale's arguments."""
 
     what: str
     of: tuple[int, str]
@@ -198,7 +198,7 @@ def rate(harts: int, what: str, options: tuple[str, ...]) -> float:
 
 
 def scaling() -> int:
-    """Print each ratio; how many are below their goals."""
+    """Prints each ratio; returns how many are below their goals."""
     below = 0
     for r in RATIOS:
         pairs = [
@@ -233,7 +233,7 @@ def compiler() -> list[str]:
 
 
 def compiler_name() -> str:
-    """As the checked-in figures call it."""
+    """Returns the compiler's name in the checked-in figures."""
     command = [*compiler(), "-dumpversion"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return "gcc " + said.split(".")[0].strip()
@@ -242,7 +242,7 @@ def compiler_name() -> str:
 def worse(
     figures: dict[str, float], known: dict[str, dict[str, float]], name: str
 ) -> list[str]:
-    """Lines about figures that have grown too much."""
+    """Returns lines about figures that have grown too much."""
     allowed = WORSE if name in known else FOREIGN
     baseline = known.get(name) or next(iter(known.values()))
     return [
@@ -253,7 +253,7 @@ def worse(
 
 
 def read_figures(file: Path) -> dict[str, float]:
-    """A number for each operation."""
+    """Reads a number for each operation."""
     figures: dict[str, float] = read_json(file)
     if not is_complete(figures):
         raise BenchError(f"{file}: not the figures of all operations")
@@ -261,7 +261,7 @@ def read_figures(file: Path) -> dict[str, float]:
 
 
 def read_known(file: Path) -> dict[str, dict[str, float]]:
-    """Figures by compiler."""
+    """Reads figures by compiler."""
     known: dict[str, dict[str, float]] = read_json(file)
     good = isinstance(known, dict) and known and all(map(is_complete, known.values()))
     if not good:

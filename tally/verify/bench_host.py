@@ -1,10 +1,10 @@
-"""scripts/bench-host: what the host's side of Tally costs.
+"""scripts/bench-host: measures the host's side of Tally.
 
     bench-host [WHAT...]
 
-Prints for each the seconds of a processor, and what they are of a fixed piece of
-work that is measured after it: the ratio says the same on a fast host, a
-slow one and a busy one, more or less. So it is for a reader, and no test asserts it.
+Prints for each command its processor seconds, and their ratio to those of a fixed
+piece of work that is measured after it. The ratio depends little on the host's speed
+and load, but too much for a test.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from tally import ROOT
 from tally.base.cli import Parser, script
 from tally.build import image
 
-ROUNDS = 3  # of which the cheapest counts: what else the host does only adds
+ROUNDS = 3  # the cheapest counts, as the host's other work only adds costs
 WORK = [sys.executable, "-c", "d = {}\nfor i in range(6_000_000): d[i & 4095] = i"]
 SCRIPTS = ROOT / "scripts"
-RECORD = "seq 20000 | sort -rn | uniq -c | wc -l"  # what the recording is of
+RECORD = "seq 20000 | sort -rn | uniq -c | wc -l"  # the recorded command
 SAMPLES = "hz 2000", "jitter on"
 
-#: By name, with {record} for a recording of getpc's, and {out} for a folder; {below}
-#: is its path from the checkout, as make can't work with any.
+#: Commands by name. {record} is a recording of getpc's, {out} a folder, and {below} its
+#: path relative to the checkout, as make can't handle all paths.
 COSTS = {
     "conversion to folded stacks": "{scripts}/tally-convert {record} {out}/x.folded",
     "to a flame graph": "{scripts}/tally-convert {record} {out}/x.svg",
@@ -41,7 +41,7 @@ COSTS = {
 
 
 def seconds(command: list[str]) -> float:
-    """Of processors, by the command and what it starts."""
+    """Returns the processor seconds of a command and its children."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -49,7 +49,7 @@ def seconds(command: list[str]) -> float:
 
 
 def recording(folder: Path) -> Path:
-    """The same of each run of one commit."""
+    """Makes a recording, which is the same in all runs of one commit."""
     settings = "; ".join(f"echo {word} >/dev/profclock" for word in SAMPLES)
     command = f"{settings}; getpc -s -b 7 -o /host/pc.out sh -c '{RECORD}'"
     options = ["--harts", "1", "--icount", "5", "--share", str(folder)]
@@ -62,7 +62,7 @@ def recording(folder: Path) -> Path:
 
 
 def cost(command: str, places: dict[str, Path]) -> tuple[float, float]:
-    """In seconds, and in pieces of the fixed work."""
+    """Returns a command's cost in seconds, and relative to the fixed work."""
     pairs = []
     for _ in range(ROUNDS):
         with tempfile.TemporaryDirectory(dir=image.BUILD) as out:

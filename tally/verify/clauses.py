@@ -1,4 +1,4 @@
-"""docs/conformance.md: the manuals' clauses, and the tests that each one names."""
+"""Reads docs/conformance.md: the manuals' clauses, and the tests that each names."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""scripts/explore: looks for what nobody has thought of.
+"""scripts/explore: searches for unknown bugs by random trials.
 
     explore [--seed SEED] [--minutes MINUTES] [--list] [KIND...]
 
-Kinds take turns, each with a seed of its own that follows from SEED: mutants, hostile
-system calls, everything at once, races, labs' wrong solutions, damaged input, a host
-that dies, the cookbook's questions. What fails is a finding: the end of what it said
-is printed, and the command that repeats it. It becomes a test with that seed.
+Kinds take turns, each with seeds of its own, derived from SEED: mutants, hostile system
+calls, everything at once, races, labs' wrong solutions, damaged input, a host that
+dies, the cookbook's questions. A failed trial is a finding: the end of its output is
+printed, and the command that repeats it. It should become a test with that seed.
 
-No trial is begun after so many minutes. Status 1: something was found.
+No trial begins after MINUTES. Exits 1 if something was found.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Callable, Iterator, NamedTuple
 from tally import ROOT
 from tally.base.cli import Parser, amount, script
 
-SHOWN = 30  # lines of what a trial that failed said last
+SHOWN = 30  # lines of a failed trial's output that are shown
 
 
 def _lab(seed: int) -> str:
@@ -53,14 +53,14 @@ class Trial(NamedTuple):
 
 
 def trials(seed: int, kinds: list[str]) -> Iterator[Trial]:
-    """Without end. Each kind's seeds are the same whichever others there are."""
+    """Yields trials for ever. A kind's seeds don't depend on the other kinds."""
     drawn = {kind: random.Random(f"{seed} {kind}") for kind in kinds}
     for kind in itertools.cycle(kinds):
         yield Trial(kind, KINDS[kind](drawn[kind].randrange(1, 1 << 24)))
 
 
 def holds(trial: Trial) -> bool:
-    """Run it, and show what it found."""
+    """Runs a trial, and shows its output if it fails. Did it pass?"""
     print(f"explore: {trial.command}", flush=True)
     run = subprocess.run(
         shlex.split(trial.command),
@@ -78,7 +78,7 @@ def holds(trial: Trial) -> bool:
 
 
 def explore(seed: int, minutes: float, kinds: list[str]) -> list[Trial]:
-    """What was found. Each kind has one trial at least."""
+    """Returns the failed trials. Each kind has at least one trial."""
     end = time.monotonic() + 60 * minutes
     found = []
     for number, trial in enumerate(trials(seed, kinds)):

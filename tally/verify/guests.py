@@ -1,7 +1,7 @@
-"""The programs of tests/guest, and the machines where what each checks matters.
+"""The programs of tests/guest, and the machines on which each should run.
 
-They are found by listing the folder: a new one runs on four harts, unless the
-table says more.
+The programs are found by listing the folder: a new one runs on four harts, unless the
+table has an entry.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ TABLE: dict[str, Machines] = {
         CLOCK,
     ),
     **dict.fromkeys(("pcs_events", "pcs_frames", "pcs_stacks"), TAKEN),
-    # On one hart a tick can fall into the taking of an account.
+    # On one hart a tick can come while an account is read.
     "pcs_live": Machines(("1", "free"), ("2", "4", "8", "no-sstc")),
     "isolation": Machines(
         ("4", "free-8", "vector"), ("1", "2", "8", "free", "no-sstc")
@@ -86,19 +86,19 @@ TABLE: dict[str, Machines] = {
     "limits": only("4", "free"),
     "costs": only("1"),
     "pids": only("1"),
-    # What another hart does meanwhile.
+    # These depend on what another hart does at the same time.
     "alarms": Machines(("races", "free"), ("2", "4")),
     "halts": Machines(("races", "free"), ("2", "4", "8")),
     "pcs_lists": Machines(("races", "free"), ("2", "4", "8")),
     "pcs_pingpong": Machines(("1", "free"), ("2", "4")),
     "moments": Machines(("4",), ("2", "8")),
     "races": Machines(("races", "free-8"), ("2", "4", "8", "free")),
-    # Where the host's load doesn't matter.
+    # Machines on which the host's load doesn't matter.
     "fairness": Machines(("1", "4"), ("2", "8")),
     "wakeups": Machines(("1", "4"), ("2", "8")),
-    # Where only one's own interrupts take time away.
+    # Machines on which only the program's own interrupts take time from it.
     "jitter": only("1"),
-    # The less memory there is, the sooner it is used up.
+    # With little memory it is soon used up.
     "kstacks": Machines(("32M",), ("free-32M",)),
     "prf_memory": only("32M"),
     "profil_memory": only("32M"),

@@ -1,9 +1,9 @@
-"""Which machines a test is tried on, and how much it is given.
+"""The machines on which a test runs, and its amount of input.
 
-`scripts/test` tries each promise where it is most likely to break; `scripts/test
---all` also everywhere else where it could. Which come first, mutants judge: one that
-is found elsewhere only is a reason to change the table. (Not all have been tried since
-the table was made: docs/testing.md.)
+`scripts/test' runs each test on the machine where it is most likely to fail;
+`scripts/test --all' also on all others where it could fail. Mutants show whether the
+table is right: if one is found only on another machine, change the table. (Not all
+have been tried with this table: docs/testing.md.)
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ ALL = os.environ.get("TEST_ALL") == "1"
 
 
 def words(n: int) -> str:
-    """The command that gives so many lines of /usr/share/words; with --all each."""
+    """Returns a command that prints n lines of /usr/share/words; with --all, each."""
     return f"head -n {10**6 if ALL else n} /usr/share/words"
 
 
 class Machines(NamedTuple):
-    """By the names of MACHINES."""
+    """Names in MACHINES."""
 
     first: tuple[str, ...]
     others: tuple[str, ...] = ()
@@ -38,34 +38,33 @@ class Machines(NamedTuple):
         return self.first + self.others
 
 
-#: One process does all: harts make no difference, but for where it sleeps.
+#: A single process: the number of harts matters only where it sleeps.
 ONE = Machines(("4",), ("1", "free"))
 
-#: A parent waits for its children: on one hart none runs beside it, on harts that
-#: run free each does, and not in step with instructions.
+#: A parent waits for its children: on one hart none runs at the same time; on harts
+#: without -icount all do, at speeds of their own.
 CHILDREN = Machines(("1", "free"), ("4",))
 
-#: Threads and processes do something at once, or harts are counted: turns that end
-#: at random moments, and more harts than the host has.
+#: Threads and processes run at the same time, or harts are counted: turns that end at
+#: random moments, and more harts than the host has.
 TOGETHER = Machines(("races", "free-8"), ("1", "2", "4", "8", "free"))
 
-#: The clock's own samples count, so it matters how it is programmed.
+#: Real samples of the clock: it matters how the clock is programmed.
 CLOCK = Machines(("8", "1", "no-sstc", "free"), ("2", "4"))
 
-#: Samples are made, so the clock doesn't matter; but all harts count.
+#: Synthetic samples: the clock doesn't matter, but the number of harts does.
 MADE = Machines(("4", "free"), ("1", "8", "no-sstc"))
 
-#: Records are taken from logs while ticks of all harts add to them.
+#: Records are read from logs while the ticks of all harts add more.
 TAKEN = Machines(("8", "free"), ("1", "2", "4", "no-sstc"))
 
-# Deadlines that a sound guest never meets: for one that waits for ever, which
-# virtual time soon shows (where there is none it is the host's), and for one that
-# does not even get that far. Mutants, of which many wait for ever, have a shorter
-# one.
+# Deadlines that a correct guest never reaches. The limit is in virtual time, which
+# passes fast in a guest that waits for ever (without -icount it is the host's time);
+# the timeout ends all others. Mutants, of which many wait for ever, have a shorter one.
 _LIMIT, _TIMEOUT = float(os.environ.get("TEST_LIMIT", HANG)), WHOLE / 2
 
-# The debug build executes more instructions for the same: it gets more of them
-# from tick to tick.
+# The debug build executes more instructions for the same work, so it gets more of them
+# for each tick.
 _COARSE, _FINE = (4, 1) if image.DEBUG else (6, 3)
 
 #: The machines that tests boot, by the names that their marker gives.
@@ -78,12 +77,12 @@ MACHINES = {
         "8": Machine(harts=8, icount=_COARSE),
         "free": Machine(harts=4),
         "no-sstc": Machine(harts=4, icount=_COARSE, cpu="sstc=off"),
-        # Whose turns end at random moments, the same ones each time: without that all
-        # icount machines of QEMU 7.2 are nearly one, as a turn is a millisecond.
+        # Turns end at random moments, the same in each run. Otherwise turns last a
+        # millisecond in QEMU 7.2, and all icount machines find nearly the same.
         "races": Machine(harts=4, icount=_FINE + 2, races=1),
-        # With registers that the kernel doesn't know of.
+        # This machine has registers that the kernel doesn't know.
         "vector": Machine(harts=4, icount=_COARSE, cpu="v=true"),
-        # With more instructions from tick to tick, for fast sampling clocks.
+        # More instructions for each tick, for fast sampling clocks.
         "fine-1": Machine(harts=1, icount=_FINE),
         "fine-2": Machine(harts=2, icount=_FINE),
         "fine-4": Machine(harts=4, icount=_FINE),

@@ -23,20 +23,20 @@ TESTS = ROOT / "tests"
 from tally.verify.clauses import CLAUSES
 from tally.verify.guests import PROGRAMS, machines_of
 
-#: The manuals of which each clause has a mutant.
+#: The manuals whose clauses must all have a mutant.
 MANUALS = ("KPROF", "PRF", "PCS", "AIX", "SOL")
 
 FIELDS = ("file", "tests", "clause", "survives")
-MACHINE = "4"  # where a guest program runs, if it does there
+MACHINE = "4"  # where a guest program runs, if its table has this machine
 
 
 class MutantError(Exception):
-    """A line about what is wrong with the lists."""
+    """An error in the lists; the text is one line."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Mutant:
-    """One wrong version: of one file, some lines are others."""
+    """One wrong version: one file with some lines replaced."""
 
     name: str
     wrong: str
@@ -44,8 +44,8 @@ class Mutant:
     hunks: hunks.Hunks
     tests: tuple[str, ...]
     clauses: tuple[str, ...]
-    survives: str  # why no test can tell; empty: one must
-    place: str  # of the list, and its line
+    survives: str  # why no test can notice it; empty: a test must
+    place: str  # FILE:LINE of its list
     text: str
 
     def apply(self, source: str) -> str:
@@ -56,7 +56,7 @@ class Mutant:
             raise MutantError(str(error)) from error
 
     def pytest_ids(self) -> list[str]:
-        """Its tests; or all those that its clauses cite."""
+        """Returns the mutant's tests, or all that its clauses cite."""
         words = list(self.tests)
         if not words:
             words = [w for clause in self.clauses for w in cited_tests(clause)]
@@ -64,7 +64,8 @@ class Mutant:
 
 
 def pytest_id(word: str) -> str:
-    """A guest program, PROGRAM or PROGRAM@MACHINE; or a test of a file."""
+    """Returns pytest's id of a guest program, PROGRAM or PROGRAM@MACHINE, or of a
+    test in a file."""
     if "::" in word:
         return word
     program, _, machine = word.partition("@")
@@ -81,7 +82,7 @@ def citations(clause: str) -> list[str]:
 
 
 def cited_tests(clause: str) -> list[str]:
-    """The programs and tests that a clause cites, each once."""
+    """Returns the programs and tests that a clause cites, each once."""
     words = (c if "::" in c else c.partition(": ")[0] for c in citations(clause))
     return list(dict.fromkeys(words))
 
@@ -95,7 +96,7 @@ def cited_checks(clause: str, program: str) -> set[str]:
 
 
 def read_fields(lines: list[str], place: str) -> dict[str, str]:
-    """Lines that begin with a field's name, by it; many lines may have one."""
+    """Reads lines that begin with a field's name; a field may have many lines."""
     fields: dict[str, str] = {}
     for line in lines:
         key, _, value = line.partition(" ")
@@ -106,7 +107,7 @@ def read_fields(lines: list[str], place: str) -> dict[str, str]:
 
 
 def read(file: Path) -> tuple[list[Mutant], dict[str, str]]:
-    """A list's mutants; and clauses that have none, with the reason."""
+    """Reads a list: its mutants, and the clauses without mutants, with the reasons."""
     mutants: list[Mutant] = []
     without: dict[str, str] = {}
     common: dict[str, str] = {}
@@ -122,7 +123,7 @@ def read(file: Path) -> tuple[list[Mutant], dict[str, str]]:
             raise MutantError(f"{place}: not NAME: WHAT IS WRONG, fields, lines")
         else:
             own = read_fields(head[1:], place)
-            # Without tests of its own it has its clauses'.
+            # A mutant without tests of its own has its clauses' tests.
             if "clause" in own:
                 own.setdefault("tests", "")
             fields = {"tests": "", "clause": "", "survives": "", **common, **own}
@@ -159,7 +160,7 @@ def read_all() -> tuple[list[Mutant], dict[str, str]]:
 
 
 def wrong_with(mutant: Mutant) -> Iterator[str]:
-    """What keeps it from being built and judged, a line each."""
+    """Yields a line for each reason why a mutant can't be built and judged."""
     about = f"{mutant.place}: {mutant.name}"
     file = ROOT / mutant.file
     if not file.is_file():
@@ -189,7 +190,7 @@ def wrong_with(mutant: Mutant) -> Iterator[str]:
 
 
 def check() -> list[str]:
-    """All that is wrong with the lists, a line each."""
+    """Returns a line for each error in the lists."""
     mutants, without = read_all()
     lines = [line for mutant in mutants for line in wrong_with(mutant)]
     places: dict[str, str] = {}
@@ -210,7 +211,7 @@ def check() -> list[str]:
 
 
 def named(mutant: Mutant, words: list[str]) -> bool:
-    """By its name, file, folder, list or clause; patterns as a shell's."""
+    """Does a word match its name, file, folder, list or clause? Words are patterns."""
     names = [mutant.name, mutant.file, *mutant.clauses]
     names += [str(parent) for parent in Path(mutant.file).parents]
     names.append(Path(mutant.place.partition(":")[0]).stem)
@@ -230,7 +231,7 @@ def git(*arguments: str) -> str:
 
 
 def changed(mutants: list[Mutant], commit: str) -> list[Mutant]:
-    """Those of files that were changed since the commit, and those new since."""
+    """Returns the mutants of files changed since the commit, and new mutants."""
     files = set(git("diff", "--name-only", commit).split())
     before: dict[str, str] = {}
     for mutant in mutants:
@@ -251,7 +252,7 @@ def changed(mutants: list[Mutant], commit: str) -> list[Mutant]:
 def choose(
     words: list[str], commit: Optional[str], sample: Optional[int], seed: str
 ) -> list[Mutant]:
-    """Of those that are named: those changed, and so many of the others."""
+    """Returns the named mutants that changed, and a sample of the other named ones."""
     chosen = [m for m in read_all()[0] if not words or named(m, words)]
     if words and not chosen:
         raise MutantError(

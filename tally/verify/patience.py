@@ -1,8 +1,8 @@
-"""How long a test waits for anything: until it counts as hanging, no less.
+"""The deadlines of tests, after which something counts as hanging.
 
-No test's verdict is a time: its deadlines only end what would never end. All come
-from here, and a slow host stretches them with TEST_PATIENCE=4; the guest
-programs' own, too (tests/guest/check.h), where a guest's second is the host's.
+No verdict depends on time: deadlines only end tests that would never end. All are
+defined here, and TEST_PATIENCE=4 makes them longer on a slow host; so it does with the
+guest programs' own (tests/guest/check.h), where a guest's second is the host's.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from typing import Any, Callable, Optional
 
 PATIENCE = int(os.environ.get("TEST_PATIENCE", "1"))
 
-#: Seconds without progress. Of mutants many wait for ever: they have fewer.
+#: Seconds without progress. Many mutants wait for ever, so they get fewer.
 HANG = int(os.environ.get("TEST_HANG", 120 * PATIENCE))
 
-#: Seconds for a whole boot or test: ten times what the longest takes on a host
-#: that has other work, too.
+#: Seconds for a whole boot or test: ten times the longest one's time on a busy host.
 WHOLE = 900 * PATIENCE
 
 
@@ -27,8 +26,8 @@ def wait_for(
     what: str,
     process: Optional[subprocess.Popen[Any]] = None,
 ) -> None:
-    """Wait until the condition holds; fail with what didn't happen, or can't any
-    more: the process that should do it has ended."""
+    """Waits until the condition holds. Fails after the deadline, or if the process that
+    should make it true has ended."""
     end = time.monotonic() + HANG
     while not condition():
         ended = process and process.poll() is not None

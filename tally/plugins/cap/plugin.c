@@ -1,19 +1,17 @@
 /*
- * How many instructions a kernel executes from its first one on, the firmware's
- * later ones included, and a stop when they are more than the map's line `cap
- * N' allows, or when after one trap N others have gone by
- * without another, by a line `silent N ADDRESS' with the address of the code
- * that all traps go to: what hangs with interrupts off hangs for good, as far
- * as the kernel's own time limit knows. The result is the number, and before
- * it, a line each, those at which observe executed its mark. That is an
- * instruction without an effect, which no compiler makes: slti x0, x0. In the
- * kernel, whose addresses are negative, it is no mark.
+ * Counts the instructions that are executed from the kernel's first one on,
+ * and stops the machine when there are more than the map's line `cap N' allows,
+ * or, with a line `silent N ADDRESS', when N are executed without a trap;
+ * ADDRESS is where all traps begin. The kernel's own time limit can't end a
+ * hang with interrupts off. The result has a line with the count at each mark
+ * of observe, then the total. A mark is an instruction that has no effect and
+ * that no compiler makes, slti x0, x0, in user mode.
  *
- * And who of the student's code stores where it has no business: a line `store
- * PC ADDRESS' of each instruction and address, up to 64. `own START END' are
- * memory that the student's files take, their code among it; `data START END'
- * is all of the kernel's data, and `free START END' are parts of that to which
- * the lab lets them store.
+ * The result also has a line `store PC ADDRESS' for each store of the student's
+ * code to data of the kernel, up to 64. Lines of the map, `own START END', name
+ * the memory of the student's files, including their code; `data START END' is
+ * all of the kernel's data, and `free START END' are parts of it to which the
+ * lab allows stores.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -32,7 +30,7 @@ const char plugin_name[] = "cap";
 
 enum { RANGES_MAX = 256, STORES_MAX = 64 };
 
-/* Of translated code; never freed, as QEMU doesn't say when one goes. */
+/* A translated block; never freed, as QEMU doesn't say when it drops one. */
 struct block {
 	uint64_t pc;
 	size_t n; /* instructions */
@@ -47,11 +45,11 @@ struct ranges {
 	size_t n;
 };
 
-static int begun; /* the kernel has */
+static int begun; /* has the kernel begun? */
 static uint64_t cap, executed_all;
-static uint64_t limit; /* cap, or less */
+static uint64_t limit; /* the count at which to stop: cap, or less */
 static uint64_t silent, trap_vector;
-static pid_t parent; /* who has started QEMU */
+static pid_t parent; /* the process that started QEMU */
 static uint64_t *marks;
 static size_t nmarks;
 static struct ranges own, data, allowed;
@@ -76,9 +74,9 @@ tell(void)
 	fclose(f);
 }
 
-/* The machine stands still, so that its registers and its memory can be looked
- * at by QEMU's monitor (if tally/boot/main_loop.c lets it), until who does that
- * ends QEMU, or has gone. */
+/* Stop the machine, so that QEMU's monitor can show its registers and memory
+ * (if tally/boot/main_loop.c allows it), until the parent kills QEMU, or has
+ * exited. */
 static void
 stand_still(unsigned int vcpu, uint64_t pc)
 {
@@ -94,13 +92,13 @@ stand_still(unsigned int vcpu, uint64_t pc)
 	_exit(1);
 }
 
-/* Under icount all harts are one thread of QEMU's. */
+/* Needs no lock: under icount QEMU executes all harts in one thread. */
 static void
 block_executed(unsigned int vcpu, void *udata)
 {
 	const struct block *b = udata;
 
-	/* The firmware begins at an address that isn't negative. */
+	/* Kernel addresses are negative, the firmware's are not. */
 	begun |= (int64_t)b->pc < 0;
 	if (!begun)
 		return;

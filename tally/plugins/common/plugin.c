@@ -1,4 +1,4 @@
-/* What the plugins here have in common: see plugin.h. */
+/* Code that all plugins share: see plugin.h. */
 #include "plugin.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * QEMU's interface for plugins, as far as those here use it: API version 1
+ * The part of QEMU's plugin interface that is used here: API version 1
  * (QEMU 7.2), or with API=2 version 2 (QEMU 9.0 and later). QEMU's own header
  * isn't packaged everywhere.
  */
@@ -23,7 +23,7 @@ typedef void accessed(unsigned int vcpu, uint32_t info, uint64_t address,
 		      void *udata);
 
 enum { NO_REGISTERS, READS_REGISTERS };
-enum { ACCESSES = 3 }; /* of both kinds: who asks for loads alone gets none */
+enum { ACCESSES = 3 }; /* loads and stores; a callback for loads gets none */
 
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t, tb_translated *);
 void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *, executed *,
@@ -43,14 +43,14 @@ struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *,
 						 size_t);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *);
-/* Where it lies in QEMU's own memory, NULL: in none. */
+/* The instruction's place in QEMU's own memory; NULL: it has none. */
 void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *);
 #if API == 1
 const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *);
 #else
 size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *, void *, size_t);
 
-/* GLib's arrays, as far as they are needed here. */
+/* The part of GLib's arrays that is used here. */
 typedef struct {
 	uint8_t *data;
 	unsigned int len;

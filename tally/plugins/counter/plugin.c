@@ -1,6 +1,6 @@
 /*
- * What QEMU calls: when it loads the plugin, translates a block of code, and
- * ends.
+ * The functions that QEMU calls: when it loads the plugin, translates a block
+ * of code, and exits.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 const char plugin_name[] = "counter";
 
 #define MARKS        256
-#define MOST_ALIKE   64 /* programs that are told apart by what runs next */
+#define MOST_ALIKE   64 /* programs with the same page, at most */
 #define FIRMWARE     0x80000000
 #define FIRMWARE_END (KERNEL_BASE - DIRECT_BASE)
 
@@ -20,12 +20,12 @@ static struct mark marks[MARKS];
 static unsigned int nmarks;
 static struct program *programs;
 static unsigned int nprograms;
-/* Instructions are counted by address; or calls followed, for one of these. */
+/* Count instructions by address; or follow calls, for stacks or the tree. */
 static enum { COUNTS, STACKS, TREE } mode;
 
 /* --- Translation --- */
 
-/* Does the program have what is in the page of this instruction, there? */
+/* Does the program have the same bytes in the page of this instruction? */
 static bool
 has_page(const struct program *p, struct qemu_plugin_insn *insn)
 {
@@ -40,7 +40,7 @@ has_page(const struct program *p, struct qemu_plugin_insn *insn)
 		      high - low) == 0;
 }
 
-/* The programs, of which the kernel is not one, that an instruction is in. */
+/* The programs, except the kernel, that contain an instruction. */
 static const struct alike {
 	uint64_t page;
 	unsigned int n, program[MOST_ALIKE];
@@ -59,7 +59,7 @@ static const struct alike {
 	return &found;
 }
 
-/* If there is none it is in program 0, which isn't the kernel here. */
+/* If no program has it, it is elsewhere, as program 0 (not the kernel here). */
 static struct place *
 place_of(uint64_t at, const struct alike *found)
 {
@@ -80,7 +80,7 @@ place_of(uint64_t at, const struct alike *found)
 	return place;
 }
 
-/* Each goes on until the next begins. */
+/* The function at an address: each extends to the next one. */
 static struct function *
 function_at(const struct program *p, uint64_t at)
 {
@@ -94,7 +94,7 @@ function_at(const struct program *p, uint64_t at)
 	return &p->functions[low];
 }
 
-/* Callbacks come in the order in which they are registered. */
+/* QEMU calls back in the order of registration. */
 static void
 watch(struct qemu_plugin_insn *insn, executed *count, void *udata)
 {
@@ -196,7 +196,7 @@ follow(struct qemu_plugin_insn *insn, bool in_kernel, bool begins)
 	watch_calls(insn, s);
 }
 
-/* begins: it is the first of its block. */
+/* begins: it is the first instruction of its block. */
 static void
 insn_translated(struct qemu_plugin_insn *insn, bool begins)
 {
@@ -275,11 +275,11 @@ write_result(qemu_plugin_id_t id, void *udata)
 		write_counts();
 }
 
-/* An array of n gets one more element, all zero; where it lies now. */
+/* Add an element, all zero, to an array of n; returns its new address. */
 static void *
 grown(void *array, unsigned int n, size_t size)
 {
-	/* At powers of two there is no room left. */
+	/* The room is a power of two: at these it is full. */
 	if ((n & (n - 1)) == 0)
 		array = realloc(array, (n ? 2 * n : 1) * size);
 	if (array == NULL)
@@ -287,8 +287,8 @@ grown(void *array, unsigned int n, size_t size)
 	return memset((char *)array + n * size, 0, size) - n * size;
 }
 
-/* Code that is to be counted; and if more than one program can lie there, the
- * file that holds what this one's is. */
+/* Add code to count. file has its bytes, which tell it from other programs at
+ * the same addresses; "-": none can be there. */
 static void
 add_program(uint64_t start, uint64_t end, const char *file)
 {
@@ -313,7 +313,7 @@ add_program(uint64_t start, uint64_t end, const char *file)
 	fclose(f);
 }
 
-/* Of the last program, behind those that it has. */
+/* Add a function to the last program; they come in order of address. */
 static void
 add_function(uint64_t start, const char *what)
 {
@@ -350,10 +350,10 @@ add_mark(const char *name, uint64_t address, uint64_t offset)
 	marks[nmarks++] = m;
 }
 
-/* Lines: first, where something else than counts is wanted, stacks FILE or
- * tree. Then program START END FILE; for a tree its functions, in order of
- * their addresses, function START WHAT; and landmarks, NAME ADDRESS OFFSET.
- * Numbers are in hexadecimal. */
+/* Lines: first stacks FILE or tree, unless counts are wanted. Then program
+ * START END FILE; for a tree the program's functions, in order of address,
+ * function START WHAT; and landmarks, NAME ADDRESS OFFSET. Numbers are in
+ * hexadecimal. */
 void
 plugin_line(const char *line)
 {
@@ -371,7 +371,7 @@ plugin_line(const char *line)
 	else if (sscanf(line, "%255s %lx %lx", word, &start, &end) >= 2)
 		add_mark(word, start, end);
 	else
-		die("a line of the map makes no sense");
+		die("a line of the map can't be read");
 }
 
 void

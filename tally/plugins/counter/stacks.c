@@ -1,12 +1,11 @@
 /*
- * The calls in progress, written down for each sample that gets a stack: what
- * the call stacks that pcs records are compared with.
+ * Writes the calls in progress at each sample with a stack, to compare them
+ * with the call stacks that pcs records.
  *
- * The lines are in the order in which a hart takes its samples: the hart, and
- * words, the innermost first. A number is a return address; @ and a number the
- * last instruction before a trap, with a * behind it if that may jump; !, the
- * return from a signal's handler. K comes before the kernel's part, U before
- * the user's.
+ * Each hart's lines are in the order of its samples: the hart, then words, the
+ * innermost first. A number is a return address; @ and a number are the last
+ * instruction before a trap, with a * after it if the instruction may jump. K
+ * comes before the kernel's part, U before the user's.
  */
 #include <stdio.h>
 
@@ -40,7 +39,7 @@ write_calls(const struct calls *c, size_t from, size_t to)
 		uint64_t address = c->entry[to].address;
 
 		if (address == HANDLER)
-			continue; /* no call */
+			continue; /* not a call */
 		if (address & INTERRUPTED)
 			write_place(
 			    (const struct step *)(address & ~INTERRUPTED));
@@ -49,13 +48,13 @@ write_calls(const struct calls *c, size_t from, size_t to)
 	}
 }
 
-/* log_stack */
+/* Called at log_stack. */
 void
 stacks_write(struct hart *h)
 {
 	const struct thread *t = h->thread;
 
-	if (out == NULL) /* something else is counted */
+	if (out == NULL) /* another mode */
 		return;
 	fprintf(out, "%u K", hart_now);
 	for (unsigned int i = t->traps; i-- > 0;) {

@@ -1,24 +1,24 @@
 /*
- * What is executed, counted by the path of calls to it: a tree whose nodes are
- * functions, each below its caller. A node counts how often it was called, and
- * how often each of its instructions was executed.
+ * Counts instructions by call path: a tree whose nodes are functions, each
+ * below its caller. A node counts its calls, and how often each of its
+ * instructions was executed.
  *
- * A function that ends by jumping to another has left, as on the machine's
- * stack: the other takes its place below the caller. What a trap leads to
- * stands below what it interrupted; a new process goes on where its parent was.
+ * A function that ends with a jump to another is replaced by that below the
+ * caller, as on the machine's stack. A trap's functions are below the function
+ * that it interrupted; a new process continues at its parent's node.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "calls.h"
 
-/* In a path, before callers are left out: those of the innermost function. */
+/* The depth of a path; beyond it a callee replaces its caller. */
 #define DEEPEST  500
 #define BUCKETS  (1 << 16)
-#define ANY_SITE 2 /* where no call returns to */
+#define ANY_SITE 2 /* not a return address */
 
 struct node {
-	struct node *parent; /* NULL: a root, of a program */
+	struct node *parent; /* NULL: a program's root */
 	const struct function *function;
 	uint64_t site; /* as in a cursor */
 	unsigned long id;
@@ -26,7 +26,7 @@ struct node {
 	uint64_t calls;
 	uint64_t by_hart[HARTS];
 	struct node *next;
-	uint64_t count[]; /* of each two bytes of the function */
+	uint64_t count[]; /* for each two bytes of the function */
 };
 
 /* A process, as long as it runs one program. */
@@ -41,7 +41,7 @@ static struct function elsewhere_function = {.program = ELSEWHERE};
 static struct function firmware = {.program = FIRMWARE_PROGRAM,
 				   .interrupts = true};
 
-/* The way from a node to what is called from a site in it. */
+/* Leads from a node to the function that is called from a site in it. */
 struct edge {
 	struct node *from, *to;
 	const struct function *function;
@@ -53,7 +53,7 @@ static struct edge *buckets[BUCKETS];
 static struct node *first, **last = &first;
 static struct process *processes, **last_process = &processes;
 static bool counting;
-static bool waits; /* for a landmark */
+static bool waits; /* counting begins at a landmark */
 
 /* --- Nodes --- */
 
@@ -96,9 +96,9 @@ edge_of(struct node *from, const struct function *f, uint64_t site)
 }
 
 /*
- * The node below parent that was called from there. If the function is in
- * progress already, all sites in its caller lead to one node: from two sites,
- * as a sort calls itself, a recursion of depth n would have 2^n paths.
+ * The node of a function that parent calls at site. If the function is already
+ * in progress, all sites of parent share one node: a function that calls itself
+ * at two sites, as a sort does, would have 2^n paths at depth n.
  */
 static struct node *
 node_of(struct node *parent, const struct function *f, uint64_t site)
@@ -117,16 +117,16 @@ node_of(struct node *parent, const struct function *f, uint64_t site)
 	return e->to = any->to;
 }
 
-/* What all that a thread runs stands below: its program. The site tells one
- * program's from another's. */
+/* The root of a process's program; the site is the program's number. */
 static struct node *
 root_of(const struct process *p)
 {
 	return node_of(NULL, &nothing, p ? p->program : NO_PROGRAM);
 }
 
-/* What comes next, of a call or a trap. Interrupts come anywhere: all of one
- * function are one. A trap that comes just behind a return is the caller's. */
+/* The node that a call or a trap leads to. Interrupts can come anywhere: all
+ * those in one function share a site. So do traps outside of the function: one
+ * directly after a return belongs to the caller. */
 static struct node *
 below(struct node *parent, const struct function *f, uint64_t site)
 {
@@ -141,7 +141,7 @@ below(struct node *parent, const struct function *f, uint64_t site)
 	return node_of(parent, f, site);
 }
 
-/* Is it in an interpreter? From there a jump leads to the program. */
+/* Is it in a dynamic loader? A jump from there enters the program. */
 static bool
 loads_program(const struct node *n)
 {
@@ -152,7 +152,7 @@ loads_program(const struct node *n)
 	return n->site == (uint64_t)ELSEWHERE;
 }
 
-/* Bring a cursor to the instruction that is executed. */
+/* Move a cursor to the executed instruction. */
 static void
 arrive(struct cursor *c, const struct process *p, const struct function *f,
        uint64_t at)
@@ -203,9 +203,9 @@ process_forked(const struct process *parent)
 	return parent ? process_new(parent->program) : NULL;
 }
 
-/* The function that a thread executes, of those of all programs that look the
- * same there. The second program to be executed, after init, is the command's
- * shell: there counting begins. */
+/* The function that a thread executes; several programs may have the same bytes
+ * there. The second program after boot, after init, is the command's shell:
+ * counting begins there. */
 static const struct function *
 function_of(struct thread *t, const struct step *s)
 {
@@ -268,7 +268,8 @@ tree_executed(unsigned int vcpu, void *udata)
 	calls_leave(h, s);
 }
 
-/* The firmware stands below what called it, or what its interrupt came to. */
+/* The firmware's node is below the function that called it, or that its
+ * interrupt came to. */
 void
 tree_firmware(unsigned int vcpu, void *udata)
 {

@@ -1,8 +1,8 @@
 /*
- * Which of the kernel's instructions a boot executes. For each two bytes of
- * text the result has how many such pairs were executed from there on, at
- * least: 0, or what the longest block has that began there. It is a mapped
- * file, so that it is whole even if QEMU is killed.
+ * Records which kernel instructions a boot executes. For each two bytes of text
+ * the result has the length, in such pairs, of the longest block that was
+ * executed from there; 0: none began there. The result is a mapped file, so
+ * that it is complete even if QEMU is killed.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -17,11 +17,11 @@
 
 const char plugin_name[] = "reached";
 
-/* By the low half of an address: the kernel begins at its physical one. */
+/* The low halves of addresses: the kernel starts at its physical address. */
 static uint32_t start, end;
 static uint16_t *reached;
 
-/* A block as one word: where it begins, and how long it is, in pairs. */
+/* A block in one word: its offset and its length, in pairs. */
 #define LENGTH_BITS 16
 
 static void
@@ -33,7 +33,7 @@ block_executed(unsigned int vcpu, void *udata)
 	uint16_t known = *r;
 
 	(void)vcpu;
-	/* Free harts are threads: none may put less than another has. */
+	/* Without icount harts are threads: never lower another's value. */
 	while (known < length &&
 	       !__atomic_compare_exchange_n(r, &known, length, false,
 					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
@@ -66,7 +66,7 @@ plugin_line(const char *line)
 		die("a line of the map can't be read");
 }
 
-/* Each QEMU has a result of its own: the map's name is a pattern. */
+/* Each QEMU writes a file of its own: the name in the map is a pattern. */
 void
 plugin_start(qemu_plugin_id_t id)
 {

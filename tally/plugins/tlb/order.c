@@ -1,15 +1,15 @@
 /*
- * Which stores are ordered before what another hart does next.
+ * Decides which stores are ordered before another hart's next accesses.
  *
- * Harts are ordered by words that one writes and another reads or writes: where
- * a hart reads a store, what was ordered before the store is ordered before
- * what the hart does next, as far as a fence or an acquire orders that after
- * the read. And where a hart writes, the same holds for what was ordered before
- * the earlier reads and writes of the word.
+ * Harts synchronise by words that one writes and another reads or writes. If a
+ * hart reads a stored value, all accesses ordered before the store are ordered
+ * before those that a fence or an acquire orders after the read. If a hart
+ * writes a word, the same holds for the accesses ordered before the word's
+ * earlier reads and writes.
  *
- * A word takes part from the first time that an atomic instruction writes it,
- * or a store right behind a fence. What memory models order besides, such as a
- * load whose address another load gave, orders nothing here.
+ * A word takes part once an atomic instruction, or a store directly after a
+ * fence, has written it. Other orders of the memory model are ignored, such as
+ * address dependencies.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +27,8 @@ struct word {
 static struct hart {
 	uint32_t now;
 	struct vclock loads, stores; /* ordered before its next ones */
-	/* What its loads read, and its stores came after. It is ordered before
-	 * nothing else until there is a fence. */
+	/* The accesses ordered before its past loads and stores; they are not
+	 * ordered before its next ones until there is a fence. */
 	struct vclock from_loads, from_stores;
 } harts[HARTS];
 
@@ -53,7 +53,7 @@ join(struct vclock *v, const struct vclock *w)
 			v->at[i] = w->at[i];
 }
 
-/* All that a hart did, and what is ordered before any of that. */
+/* All of a hart's accesses, and those ordered before any of them. */
 static struct vclock
 all_before(unsigned int hart)
 {
@@ -104,7 +104,7 @@ order_start(unsigned int hart)
 
 /* --- Words --- */
 
-/* The word at pa. NULL: it doesn't take part, and shan't be made to. */
+/* The word at pa; NULL: it doesn't take part (without create). */
 static struct word *
 word_find(uint64_t pa, bool create)
 {
@@ -128,7 +128,8 @@ word_find(uint64_t pa, bool create)
 	return w;
 }
 
-/* An atomic instruction is a store here, which comes second. */
+/* For an atomic instruction QEMU reports a load, then a store: only the store
+ * counts. */
 void
 order_load(unsigned int hart, uint64_t pa, unsigned int flags)
 {

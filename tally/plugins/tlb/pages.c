@@ -1,16 +1,16 @@
 /*
- * What was stored in each page of RAM, and which harts are sure to see it.
+ * Notes the stores to each page of RAM, and which harts are sure to see them.
  *
- * A page that an entry leads to must be complete before another hart can find
- * the entry: all stores in the page are ordered before that of the entry.
+ * A page must be complete before another hart can find an entry for it: all
+ * stores to the page must be ordered before the store of the entry.
  *
- * A hart's instruction cache may hold the bytes of any page, as they were at
- * any time before its last fence.i. So where a hart executes, all stores in the
- * page are ordered before its last fence.i; and they are so already when it is
- * let in there, by an entry that it may find.
+ * A hart's instruction cache may hold any page's bytes as they were at any time
+ * before the hart's last fence.i. So all stores to a page must be ordered
+ * before the last fence.i of a hart that executes there, even before an entry
+ * allows it to.
  *
- * Known are the stores of the kernel, in the direct map. That is enough: user
- * mode can't write where it executes, and no device's pages are mapped.
+ * Only the kernel's stores in the direct map are noted. They suffice: user mode
+ * can't write where it executes, and no device's pages are mapped.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +18,13 @@
 #include "model.h"
 
 static struct page {
-	uint32_t stored[HARTS]; /* the moment of each hart's last store, */
-	uint64_t at[HARTS];     /* and which instruction that was */
+	uint32_t stored[HARTS]; /* the moment of each hart's last store */
+	uint64_t at[HARTS];     /* and its instruction */
 	uint32_t version;       /* the number of stores */
 	uint32_t good[HARTS];   /* the version that was checked for a hart */
 } * pages;
 
-/* What is ordered before each hart's last fence.i. */
+/* The accesses ordered before each hart's last fence.i. */
 static struct vclock fenced[HARTS];
 
 void

@@ -1,6 +1,6 @@
 /*
- * What QEMU calls: when it loads the plugin, translates a block of code, and
- * ends; and while it executes that.
+ * The functions that QEMU calls: when it loads the plugin, translates or
+ * executes a block of code, and exits.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,16 +22,16 @@ size_t npages;
 unsigned char *ram;
 
 static uint64_t watched; /* accesses */
-static char until[16];   /* the kind of report that is enough; "": none is */
+static char until[16];   /* the kind of report that ends the run; "": none */
 static unsigned int now; /* the hart that executes */
 static uint64_t thread[HARTS];
 static struct qemu_plugin_register *registers[REGISTERS], *mhartid;
 
-/* An instruction that does more than to load or store. */
+/* An instruction that is not a plain load or store. */
 struct site {
 	uint64_t pc;
-	unsigned int flags; /* of order.c; or which registers it names */
-	size_t page;        /* where it lies */
+	unsigned int flags; /* order.c's; or the registers that it names */
+	size_t page;        /* that contains it */
 };
 
 /* Places in the kernel. */
@@ -56,8 +56,8 @@ vcpu_ready(qemu_plugin_id_t id, unsigned int vcpu)
 	mhartid = register_find("mhartid");
 }
 
-/* QEMU gives a callback the index of the hart that translated the block, which
- * may be another one's than that of the hart that executes it. */
+/* Read mhartid: QEMU gives a callback the index of the hart that translated the
+ * block, not of the one that executes it. */
 static void
 block_executed(unsigned int vcpu, void *udata)
 {
@@ -70,7 +70,7 @@ block_executed(unsigned int vcpu, void *udata)
 
 /* --- Execution --- */
 
-/* Its physical address, if va lies in the direct map of RAM; else 0. */
+/* The physical address, if va is in the direct map of RAM; else 0. */
 static uint64_t
 direct(uint64_t va)
 {
@@ -176,7 +176,7 @@ write_satp(unsigned int vcpu, void *udata)
 	tables_switch(now, register_read(registers[s->flags]), s->pc);
 }
 
-/* The kernel has come to one of the places. */
+/* The kernel has reached one of the places. */
 static void
 at_place(unsigned int vcpu, void *udata)
 {
@@ -199,7 +199,7 @@ at_place(unsigned int vcpu, void *udata)
 
 enum { MISC_MEM = 0x0f, AMO = 0x2f, SYSTEM = 0x73 };
 
-/* The page of RAM that an instruction lies in; npages or more: none. */
+/* The page of RAM that contains an instruction; npages or more: none. */
 static size_t
 page_of(const struct qemu_plugin_insn *insn)
 {
@@ -234,7 +234,7 @@ is_fence(uint32_t code)
 	return OPCODE(code) == MISC_MEM && (code >> 12 & 7) == 0;
 }
 
-/* Of a fence: which of loads and stores it orders, before it and after it. */
+/* A fence's sets: the loads or stores that it orders, before and after it. */
 static unsigned int
 fence_sets(uint32_t code)
 {
@@ -255,7 +255,7 @@ atomic_flags(uint32_t code)
 	return f;
 }
 
-/* Is it right behind a fence that orders stores after it? */
+/* Is it directly after a fence that orders later stores? */
 static bool
 follows_fence(const struct qemu_plugin_insn *insn)
 {
@@ -306,7 +306,7 @@ watch_kernel(struct qemu_plugin_insn *insn)
 		    insn, kernel_accessed, NO_REGISTERS, ACCESSES, (void *)pc);
 }
 
-/* Each page that a block lies in is fetched from. */
+/* Note a fetch from each page of a block. */
 static void
 watch_user(struct qemu_plugin_insn *insn, bool new_page)
 {
@@ -358,7 +358,7 @@ write_result(qemu_plugin_id_t id, void *udata)
 	report_write(result_file, watched);
 }
 
-/* A wrong kernel that is found to be wrong may never come to an end. */
+/* Exits QEMU at once, as a wrong kernel may never power off. */
 void
 plugin_reported(const char *kind)
 {
@@ -368,7 +368,7 @@ plugin_reported(const char *kind)
 	_exit(EXIT_SUCCESS);
 }
 
-/* Lines: harts N; memory MEGABYTES; until KIND; and the places, NAME ADDRESS.
+/* Reads lines: harts N; memory MEGABYTES; until KIND; places, NAME ADDRESS.
  * Numbers are in hexadecimal. */
 void
 plugin_line(const char *line)

@@ -1,11 +1,11 @@
-/* What was found: each pair of instructions once, with how often. */
+/* Collects reports: each pair of instructions once, with a count. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "model.h"
 
-#define REPORTS 1024 /* different ones; what is beyond is only counted */
+#define REPORTS 1024 /* different reports; further ones are only counted */
 
 static struct report {
 	const char *kind;
@@ -37,8 +37,8 @@ report(const char *kind, unsigned int hart, uint64_t pc, uint64_t va,
 	plugin_reported(kind);
 }
 
-/* Lines: report KIND HART PC VA OTHER CAUSE TIMES; more TIMES; and at last
- * watched ACCESSES CHANGES. */
+/* Writes lines: report KIND HART PC VA OTHER CAUSE TIMES; more TIMES; watched
+ * ACCESSES CHANGES. */
 void
 report_write(const char *file, uint64_t watched)
 {

@@ -1,24 +1,24 @@
 /*
- * Page tables, and what harts may remember of them.
+ * Page tables, and the entries that harts may have cached.
  *
- * A hart may read any entry of the tables that its satp leads to at any time,
- * and go by what it read until it executes an sfence.vma that is ordered after
- * the entry's next change. So each change is kept, with the harts that may
- * still go by the old entry, while that can do harm:
+ * A hart may read any entry of the tables of its satp at any time, and use it
+ * until the hart executes an sfence.vma that is ordered after the entry's next
+ * change. So each change is stored, with the harts that may still use the old
+ * entry, as long as it can do harm:
  *
- * - In user space an old entry that allowed less only costs a fault: the kernel
- *   finds the new one, flushes and goes on. An old entry that allowed more, or
- *   led to another page or table, is harmless while the change is being made.
- *   It is complete when its thread unlocks the address space, which is the next
- *   mutex that it unlocks, or frees the old page. By then every hart must have
- *   forgotten, and the thread must be ordered after that. If the new entry
- *   leads to another page, it may let harts store there only then, as what one
- *   stores would not be seen by those that read the old page.
- * - In the kernel a fault is a panic, so every change counts at once, also of
- *   entries that weren't valid. But only an access is an error: the kernel may
- *   free a page that harts remember, if nothing goes to that address any more.
+ * - In user space an old entry with fewer rights only costs a fault: the kernel
+ *   finds the new entry, flushes and continues. An old entry with more rights,
+ *   or for another page or table, is harmless until the change is complete:
+ *   when its thread unlocks the address space, which is the next mutex that it
+ *   unlocks, or frees the old page. By then every hart must have flushed, and
+ *   the thread must be ordered after that. If the new entry is for another
+ *   page, it may allow stores only then: harts that read the old page would not
+ *   see them.
+ * - In the kernel a fault is a panic, so every change counts at once, even of
+ *   invalid entries. But only an access is an error: the kernel may free a page
+ *   for which harts have old entries, if nothing uses that address any more.
  *
- * A hart that loads a table after a change still reads the old entry, unless
+ * A hart that loads satp after a change may still read the old entry, unless
  * the change is ordered before the hart's sfence.vma.
  */
 #include <stdlib.h>
@@ -28,7 +28,7 @@
 
 #define ENTRIES   512
 #define ROOTS     128
-#define KERNEL    0 /* of tables that all roots share */
+#define KERNEL    0 /* the root of tables that all roots share */
 #define RETIRED   8
 #define SATP_SV39 8
 #define VALID     1
@@ -37,8 +37,8 @@
 static struct table {
 	unsigned char level; /* 3: a root, 1: its entries are leaves, 0: none */
 	unsigned char root;
-	uint64_t va;        /* that its first entry stands for */
-	uint64_t *entries;  /* as they were after the last change */
+	uint64_t va;        /* that its first entry maps */
+	uint64_t *entries;  /* a copy, after the last change */
 	struct table *next; /* of the same root */
 } * tables;
 
@@ -46,33 +46,34 @@ enum state { NEVER, MAY_REMEMBER, FORGOT };
 
 /* A change of one entry. */
 struct change {
-	uint64_t va, size; /* what the entry stands for */
+	uint64_t va, size; /* the addresses that the entry maps */
 	uint64_t old, pc, thread;
 	unsigned int root, hart, level;
 	uint32_t moment; /* of the hart that made it */
 	bool complete;
 	struct {
 		enum state state;
-		uint32_t moment; /* when it forgot */
+		uint32_t moment; /* when it flushed */
 	} of[HARTS];
 };
 
 static struct root {
 	uint64_t pa;
-	unsigned int harts; /* bits: which may walk here; 0: it is unused */
+	unsigned int harts; /* bits: harts that may walk here; 0: unused */
 	struct table *tables;
-	/* The last changes that no hart remembers. One that comes later may. */
+	/* The last changes that all harts have flushed. A hart that loads this
+	 * root later may still read the old entries. */
 	struct change retired[RETIRED];
 	unsigned int next;
 } roots[ROOTS];
 
-/* What each hart's satp says, and which instruction wrote it. */
+/* The root in each hart's satp, and the instruction that wrote it. */
 static struct {
 	unsigned int root; /* KERNEL: none yet */
 	uint64_t pc;
 } loaded[HARTS];
 
-/* Those that a hart may remember, or that aren't complete; in no order. */
+/* Changes that are incomplete, or whose old entry a hart may use; unordered. */
 static struct change *changes;
 static size_t nchanges, room;
 
@@ -113,7 +114,7 @@ entry_at(uint64_t table, uint64_t va, unsigned int level)
 	return ram_word(table + (va >> shift_of(level)) % ENTRIES * 8);
 }
 
-/* The leaf that a walk ends at from a table of this level, or 0. */
+/* The leaf at which a walk from a table of this level ends, or 0. */
 static uint64_t
 walk(uint64_t table, uint64_t va, unsigned int level)
 {
@@ -132,7 +133,7 @@ walk(uint64_t table, uint64_t va, unsigned int level)
 	return 0;
 }
 
-/* Does a leaf do the same for an access as another one? */
+/* Do two leaves treat this kind of access in the same way? */
 static bool
 same(uint64_t one, uint64_t other, enum access kind)
 {
@@ -188,7 +189,7 @@ tables_is_table(size_t page)
 	return tables[page].level != 0;
 }
 
-/* The leaf that a hart finds for va if it goes by the old entry, or 0. */
+/* The leaf that a hart finds for va if it uses the old entry, or 0. */
 static uint64_t
 old_leaf(const struct change *c, uint64_t va)
 {
@@ -198,9 +199,9 @@ old_leaf(const struct change *c, uint64_t va)
 			       : walk(entry_pa(c->old), va, c->level - 1);
 }
 
-/* --- What harts remember --- */
+/* --- Old entries --- */
 
-/* Must no hart go by the old entry any more? */
+/* Must no hart use the old entry any more? */
 static bool
 counts(const struct change *c)
 {
@@ -241,7 +242,7 @@ change_drop(struct change *c)
 	*c = changes[--nchanges];
 }
 
-/* Drop a change if it is complete and no hart remembers the old entry. */
+/* Drop a change if it is complete and no hart may use the old entry. */
 static void
 retire(struct change *c)
 {
@@ -256,7 +257,7 @@ retire(struct change *c)
 	change_drop(c);
 }
 
-/* No hart may walk there any more. */
+/* Forget a root; no hart can walk its tables any more. */
 static void
 root_drop(struct root *r)
 {
@@ -285,7 +286,7 @@ root_find(uint64_t pa)
 	return unused;
 }
 
-/* The hart loads r. Which changes may it not have seen yet? */
+/* The hart loads r. Note the changes that it may not see yet. */
 static void
 come_late(unsigned int hart, struct root *r)
 {
@@ -328,8 +329,9 @@ tables_switch(unsigned int hart, uint64_t satp, uint64_t pc)
 	recount(hart);
 }
 
-/* Does an sfence.vma make the hart forget the old entry? That of one address
- * only orders leaves. The tables that the hart has left can't be read again. */
+/* Does an sfence.vma flush the hart's old entry? With an address it only orders
+ * leaves. The tables of other roots can't be read again, so those entries are
+ * flushed in any case. */
 static bool
 flushes(const struct change *c, unsigned int hart, bool all, uint64_t va,
 	bool global, const struct vclock *v)
@@ -369,7 +371,7 @@ tables_flush(unsigned int hart, bool all, uint64_t va, bool global)
 
 /* --- Changes --- */
 
-/* Can it do harm that a hart goes by the old entry? */
+/* Can it do harm if a hart uses the old entry? */
 static bool
 matters(const struct table *t, uint64_t old, uint64_t new)
 {
@@ -384,8 +386,9 @@ matters(const struct table *t, uint64_t old, uint64_t new)
 	       (old & ~new &rights);
 }
 
-/* An entry leads to a page or a table now. Other harts may find it at once:
- * what that holds must be ordered before, and what they execute from it. */
+/* An entry is for a new page or table. Other harts may find it at once, so all
+ * stores to the page must be ordered before, and code that they may execute
+ * must be flushed. */
 static void
 check_published(unsigned int hart, const struct table *t, uint64_t va,
 		uint64_t entry, uint64_t pc)
@@ -404,9 +407,9 @@ check_published(unsigned int hart, const struct table *t, uint64_t va,
 }
 
 /*
- * The entry lets harts store in its page. What one stores there must be seen by
- * all: so none may still read another page there, by an entry that this one, or
- * an earlier one of the same change, has taken the place of.
+ * The entry allows stores to its page. All harts must see them: so none may
+ * still read another page there, by an old entry that this one, or an earlier
+ * one of the same change, has replaced.
  */
 static void
 check_stale(unsigned int hart, const struct table *t, uint64_t va,
@@ -433,7 +436,7 @@ check_stale(unsigned int hart, const struct table *t, uint64_t va,
 	}
 }
 
-/* A change that matters: from now on harts may go by the old entry. */
+/* Note a change that matters: from now on the entry is old for all harts. */
 static void
 remember(const struct table *t, struct change *c)
 {
@@ -478,7 +481,8 @@ tables_stored(unsigned int hart, uint64_t thread, uint64_t pa, uint64_t pc)
 	check_stale(hart, t, c.va, new, pc);
 }
 
-/* A change is complete. Has every hart forgotten, before this one goes on? */
+/* A change is complete. Report each hart whose flush of the old entry is not
+ * ordered before this hart's next release. */
 static void
 check_forgotten(const char *kind, const struct change *c, unsigned int hart,
 		uint64_t pc)

@@ -190,7 +190,7 @@ function programsTable(byProgram) {
 function besideTable({ rows, missing }) {
 	const outside = rows.filter((row) => row[7] && !row[8]).length;
 	return table(`Sampled beside exact: ${outside} of ${rows.length} outside of the ` +
-		"interval, by chance it is 1 of 20" + (missing && `; ${missing}`),
+		"interval; expect about 1 in 20 by chance" + (missing && `; ${missing}`),
 	["Function", "Program", "Samples", "Share", "95\u202f% interval", "Exact share",
 		"Inside"],
 	rows.map(([name, where, count, part, low, high, exactly, enough, inside]) =>

@@ -1,5 +1,5 @@
-"""The source files' lines and functions, and which of them boots reached; as
-text, as a page, and for lcov."""
+"""Reports which lines and functions of the sources boots reached: as text, as a page,
+and for lcov."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Iterable, Iterator
 from tally.verify.coverage.record import Boots
 
 FOLDERS = ("boot/", "kernel/", "lib/")
-SHOWN = 12  # files in the summary, those with most lines unreached
+SHOWN = 12  # files in the summary: those with the most lines unreached
 
 PAGE = """\
 <!DOCTYPE html>
@@ -38,7 +38,7 @@ ROW = (
 
 @dataclasses.dataclass
 class Share:
-    """So many of so many: as a format, %, the percentage."""
+    """A part of a whole. As a format, % means the percentage."""
 
     reached: int
     all: int
@@ -56,13 +56,13 @@ def share(times: Iterable[int]) -> Share:
 
 @dataclasses.dataclass
 class File:
-    """How many boots reached each line that has code, and entered each function
-    that is not only inlined."""
+    """A source file: how many boots reached each line with code, and entered each
+    function that is not only inlined."""
 
     name: str
     lines: dict[int, int] = dataclasses.field(default_factory=dict)
     functions: dict[str, int] = dataclasses.field(default_factory=dict)
-    begins: dict[str, int] = dataclasses.field(default_factory=dict)  # at a line
+    begins: dict[str, int] = dataclasses.field(default_factory=dict)  # first lines
 
     def unreached(self) -> list[int]:
         return sorted(n for n, times in self.lines.items() if not times)
@@ -73,7 +73,7 @@ class File:
 
 
 def files(boots: Boots) -> list[File]:
-    """By name."""
+    """Returns the files in the order of their names."""
     image = boots.image
     entries = {f.start: f.name for f in image.functions}
     found: dict[str, File] = collections.defaultdict(lambda: File(""))
@@ -92,7 +92,7 @@ def files(boots: Boots) -> list[File]:
 
 
 def totals(all: list[File]) -> tuple[Share, Share]:
-    """Of lines, and of functions."""
+    """Returns the share of lines, and that of functions."""
     return (
         share(times for file in all for times in file.lines.values()),
         share(times for file in all for times in file.functions.values()),
@@ -110,7 +110,7 @@ def said_of(boots: Boots) -> str:
 
 
 def lcov(all: list[File], root: str) -> str:
-    """Its file, with names below root."""
+    """Returns the file for lcov, with names below root."""
     return "".join(f"{line}\n" for file in all for line in _lcov_lines(file, root))
 
 
@@ -134,7 +134,7 @@ def _lcov_lines(file: File, root: str) -> Iterator[str]:
 
 
 def page(all: list[File], boots: Boots, texts: dict[str, list[str]]) -> str:
-    """texts: the sources' lines, by file."""
+    """Returns the page. texts: the sources' lines, by file."""
     rows = [_row("all", *totals(all))]
     for file in all:
         link = f'<a href="#{file.name}">{file.name}</a>'
@@ -163,7 +163,7 @@ def _section(file: File, text: list[str]) -> str:
 
 
 def summary(all: list[File], boots: Boots) -> str:
-    """One screen: those files that have most lines unreached."""
+    """Returns a summary of one screen: the files with the most lines unreached."""
     worst = sorted(all, key=lambda file: -len(file.unreached()))[:SHOWN]
     rows = [said_of(boots), "", f"{'':28} {'lines':>18} {'functions':>18}"]
     for name, counted in [("all", all), *((file.name, [file]) for file in worst)]:

@@ -1,9 +1,9 @@
 """scripts/coverage: which lines of the kernel do the tests reach?
 
-Runs scripts/test with the arguments, by a QEMU that records what is executed of
-the kernel. Prints how much that is; build/coverage.html has the lines that are
-never reached, build/coverage.info all of it, for lcov and what reads its files.
-Exits as the tests do.
+Runs scripts/test with the arguments, with a QEMU that records which kernel
+instructions are executed. Prints a summary; build/coverage.html shows the lines that
+are never reached, and build/coverage.info has all counts in lcov's format. Exits with
+the tests' status.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def measure(arguments: list[str]) -> int:
     with subprocess.Popen(command, env=environment) as tests:
         try:
             tests.wait()
-        except KeyboardInterrupt:  # they hear it, too, and end what they started
+        except KeyboardInterrupt:  # the tests get it, too, and stop their machines
             tests.wait()
     boots = recorder.merged()
     files = covered.files(boots)

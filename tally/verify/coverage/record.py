@@ -1,4 +1,4 @@
-"""What boots of a kernel reach: a QEMU that records it, and what it recorded."""
+"""Records which kernel instructions boots reach, with a wrapper of QEMU."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tally.plugins import plugin
 
 PAIR = 2  # bytes: instructions have one or two pairs
 
-# Other kernels have other instructions at the same addresses; and who has a
-# plugin counts for himself. The kernel may be a descriptor that is inherited.
+# Other kernels are not recorded, as they have other instructions at these addresses;
+# nor are boots with a plugin of their own. $word may be an inherited descriptor.
 WRAPPER = """\
 #!/bin/sh
 # QEMU; if it boots the kernel that is measured it records what that executes.
@@ -35,7 +35,7 @@ exec {qemu} "$@"
 
 
 class Recorder:
-    """Records in a folder, which must have no other records."""
+    """Records into a folder, which must be empty at first."""
 
     def __init__(self, kernel: bytes, qemu: str, folder: Path) -> None:
         self.folder = folder
@@ -71,11 +71,11 @@ class Recorder:
 
 
 class Boots:
-    """How many of all boots executed what."""
+    """The counts of boots that executed each instruction."""
 
     def __init__(self, image: Image, start: int, end: int) -> None:
         self.image, self.start, self.end = image, start, end
-        self.started = self.reached = 0  # QEMU; the kernel
+        self.started = self.reached = 0  # boots of QEMU, and those of the kernel
         self._times = [0] * ((end - start) // PAIR)
 
     def add(self, record: bytes) -> None:
@@ -89,5 +89,5 @@ class Boots:
         self._times = list(map(int.__add__, self._times, executed))
 
     def times(self) -> Iterator[tuple[int, int]]:
-        """Of each pair in the text: its address, and how many boots were there."""
+        """Yields each pair's address, and how many boots executed it."""
         return zip(range(self.start, self.end, PAIR), self._times)

@@ -1,12 +1,12 @@
-"""scripts/tlb-check: does the kernel flush what real harts remember?
+"""scripts/tlb-check: does the kernel flush what real harts cache?
 
-Guest programs run on four harts, with a plugin of QEMU's that knows what the
-TLB and the instruction cache of a real hart may hold (docs/testing.md). Prints
-a line for each, and what could have gone wrong. Exits 1 if anything could.
+Runs guest programs on four harts, with a QEMU plugin that models what the TLB and the
+instruction cache of a real hart may hold (docs/testing.md). Prints a line for each
+program, and each access that could have gone wrong. Exits 1 if there is any.
 
---mutants does so with wrong versions of the kernel, which must each be found:
-those of tally/verify/tlb/mutants.txt. Each runs until it's found; those that are
-named run to their end, and it shows how they were found.
+--mutants runs wrong versions of the kernel, tally/verify/tlb/mutants.txt, which must
+all be found. Each runs until it is found; mutants that are named run to their end, and
+all reports are shown.
 """
 
 from __future__ import annotations
@@ -38,27 +38,27 @@ from tally.verify.guests import FOLDER, PROGRAMS, machines_of
 
 BUILD = image.BUILD / "tlb"
 MUTANTS = HERE / "mutants.txt"
-SMALL, LARGER = "32M", "40M"  # QEMU 10 needs room behind an initrd that has all
-FOUR_HARTS = ("4", SMALL)  # machines of test_guest.py's
-# Functions where the plugin looks; what it calls them.
+SMALL, LARGER = "32M", "40M"  # QEMU 10 needs room behind the large initrd
+FOUR_HARTS = ("4", SMALL)  # names in MACHINES
+# Kernel functions that the plugin watches, by the plugin's names for them.
 PLACES = {"unlock": "mutex_unlock", "release": "page_release", "switch": "switch_loads"}
-TIMEOUT = 3600.0  # seconds of the host's, however busy that is
-MUTANT_LIMIT = 20.0  # virtual seconds: a wrong kernel may not come to an end
+TIMEOUT = 3600.0  # seconds of the host's clock, enough on a busy host
+MUTANT_LIMIT = 20.0  # virtual seconds, as a wrong kernel may hang
 SHOWN = 5  # reports of one kind and cause
 
-# What each kind says of a hart at a place, and what another did at its own.
+# The text of each kind of report, about a hart and another hart's earlier access.
 KINDS = {
-    "access": "{hart} at {pc} may go by the entry for {va} that {other} changed at"
+    "access": "{hart} at {pc} may use the old entry for {va}, which {other} changed at"
     " {cause}",
-    "kept": "{hart} may go by the entry for {va} that {other} changed at {cause},"
-    " after the lock is given back at {pc}",
-    "freed": "{hart} may go by the entry for {va} that {other} changed at {cause},"
+    "kept": "{hart} may use the old entry for {va}, which {other} changed at {cause},"
+    " after the lock is released at {pc}",
+    "freed": "{hart} may use the old entry for {va}, which {other} changed at {cause},"
     " after its page is freed at {pc}",
     "stale": "{hart} may read the page that {va} had before {other} changed its entry at"
-    " {cause}, though others may store in the new one from {pc} on",
-    "early": "{hart} at {pc} maps {va} before others are sure to see what {other}"
+    " {cause}, though others may store to the new page from {pc} on",
+    "early": "{hart} at {pc} maps {va} before other harts are sure to see what {other}"
     " stored at {cause}",
-    "text": "{hart} may execute {va}, from {pc} on, as it was before {other} stored"
+    "text": "{hart} may execute old code at {va}, from {pc} on, which {other} replaced"
     " at {cause}",
 }
 
@@ -78,10 +78,10 @@ class Report(NamedTuple):
 
 
 class Result(NamedTuple):
-    """Of one run."""
+    """The result of one run."""
 
     watched: int  # accesses
-    changes: int  # of page table entries that harts might have remembered
+    changes: int  # changes of page table entries that harts might have cached
     reports: list[Report]
     trouble: str  # how the program failed; "" if it didn't
 
@@ -91,14 +91,14 @@ class Run:
     name: str
     command: str
     machine: Machine
-    shared: bool = False  # with a folder of the host's
+    shared: bool = False  # has a shared folder
     until: str = ""  # the kind of report that ends it
 
 
 def runs() -> dict[str, Run]:
-    """The guest suite's programs, on four harts; and some from other places. They
-    take turns at random moments: by their own choice, none would end its turn where
-    others wait for its flush."""
+    """Returns the guest suite's programs, on four harts; and some copied to other file
+    systems. Turns end at random moments: harts themselves would never end a turn while
+    others wait for their flush."""
     found = {}
     for program in PROGRAMS:
         names = [n for n in machines_of(program).all if n in FOUR_HARTS]
@@ -131,7 +131,7 @@ class Kernel:
             yield name, address
 
     def place(self, pc: int) -> str:
-        """What an address is called: a program's has no more than itself."""
+        """Formats an address, with function and line if it is the kernel's."""
         function, line = self.code.function(pc), self.code.line(pc)
         if function is None:
             return f"{pc:#x}"
@@ -140,7 +140,7 @@ class Kernel:
 
 
 class Images:
-    """What is booted, but for the kernel."""
+    """The parts of a boot except for the kernel."""
 
     def __init__(self) -> None:
         self.qemu = find_qemu()
@@ -191,7 +191,7 @@ def check(images: Images, kernel: Kernel, run: Run) -> Result:
 
 
 def boot(images: Images, kernel: Kernel, run: Run, machine: Machine, map: Path) -> str:
-    """Boot for a run. How it failed, if it did."""
+    """Boots for a run; returns how it failed, or nothing."""
     heard: dict[str, bytearray] = collections.defaultdict(bytearray)
 
     def sink(channel: str, data: bytes) -> None:
@@ -240,7 +240,7 @@ def read_result(text: str, trouble: str) -> Result:
 
 
 def show(kernel: Kernel, reports: list[Report]) -> Iterator[str]:
-    """A line for each, but few of those of one cause."""
+    """Yields a line for each report, but only SHOWN of one kind and cause."""
     seen: collections.Counter[tuple[str, int]] = collections.Counter()
     for r in reports:
         seen[r.kind, r.cause] += 1

@@ -1,4 +1,4 @@
-"""Wrong versions of the kernel: mutants.txt read, and a kernel made of one."""
+"""Reads the wrong versions of the kernel in mutants.txt, and builds them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ HEAD = re.compile(r"(\S+) in (\S+): (\w+) by (\S+)")
 class Mutant(NamedTuple):
     name: str
     file: str
-    kind: str  # of report by which it is to be found..
-    program: str  # ..when this runs
+    kind: str  # the kind of report that must find it
+    program: str  # the program that must cause the report
     what: str
     hunks: hunks.Hunks
 
     def build(self, folder: Path) -> Path:
-        """Its kernel, made in a copy of the sources."""
+        """Builds its kernel in a copy of the sources; returns the kernel's path."""
         copy_sources(KERNEL, folder)
         with image.build_lock():
             copy_objects(folder / image.BUILD.name)
@@ -48,7 +48,7 @@ class Mutant(NamedTuple):
 
 
 def read_mutants(path: Path) -> dict[str, Mutant]:
-    """By name. The file says how they are written."""
+    """Reads the mutants, by name. The file describes its format."""
     found = {}
     for place, (head, what, *change) in hunks.stanzas(path, path.name):
         words = HEAD.fullmatch(head)

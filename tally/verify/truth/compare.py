@@ -1,31 +1,32 @@
-"""How far samples are from what was executed, and whether by chance."""
+"""Compares samples with executed instructions: how far they differ, and whether that
+can be chance."""
 
 from __future__ import annotations
 
 import math
 from typing import Mapping, NamedTuple, TypeVar
 
-FEW = 5.0  # cells of which fewer are expected are taken together
+FEW = 5.0  # cells with fewer expected samples are merged
 
-# Chance gives one as small to one of a hundred right kernels, with a hundred rows: then
-# another seed tells. The suite, which nobody looks at so closely, has P_LEAST.
+# With a hundred rows, one of a hundred right kernels has a p-value as small by chance;
+# then try another seed. The test suite uses P_LEAST.
 P_GOAL = 1e-4
-# Below this it isn't chance: with a dozen rows a right kernel fails once in 100,000
-# changes. Between the two, what is wrong is taken for chance.
+# A p-value below this isn't chance: with a dozen rows a right kernel fails once in
+# 100,000 changes. Errors with p-values between the two pass as chance.
 P_LEAST = 1e-6
 
 
-Cell = TypeVar("Cell")  # of what is told apart
+Cell = TypeVar("Cell")  # the type of what is counted
 
 
 class Result(NamedTuple):
     samples: int
     tv: float  # total variation distance of sampled and true shares
     ideal: float  # what it is on average for independent samples
-    p: float  # of so large a chi-square, or a larger one, by chance
+    p: float  # the probability of such a chi-square, or a larger one, by chance
 
 
-NOTHING = Result(0, 1.0, 1.0, 0.0)  # of no samples
+NOTHING = Result(0, 1.0, 1.0, 0.0)  # no samples
 
 
 def shares(counts: Mapping[Cell, float]) -> dict[Cell, float]:
@@ -34,7 +35,7 @@ def shares(counts: Mapping[Cell, float]) -> dict[Cell, float]:
 
 
 def gamma_tail(a: float, x: float) -> float:
-    """The regularised upper incomplete gamma function Q(a, x)."""
+    """Returns the regularised upper incomplete gamma function Q(a, x)."""
     if x <= 0:
         return 1.0
     scale = math.exp(a * math.log(x) - x - math.lgamma(a))
@@ -62,11 +63,11 @@ def gamma_tail(a: float, x: float) -> float:
 
 
 def chi_square(sampled: Mapping[Cell, int], true: Mapping[Cell, float]) -> float:
-    """The p-value of the samples, if they were independent."""
+    """Returns the p-value of the samples, as if they were independent."""
     n = sum(sampled.values())
     cells = [[sampled.get(cell, 0), share * n] for cell, share in true.items()]
     if any(count and not true.get(cell) for cell, count in sampled.items()):
-        return 0.0  # what was never executed was sampled
+        return 0.0  # a sample of code that was never executed
     cells.sort(key=lambda cell: cell[1])
     pooled = [0, 0.0]
     while cells and (cells[0][1] < FEW or 0 < pooled[1] < FEW):

@@ -1,10 +1,10 @@
-"""Do the intervals that a page shows contain the truth as often as they say?
+"""Do the intervals that a page shows contain the true share as often as they should?
 
-A page gives each share of enough samples an interval (tally/profile/page.py). That 95
-in 100 contain the true share follows from theory, if samples are independent of each
-other. A clock's are not; and a row is shown because it has samples. So it is tried: a
+A page gives each share of enough samples an interval (tally/profile/page.py). In
+theory 95 in 100 contain the true share, if samples are independent. A clock's samples
+are not, and rows are shown only because they have samples. So this tests it: a
 workload runs with many seeds of the clock, and each row's interval is compared with
-what was executed in that run.
+the executed instructions of that run.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Mapping, TypeVar
 
 from tally.profile.page import SURE_MIN, wilson
 
-GOAL = 0.94  # of the intervals
-BANDS = (SURE_MIN, 30, 100)  # by a row's samples: from so many to the next
+GOAL = 0.94  # the least share of intervals that must contain the true share
+BANDS = (SURE_MIN, 30, 100)  # bands of a row's samples: the lowest count of each
 
 
-Cell = TypeVar("Cell")  # what has samples
+Cell = TypeVar("Cell")  # the type of what has samples
 
 
 class Intervals:
-    """Of one workload: how many there were, and how many contain the truth."""
+    """Counts one workload's intervals, and those that contain the true share."""
 
     def __init__(self, workload: str, harts: int) -> None:
         self.workload, self.harts = workload, harts
@@ -31,7 +31,7 @@ class Intervals:
         self.right: Counter[int] = Counter()
 
     def add(self, sampled: Mapping[Cell, int], executed: Mapping[Cell, int]) -> None:
-        """A run's."""
+        """Adds a run."""
         self.runs += 1
         n, total = sum(sampled.values()), sum(executed.values())
         for cell, count in sampled.items():
@@ -56,10 +56,10 @@ class Intervals:
         )
 
     def verdict(self) -> list[str]:
-        """The goal, if it isn't met."""
+        """Returns a line if the goal isn't met."""
         if self.share() >= GOAL:
             return []
         return [
             f"{self.workload} on {self.harts}: {self.share():.4f} of the intervals"
-            f" contain the truth, {GOAL} are wanted"
+            f" contain the true share; the goal is {GOAL}"
         ]

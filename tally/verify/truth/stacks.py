@@ -1,4 +1,4 @@
-"""Call stacks as pcs has them, against the calls that were in progress."""
+"""Compares the call stacks of pcs with the calls that were in progress."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONGEST = 4  # bytes of an instruction
 
 
 class Program:
-    """What is known of one."""
+    """A program's code and symbols."""
 
     def __init__(self, code: Code) -> None:
         self.symbols = code.symbols
@@ -33,7 +33,7 @@ class Program:
 
 
 class Record(NamedTuple):
-    """One of pcs's."""
+    """A sample of pcs with its stack."""
 
     user_mode: bool
     hart: int
@@ -46,8 +46,8 @@ class Record(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where something was interrupted: just behind the instruction at `last`,
-    or wherever that jumps to."""
+    """Where code was interrupted: after the instruction at `last`, or, if that jumps,
+    at an unknown target."""
 
     last: int
     jumps: bool
@@ -56,13 +56,12 @@ class Place(NamedTuple):
         return self.jumps or self.last <= pc <= self.last + LONGEST
 
 
-#: One of the calls in progress: where it goes on, or a Place.
+#: A call in progress: its return address, or the Place of an interruption.
 Call = Union[int, Place]
 
 
 class True_(NamedTuple):
-    """The calls in progress, the innermost first; Places come first in each
-    part, and after what they interrupted."""
+    """The calls in progress, the innermost first."""
 
     kernel: list[Call]
     user: list[Call]
@@ -93,13 +92,13 @@ def call_of(word: str) -> Call:
 
 
 def true_of(words: list[str]) -> True_:
-    """Of a line that stacks.c wrote, without its hart."""
+    """Parses a line that stacks.c wrote, without its hart."""
     at = words.index("U")
     return True_([*map(call_of, words[1:at])], [*map(call_of, words[at + 1 :])])
 
 
 def goes_on(pc: int, place: Place, program: Program) -> bool:
-    """Is pc where it goes on after a trap? Some code is started again."""
+    """Does the code resume at pc after the trap? Some code is restarted."""
     function = program.function(place.last)
     again = {
         "idle_wait": "idle_look",
@@ -116,9 +115,9 @@ def same(said: int, true: Call, program: Program) -> bool:
 
 
 def leave_out(pc: int, said: list[int], program: Program) -> list[int]:
-    """What the manual tells a reader: ra, where the interrupted function has its
-    frame, if it lies in that function or is the next once more; and so wherever
-    else one was interrupted."""
+    """Removes stale values of ra, as the manual describes: after an interrupted
+    function that has set up its frame, an address in that function or equal to the
+    next."""
     kept: list[int] = []
     for i, address in enumerate(said):
         superfluous = (
@@ -139,7 +138,7 @@ def leave_out(pc: int, said: list[int], program: Program) -> list[int]:
 def verdict(
     pc: int, said: list[int], cut: int, true: list[Call], program: Program
 ) -> str:
-    """exact, wrong, or why it is cut."""
+    """Returns `exact', `wrong', or the reason why it is cut."""
     said = leave_out(pc, said, program)
     if len(said) > len(true) or not all(
         same(s, t, program) for s, t in zip(said, true)
@@ -151,14 +150,14 @@ def verdict(
 
 
 def begins(calls: list[Call], pc: int) -> bool:
-    """Is pc where the first was interrupted?"""
+    """Does pc fit the place where the innermost call was interrupted?"""
     return bool(calls) and isinstance(calls[0], Place) and calls[0].may_be(pc)
 
 
 def judge(
     r: Record, t: True_, kernel: Program, users: list[Program]
 ) -> tuple[str, str]:
-    """The kernel's part and the user's."""
+    """Judges the kernel's part and the user's."""
     if r.user_mode:
         inside = "exact" if not t.kernel and not r.kernel else "wrong"
         place, said = r.pc, r.user
@@ -176,7 +175,7 @@ def judge(
 
 
 class Tally(NamedTuple):
-    """How many stacks of a run are what."""
+    """The numbers of stacks of a run, by verdict."""
 
     exact: int
     cut: collections.Counter[str]  # by reason
@@ -191,7 +190,7 @@ def compare_stacks(
     kernel: Program,
     users: Callable[[int], list[Program]],
 ) -> Tally:
-    """All stacks of a run: each hart's records come in order."""
+    """Judges all stacks of a run: each hart's records come in order."""
     true: dict[int, list[True_]] = collections.defaultdict(list)
     unfollowed = 0
     for line in written.splitlines():
@@ -227,7 +226,7 @@ def compare_stacks(
 def show(
     r: Record, t: True_, parts: tuple[str, str], kernel: Program, user: Program
 ) -> str:
-    """One that is wrong."""
+    """Describes a wrong stack."""
 
     def name(call: Call) -> str:
         if isinstance(call, Place):

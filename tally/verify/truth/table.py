@@ -1,8 +1,8 @@
-"""make truth-table: write what scripts/truth has measured into docs/truth.md.
+"""make truth-table: writes the results of scripts/truth into docs/truth.md.
 
-The tables there name the commit and the QEMU that they are of, and carry a sum of the
-code that decides what a sample is of. When that code has changed, the sum is another
-one, and a test says that the tables are old.
+The tables there name the commit and the QEMU, and have a checksum of the code that
+takes and assigns samples. When that code changes, so does the checksum, and a test
+says that the tables are old.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class TableError(Exception):
 
 
 def sum_of_code() -> str:
-    """Comments and layout don't count."""
+    """Returns the checksum, which ignores comments and layout."""
     text = "".join((ROOT / name).read_text() for name in CODE)
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     return hashlib.sha256("".join(text.split()).encode()).hexdigest()[:16]
@@ -50,7 +50,8 @@ def sum_in(document: str, name: str) -> str:
 
 
 def table(heading: str, rows: dict[str, dict[int, str]], harts: list[int]) -> list[str]:
-    """One line a workload, one column a number of harts."""
+    """Returns a table with a line for each workload and a column for each number of
+    harts."""
     columns = ["1 hart" if n == 1 else str(n) for n in harts]
     lines = [f"| {heading} | {' | '.join(columns)} |", "|---" * (len(harts) + 1) + "|"]
     for name, row in rows.items():
@@ -61,7 +62,7 @@ def table(heading: str, rows: dict[str, dict[int, str]], harts: list[int]) -> li
 def profiles(
     measured: list[dict[str, Any]], what: dict[str, str], bad: list[str]
 ) -> list[str]:
-    """Those of pcs, which tells most apart; all of them are judged."""
+    """Returns the rows of pcs, which is the most detailed; all profilers are judged."""
     rows: dict[str, dict[int, str]] = {}
     pcs = [row for row in measured if row["profiler"] == "pcs"]
     for row in pcs:
@@ -100,7 +101,7 @@ def stacks(measured: list[dict[str, Any]]) -> list[str]:
 
 
 def written(document: str, name: str, lines: list[str]) -> str:
-    """The document with another table of this name."""
+    """Returns the document with the table of this name replaced."""
     begin = BEGIN.format(name=name, sum=sum_in(document, name))
     before, _, rest = document.partition(begin)
     _, end, after = rest.partition(END)
@@ -111,7 +112,7 @@ def written(document: str, name: str, lines: list[str]) -> str:
 
 
 def commit() -> str:
-    """What was measured; a change that isn't committed has no name."""
+    """Returns the measured commit; uncommitted changes have no name."""
 
     def git(*arguments: str) -> str:
         return subprocess.run(

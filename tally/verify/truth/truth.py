@@ -1,10 +1,10 @@
 """scripts/truth: are the profiles right? See docs/truth.md.
 
-Each workload runs once, with all profilers at work, while a plugin of QEMU's
-counts what is executed. Prints how far they are apart, a line for each
-profiler; --all names every function. And once more, with call stacks, while
-the plugin follows all calls. Writes build/truth.json. Exits 1 if a goal isn't
-met. --table writes the tables of docs/truth.md.
+Each workload runs once, with all profilers on, while a QEMU plugin counts the executed
+instructions. Prints how far they differ, a line for each profiler; --all lists every
+function. Each runs once more with call stacks, while the plugin follows all calls.
+Writes build/truth.json. Exits 1 if a goal isn't met. --table writes the tables of
+docs/truth.md.
 """
 
 from __future__ import annotations
@@ -43,25 +43,25 @@ from tally.verify.truth.table import TableError
 GUEST = HERE / "guest"
 BUILD = image.BUILD / "truth"
 RESULT = image.BUILD / "truth.json"
-TIMEOUT = 3600.0  # seconds of the host's, however busy that is
+TIMEOUT = 3600.0  # seconds of the host's clock, enough on a busy host
 SEED = 7
-RUNS_FOR_MEAN = 10  # of fewer it says little
+RUNS_FOR_MEAN = 10  # fewer have no useful mean
 KERNEL_HALF = 0xFFFFFFFF_00000000
 USER = "(user mode)"
 WORKLOAD = "/bin/workload"
 IDLE = "idle_wait"
 ELSEWHERE = ("elsewhere", "")  # in none of the programs
 BUCKET = 8  # bytes of text for which kprof has a counter
-USER_RECORD = 2  # pcs's
-EXAMPLES = 10  # of wrong stacks, that are shown
-SAMPLES = 12_000  # of busy harts; then a workload ends
-SAMPLES_LEAST = 10_000  # that are compared: fewer show nothing
-SAMPLES_OF_A_SEED = 1_000  # as many as a page of a second has
-STACKS_FEWER = 8  # samples with their stacks, as these take more of pcs's room
+USER_RECORD = 2  # the type of pcs's records in user mode
+EXAMPLES = 10  # wrong stacks that are shown
+SAMPLES = 12_000  # samples of busy harts, after which a workload ends
+SAMPLES_LEAST = 10_000  # compared samples: fewer show nothing
+SAMPLES_OF_A_SEED = 1_000  # as many as a page of one second has
+STACKS_FEWER = 8  # divides the samples with stacks, which fill pcs's buffers faster
 
 
 class Workload(NamedTuple):
-    """How one is run; at shift N an instruction takes 2^N ns."""
+    """A workload and its machine; at shift N an instruction takes 2^N ns."""
 
     what: str
     hz: int = 2_000
@@ -91,7 +91,7 @@ WORKLOADS = {
 }
 
 
-#: What is told apart: a function of a program, or what a profiler has under one word.
+#: A unit of counting: a function of a program, or a profiler's word for many.
 Cell = Union[str, tuple[str, str]]
 Cells = collections.Counter[Cell]
 
@@ -106,8 +106,8 @@ class Row(NamedTuple):
     profiler: str
     hz: int
     jitter: bool
-    taken: int  # samples of a hart, of whatever profiler
-    wrong: int  # of them: another hart had executed up to the sample
+    taken: int  # samples of harts, by any profiler
+    wrong: int  # those at which another hart had been executing
     result: Result
 
     def as_json(self) -> dict[str, object]:
@@ -127,7 +127,7 @@ class Row(NamedTuple):
 
 
 class Images:
-    """What is booted, and what is known of it."""
+    """The kernel and the programs that are booted."""
 
     def __init__(self) -> None:
         self.qemu = find_qemu()
@@ -151,7 +151,7 @@ class Images:
         self.plugin = plugin.build("counter", self.qemu_major, BUILD)
 
     def map(self, folder: Path, stacks: bool) -> Path:
-        """The map that the plugin reads."""
+        """Writes the map that the plugin reads."""
         lines = ["stacks stacks" if stacks else "result counts"]
         for i, (name, code) in enumerate(self.programs.items()):
             text = folder / f"text-{i}"
@@ -188,7 +188,7 @@ def run(
     seed: int = SEED,
     samples: int = SAMPLES,
 ) -> tuple[str, str]:
-    """What the profilers say, and what was executed; or the call stacks."""
+    """Returns the profilers' output, and the plugin's: counts, or call stacks."""
     w = WORKLOADS[name]
     fewer = STACKS_FEWER if stacks else 1
     words = f"{name} {w.hz // fewer} {'on' if jitter else 'off'} {seed}"
@@ -222,7 +222,7 @@ def run(
 
 
 class Masked(NamedTuple):
-    """Instructions executed in one stretch with SIE=0."""
+    """Instructions executed without a break with SIE=0."""
 
     start: int
     end: int
@@ -232,7 +232,7 @@ class Masked(NamedTuple):
 
 
 class Truth:
-    """What was executed, by cell: a function of a program."""
+    """The executed instructions, by cell: a function of a program."""
 
     def __init__(self, images: Images, text: str) -> None:
         self.cells: Cells = collections.Counter()
@@ -240,7 +240,7 @@ class Truth:
         self.buckets: Cells = collections.Counter()  # the kernel's
         self.charged: Cells = collections.Counter()  # to user code
         self.masked: list[Masked] = []
-        self.taken = self.wrong = 0  # samples; and of another than who executed
+        self.taken = self.wrong = 0  # samples, and those of another hart
         programs = list(images.programs.items())
         for line in text.splitlines():
             kind, *words = line.split()
@@ -268,7 +268,7 @@ class Truth:
 
 
 class Samples:
-    """What the profilers say, by cell."""
+    """The profilers' samples, by cell."""
 
     def __init__(self, images: Images, text: str, truth: Truth) -> None:
         self.programs = images.programs
@@ -295,7 +295,7 @@ class Samples:
             cell = (each, self.programs[each].function(address))
             if self.truth.cells[cell] and address in self.programs[each]:
                 return cell
-        if address not in self.programs[program]:  # the page that signals return by
+        if address not in self.programs[program]:  # the page for return from signals
             return ELSEWHERE
         return program, self.programs[program].function(address)
 
@@ -331,7 +331,7 @@ class Samples:
 
 
 def executed_as_seen(truth: Truth, profiler: str) -> Cells:
-    """What was executed, in the cells that a profiler can tell apart."""
+    """Returns the executed instructions in the cells of a profiler."""
     if profiler == "pcs":
         return truth.cells
     cells: Cells = collections.Counter()
@@ -349,7 +349,7 @@ def executed_as_seen(truth: Truth, profiler: str) -> Cells:
 
 
 def leave_out(cells: Cells, truth: Truth) -> Cells:
-    """Without functions that mostly ran where nothing is compared."""
+    """Removes functions that mostly ran where samples can't be compared."""
     return collections.Counter(
         {
             cell: count
@@ -383,7 +383,7 @@ def measure(
 def measure_intervals(
     images: Images, name: str, harts: int, seed: int
 ) -> tuple[Cells, Cells]:
-    """pcs's samples, of which pages are made, and what was executed."""
+    """Returns pcs's samples, as pages use them, and the executed instructions."""
     said, counts = run(images, name, harts, True, seed=seed, samples=SAMPLES_OF_A_SEED)
     truth = Truth(images, counts)
     sampled = Samples(images, said, truth).cells["pcs"]
@@ -406,7 +406,7 @@ def try_intervals(
 
 
 class StackRow(NamedTuple):
-    """How many of a run's call stacks are what."""
+    """The numbers of a run's call stacks, by verdict."""
 
     workload: str
     harts: int
@@ -512,7 +512,7 @@ def stacks_verdict(rows: list[StackRow]) -> list[str]:
 def masked_table(
     images: Images, truths: list[Truth]
 ) -> dict[tuple[str, str, bool], int]:
-    """The longest stretch with SIE=0 between two places."""
+    """Returns the most instructions with SIE=0 between two places."""
     kernel = images.programs["kernel"]
     longest: dict[tuple[str, str, bool], int] = collections.Counter()
     for truth in truths:
@@ -524,7 +524,7 @@ def masked_table(
 
 
 def verdict(rows: list[Row], least: float = P_GOAL) -> list[str]:
-    """The goals that aren't met."""
+    """Returns the goals that aren't met."""
     bad = [
         f"{r.workload} on {r.harts}: {r.profiler}: {r.result.samples} samples to"
         f" compare, {SAMPLES_LEAST} are needed"
@@ -542,7 +542,7 @@ def verdict(rows: list[Row], least: float = P_GOAL) -> list[str]:
         for r in rows
         if r.profiler == "pcs" and (r.wrong or not r.taken)
     ]
-    # The profilers share one stream of samples: pcs, which tells most, stands
+    # The profilers share one stream of samples: pcs, the most detailed, stands
     # for all.
     ratios = [r.result.tv / r.result.ideal for r in rows if r.profiler == "pcs"]
     if len(ratios) >= RUNS_FOR_MEAN:
@@ -569,7 +569,7 @@ def probability(text: str) -> float:
 
 
 def fail_for(goals: Iterable[str]) -> int:
-    """The exit status, with a line for each goal that isn't met."""
+    """Prints a line for each goal that isn't met; returns the exit status."""
     bad = 0
     for line in goals:
         print(f"truth: {line}", file=sys.stderr)
@@ -577,7 +577,7 @@ def fail_for(goals: Iterable[str]) -> int:
     return bad
 
 
-Measured = TypeVar("Measured")  # what comes of a run
+Measured = TypeVar("Measured")  # the result of a run
 
 
 def main() -> int:
