@@ -221,7 +221,7 @@ record_context(struct log *l, unsigned int context, struct AT_RECORD *at)
 	return (struct PSAMPLE *)(at + 1);
 }
 
-/* Store a sample's record at p, and behind it `size' bytes of its call stack. */
+/* Store a sample's record at p, then `size' bytes of its call stack. */
 static inline void
 record_at(struct PSAMPLE *p, const struct sample *s, const void *calls,
 	  size_t size)

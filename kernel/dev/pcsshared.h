@@ -1,7 +1,7 @@
 /*
  * What the three parts of the log of pcs share: the sampler's side (pcslog.c),
- * requests (pcsrequest.c) and the reader's side (pcsreader.c). pcslog.h has what
- * the rest of the kernel calls.
+ * requests (pcsrequest.c) and the reader's side (pcsreader.c). pcslog.h is the
+ * interface for the rest of the kernel.
  *
  * The buffers of a log form a ring. The hart's sampler fills buffers and counts
  * how many it has filled; a reader empties them and counts how many it has
@@ -18,10 +18,10 @@
  * - A sampler takes the log that it changes, by `sequence'. Who looks at the
  *   account doesn't take it: add_log copies the numbers, and copies them again
  *   if they have changed meanwhile. So no sampler waits for a request.
- * - The contents of a buffer belong to the reader while the buffer is full, and
- *   to the sampler at all other times.
- * - Of the requests, log_open, log_end and log_close change the logs themselves.
- *   They hold log_lock, and pcs is disarmed, so no sampler is using a log.
+ * - A buffer's contents belong to the reader while the buffer is full, and to
+ *   the sampler at all other times.
+ * - Of the requests, log_open, log_end and log_close change the logs. They hold
+ *   log_lock, and pcs is disarmed, so no sampler is using a log.
  *
  * docs/locks.md explains why this is correct, also in the memory model of
  * RISC-V.
@@ -98,9 +98,9 @@ void log_flush(struct log *l);
 
 /*
  * The samplers' copy of what was requested. They can't read devpc, which may
- * change while they look. log_wish points to the valid one of two structs, which
- * doesn't change while it is the valid one. A new request is written into the
- * other one, and then log_wish is made to point there (log_ask).
+ * change while they look. log_wish points to the valid one of two structs: that
+ * one doesn't change. A new request is written into the other one, and then
+ * log_wish is made to point there (log_ask).
  *
  * To load the pointer, relaxed order is enough: what a sampler then reads
  * through it depends on its value, and so is loaded after it.

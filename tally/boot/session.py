@@ -192,7 +192,7 @@ def stop(number: int, _frame: object) -> NoReturn:
 
 
 def attempt(action: Callable[[], Outcome], me: str) -> Outcome:
-    """The outcome of the action; an exception becomes one, with a line that says why."""
+    """The outcome of the action. An exception becomes an outcome with its reason."""
     try:
         return action()
     except UsageError as error:

@@ -43,6 +43,9 @@ class Row(NamedTuple):
     xv6: Optional[float]  # compiled -O2
     linux: Optional[float]
     goal: float
+    #: The most that it is, by the instructions of a loop on which ticks happen to fall.
+    #: On which they do depends on all that was executed before, the boot included.
+    most: float = 0
 
 
 ROWS = {
@@ -67,11 +70,11 @@ ROWS = {
     "sample_pcs": Row("with pcs", None, None, 60),
     "sample_profil": Row("with profil", None, None, 120),
     "sample_all": Row("with all four", None, 2_978, 260),
-    "sample_prf_kernel": Row("over a kernel's loop, with prf", None, None, 80),
+    "sample_prf_kernel": Row("over a kernel's loop, with prf", None, None, 80, 208),
     "sample_kprof_kernel": Row("with kprof", None, None, 25),
-    "sample_pcs_kernel": Row("with pcs", None, None, 60),
-    "sample_profil_kernel": Row("with profil", None, None, 120),
-    "sample_all_kernel": Row("with all four", None, None, 260),
+    "sample_pcs_kernel": Row("with pcs", None, None, 60, 116),
+    "sample_profil_kernel": Row("with profil", None, None, 120, 116),
+    "sample_all_kernel": Row("with all four", None, None, 260, 361),
     "boot": Row("first instruction to a shell's command", 20_000_000, None, 5_000_000),
     "image_bytes": Row("the kernel's image, bytes", None, None, 256 << 10),
     "boot_bytes": Row("memory in use then, 4 harts, bytes", None, None, 2 << 20),
@@ -248,7 +251,7 @@ def worse(
     return [
         f"{key}: {number(figures[key])}, was {number(old)}"
         for key, old in baseline.items()
-        if figures[key] > old * allowed
+        if figures[key] > max(old * allowed, ROWS[key].most)
     ]
 
 

@@ -34,7 +34,7 @@ do_read_all(void)
 {
 	int file = files[number()];
 	size_t size = number(), all = 0;
-	ssize_t n;
+	ssize_t n = 0;
 
 	while (all + size <= BUFFER && (n = read(file, buffer + all, size)) > 0)
 		all += n;

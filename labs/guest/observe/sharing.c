@@ -82,7 +82,8 @@ do_fork_writing(void)
 
 	both.word = (volatile unsigned long *)number();
 	both.pages = number();
-	both.stop = both.passes = 0;
+	both.stop = false;
+	both.passes = 0;
 	pthread_create(&writer, NULL, add_to_all, NULL);
 	for (long n = number(); n > 0; n--) {
 		int status = 0;
@@ -113,7 +114,8 @@ do_publish(void)
 	long missed = 0;
 
 	both.word = (volatile unsigned long *)number();
-	both.stop = both.passes = 0;
+	both.stop = false;
+	both.passes = 0;
 	WORD(0) = 0;
 	pthread_create(&reader, NULL, look_at_first, NULL);
 	for (unsigned long n = number(); n > 0; n--) {

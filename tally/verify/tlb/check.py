@@ -54,8 +54,8 @@ KINDS = {
     " after the lock is released at {pc}",
     "freed": "{hart} may use the old entry for {va}, which {other} changed at {cause},"
     " after its page is freed at {pc}",
-    "stale": "{hart} may read the page that {va} had before {other} changed its entry at"
-    " {cause}, though others may store to the new page from {pc} on",
+    "stale": "{hart} may read the page that {va} had before {other} changed its entry"
+    " at {cause}, though others may store to the new page from {pc} on",
     "early": "{hart} at {pc} maps {va} before other harts are sure to see what {other}"
     " stored at {cause}",
     "text": "{hart} may execute old code at {va}, from {pc} on, which {other} replaced"

@@ -209,7 +209,8 @@ def compare_stacks(
     for hart in sorted({*true, *records}):
         if len(true[hart]) != len(records[hart]):
             raise ValueError(
-                f"hart {hart}: {len(records[hart])} records of {len(true[hart])} samples"
+                f"hart {hart}: {len(records[hart])} records of"
+                f" {len(true[hart])} samples"
             )
         for r, t in zip(records[hart], true[hart]):
             parts = judge(r, t, kernel, users(r.pid))
