@@ -271,7 +271,7 @@ def test_files_that_are_not_there_are_one_row(tmp_path: Path) -> None:
     new.stacks.append(Stack((), 6))
     found = {c.what: (c.base, c.new) for c in
              lines.changes(compare.Comparison(base, new))}
-    assert found == {"work.c:1  a;": (3, 3), "in files that aren't there": (4, 7)}
+    assert found == {"work.c:1  a;": (3, 3), "in unknown lines or missing files": (4, 7)}
 
 
 @pytest.mark.parametrize("folders, said", [

@@ -99,7 +99,7 @@ def test_make_size() -> None:
     result = subprocess.run(
         ["make", "-s", "-C", str(ROOT), "size"], capture_output=True, text=True
     )
-    parts = re.findall(r"^[Tai].*?\s(\d+) +(\d+) +(?:\d+|-)$", result.stdout, re.M)
+    parts = re.findall(r"^[Taio].*?\s(\d+) +(\d+) +(?:\d+|-)$", result.stdout, re.M)
     assert result.returncode == 0 and len(parts) == 4
     linux = (ROOT / "kernel/linux").iterdir()
     assert int(parts.pop()[1]) == sum(len(f.read_text().splitlines()) for f in linux)

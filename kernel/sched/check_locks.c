@@ -263,8 +263,8 @@ check_spin_lock(const struct spinlock *lk, void *pc)
 		      symbol_place(pc).text);
 	/* At boot, and in a panic, the timer is masked, too. */
 	if (level1 && (sie & SIE_TIMER) && level_of(sie) == 5)
-		panic("lock level: spinlock %s is of level 1, wanted at level "
-		      "5 at %s",
+		panic("lock level: spinlock %s is of level 1, but the hart is "
+		      "at level 5 in %s",
 		      lk->name, symbol_place(pc).text);
 	want(spinlocks(), lk, class_of(lk->name, level1 ? SPIN1 : SPIN5), pc);
 }

@@ -146,7 +146,10 @@ def read_marks(counts: list[int], steps: list[Step]) -> tuple[dict[str, int], st
     """Returns the instructions before each mark; and why one is forged, or nothing."""
     asked = [step.token for step in steps if step.text == MARK]
     if len(counts) > len(asked):
-        return {}, "something other than the tests has made a mark"
+        return (
+            {},
+            "something other than the tests has executed a mark of instruction counts",
+        )
     return dict(zip(asked, counts)), ""
 
 

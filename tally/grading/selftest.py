@@ -277,7 +277,7 @@ def checks(
             )
         )
     for r in right:
-        label = f"{name}: {r.name}, which is right"
+        label = f"{name}: {r.name}, a right solution"
         all.append((label, functools.partial(right_passes, first, r)))
     return all
 

@@ -17,7 +17,7 @@ from tally.base.text import clean
 from tally.profile.compare import Change, Comparison, What
 from tally.profile.read_pprof import Stack
 
-UNKNOWN = "in files that aren't there"
+UNKNOWN = "in unknown lines or missing files"
 
 
 class Tree:

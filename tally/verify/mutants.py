@@ -203,7 +203,9 @@ def check() -> list[str]:
         wanted = [c for c in CLAUSES if c.startswith(f"{manual}-")]
         bare = [c for c in wanted if c not in have and c not in without]
         if bare:
-            lines.append(f"without a mutant, or a reason: {' '.join(bare)}")
+            lines.append(
+                f"clauses with neither a mutant nor a reason: {' '.join(bare)}"
+            )
     return lines
 
 

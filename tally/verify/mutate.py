@@ -346,16 +346,21 @@ def main() -> int:
         help="a mutant, file, folder, list or clause",
     )
     parser.add_argument(
-        "--changed", metavar="COMMIT", help="of files that were changed since then"
+        "--changed",
+        metavar="COMMIT",
+        help="only mutants of files that were changed since COMMIT",
     )
     parser.add_argument(
-        "--sample", type=number(0, 10**6), metavar="N", help="so many of the rest"
+        "--sample",
+        type=number(0, 10**6),
+        metavar="N",
+        help="and N others, drawn at random",
     )
     parser.add_argument(
-        "--seed", type=utf8, default="1", metavar="TEXT", help="of the sample"
+        "--seed", type=utf8, default="1", metavar="TEXT", help="draws the sample"
     )
     parser.add_argument(
-        "--minutes", type=amount, metavar="N", help="begin with no other after so many"
+        "--minutes", type=amount, metavar="N", help="start no mutant after N minutes"
     )
     parser.add_argument("--jobs", type=JOBS, default=2, metavar="N")
     parser.add_argument("--list", action="store_true", help="only name them")
