@@ -201,7 +201,7 @@ do_publish_told(void)
 		WORD(0) = n;
 		while (__atomic_load_n(&order.told, __ATOMIC_ACQUIRE) < n)
 			;
-		kill(pid, SIGKILL);
+		kill_child(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 	}
 	__atomic_store_n(&both.stop, true, __ATOMIC_RELEASE);
