@@ -11,8 +11,8 @@ COUNTS = ("due", "taken", "skipped", "late", "longest")
 BASES = {
     "change": ("the moment of the change (`profclock.since`)", "(since)"),
     "tick": (
-        "the last of the ticks' moments before the change, or that of the change"
-        " itself",
+        "the last moment at which a tick was due (a multiple of 10 ms), at or before the"
+        " change",
         "((since) - (since) % (tick))",
     ),
     "half": (
@@ -24,7 +24,10 @@ BASES = {
 MOVES = {
     "later": ("later", "((at) + (r))"),
     "earlier": ("earlier", "((at) - (r))"),
-    "both": ("later, and then spread / 2 counts earlier", "((at) + (r) - (s) / 2)"),
+    "both": (
+        "later, and then moved spread / 2 counts earlier",
+        "((at) + (r) - (s) / 2)",
+    ),
 }
 UNITS = {
     "counts": ("timer counts", "(counts)"),
@@ -60,12 +63,12 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
         "LATE": p["LATE"],
         "DROPPED": "isn't taken: the stroke is skipped"
         if p["DROPPED"]
-        else "is taken all the same",
+        else "is still taken",
         "REST": p["REST"],
-        "MISSED_TICKS": "are made up: they count in `hart.ticks`, and the process is"
-        " charged for them, when the late one is done"
+        "MISSED_TICKS": "count as well: when the late one is served, they are"
+        " added to `hart.ticks` and charged to the process"
         if p["MADE_UP"]
-        else "are left out: a late tick is one tick",
+        else "don't count, so a late tick is one tick",
         "UNIT": UNITS[p["UNIT"]][0],
     }
 

@@ -29,32 +29,28 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
     n, stack = p["WINDOW"], p["STACK"]
     whose = "its parent's forks" if p["CHILD_COUNTS"] else "its own forks"
     counts = {
-        "shared": "pages that a fork has left shared"
-        + (
-            ", those that can't be written, too"
-            if p["READ_ONLY_TOO"]
-            else ", of those in regions that may be written"
-        ),
+        "shared": "pages that forks have left shared"
+        + (", in all regions" if p["READ_ONLY_TOO"] else ", in writable regions only"),
         "copied": "writes for which at least one page was copied"
         if p["BY_WRITES"]
-        else "pages that were copied for a write, neighbours too",
-        "taken": "pages that were taken over"
-        + (", neighbours too" if p["TAKES_NEIGHBOURS"] else ""),
-        "early": "pages that a fork has copied",
+        else "pages copied for writes, including neighbours",
+        "taken": "pages taken over"
+        + (", including neighbours" if p["TAKES_NEIGHBOURS"] else ""),
+        "early": "pages that forks have copied",
     }
     return {
         "WINDOW": n,
-        "NEIGHBOURS": f"the other pages of its block of {n}, which begins at a page"
-        f" whose number, its address / 4096, is a multiple of {n}"
+        "NEIGHBOURS": f"the other pages of its block of {n} pages, which begins at an"
+        f" address that is a multiple of {n} * 4096"
         if p["ALIGNED"]
-        else f"the {n - 1} page{'s' if n > 2 else ''} behind it",
+        else f"the {n - 1} page{'s' if n > 2 else ''} after it",
         "NEIGHBOUR_LAST": "is taken over, too"
         if p["TAKES_NEIGHBOURS"]
-        else "is left as it is, until it is written itself",
+        else "stays unchanged, until the program writes to it",
         "STACK": f"{stack} page{'s' if stack > 1 else ''}",
         "STACK_FAILS": "the fork fails with ENOMEM"
         if p["STACK_MUST"]
-        else "that one is shared after all",
+        else "that page is shared instead",
         "COUNTS": "\n".join(
             f"  {i}. {name}: {counts[name]}" for i, name in enumerate(p["FIELDS"])
         ),

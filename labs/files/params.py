@@ -10,10 +10,14 @@ PAGE = 4096
 
 #: Forms of a range r: its two numbers; where it begins, and the byte behind it.
 FORMS = (
-    ("the offset of the first byte and how many bytes", "r[0]", "add_up(r[0], r[1])"),
-    ("how many bytes and the offset of the first", "r[1]", "add_up(r[0], r[1])"),
-    ("the offsets of the first byte and of the last", "r[0]", "add_up(r[1], 1)"),
-    ("the offsets of the first byte and of the one behind the last", "r[0]", "r[1]"),
+    (
+        "the offset of the first byte, and the number of bytes",
+        "r[0]",
+        "add_up(r[0], r[1])",
+    ),
+    ("the number of bytes, and the offset of the first", "r[1]", "add_up(r[0], r[1])"),
+    ("the offset of the first byte, and that of the last", "r[0]", "add_up(r[1], 1)"),
+    ("the offset of the first byte, and the offset after the last", "r[0]", "r[1]"),
 )
 
 
@@ -45,49 +49,50 @@ def draw(r: random.Random) -> dict[str, Any]:
 def words(p: dict[str, Any]) -> dict[str, Any]:
     """What README.md says of them."""
     pages = p["UNIT"] == "pages"
-    end = "the number of the file's pages" if pages else "the file's size"
+    end = "the number of pages up to its end" if pages else "the file's size"
     return {
         "MAX": p["MAX"],
         "TOO_LONG": p["TOO_LONG"],
-        "CROSS": "is EFBIG, too, and writes nothing"
+        "CROSS": "fails with EFBIG, too, and writes nothing"
         if p["WHOLE"]
-        else "writes what there is room for, and returns how much that is",
+        else "writes the bytes before the limit, and returns their number",
         "BAD_FIRST": "EFAULT" if p["BAD_FIRST"] else "EFBIG",
         "FAULT": {
-            "pages": "the file gets what comes for it page by page: those of its pages "
-            "are written for which all bytes are there, up to the first for which they "
-            "aren't",
+            "pages": "the write ends before the first page of the file for which not "
+            "all its bytes can be read; the pages before get all their bytes",
             "bytes": "the file gets all bytes before the bad address",
-            "nothing": "the file gets nothing, and it is EFAULT, wherever the bad "
-            "address lies",
+            "nothing": "the file gets nothing, and the write fails with EFAULT, wherever "
+            "the bad address lies",
         }[p["FAULT"]],
         "DATA": p["COMMANDS"][0],
         "POSITION": "the number of a page" if pages else "an offset in bytes",
         "ANSWER": {
-            "bytes": "The answer is the position itself if it is there already; else "
-            "the offset of the page's first byte.",
-            "starts": "The answer is the offset of the page's first byte, also if the "
-            "position lies behind that.",
-            "pages": "The answer is the page's number.",
+            "bytes": "The answer is the position itself if it lies in such a page or hole; "
+            "otherwise, the offset where the page or hole that was found begins.",
+            "starts": "The answer is the offset of the first byte of that page, present "
+            "or missing, even if the position lies after this byte.",
+            "pages": "The answer is the number of that page, present or missing.",
         }[p["UNIT"]],
         "OUTSIDE": p["OUTSIDE"],
         "NO_DATA": "ENXIO" if p["NO_DATA"] else end,
         "NO_HOLE": "ENXIO" if p["NO_HOLE"] else end,
         "RANGE": FORMS[p["FORM"]][0],
-        "EMPTY": "EINVAL" if p["EMPTY"] else "0, and changes nothing",
-        "BEYOND": "EINVAL" if p["BEYOND"] else "good for the part that is in the file",
-        "PARTIAL": "becomes zeroes there"
+        "EMPTY": "EINVAL" if p["EMPTY"] else "the answer is 0, and nothing changes",
+        "BEYOND": "EINVAL"
+        if p["BEYOND"]
+        else "no error, and the part in the file is punched",
+        "PARTIAL": "gets zeroes in the covered part"
         if p["PARTIAL"] == "wiped"
-        else "stays as it is",
-        "FREED": "how many pages the file has less" if p["FREED"] else "0",
+        else "stays unchanged",
+        "FREED": "the number of pages freed" if p["FREED"] else "0",
         "READ_ONLY": p["READ_ONLY"],
-        "ZEROES": "becomes a hole at once"
+        "ZEROES": "becomes a hole immediately"
         if p["ZEROES"]
-        else "stays; only a cut or a punch of all of it takes it away",
+        else "is kept; only a cut or a punch of the whole page frees it",
         "COUNT": {
-            "pages": "how many pages the file has",
-            "holes": "how many pages the file hasn't, up to its end",
-            "runs": "how many runs of pages side by side the file has",
+            "pages": "pages that the file has",
+            "holes": "pages that are missing up to the file's end",
+            "runs": "runs of consecutive pages that the file has",
         }[p["COUNT"]],
     }
 

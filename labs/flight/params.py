@@ -39,10 +39,12 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
         "WHERE": where(p, "level", "hart"),
         "TWICE": p["TWICE"],
         "EMPTY": "it returns 0" if p["END"] else "it fails with EAGAIN",
-        "FULL": "the oldest record goes, and the new one comes"
+        "FULL": "the oldest record is removed, and the new one is stored"
         if p["OLDEST_GOES"]
-        else "the new record doesn't come",
-        "SINCE": "since it was last asked" if p["LOST_RESETS"] else "since the open",
+        else "the new record isn't stored",
+        "SINCE": "since the last such request or open"
+        if p["LOST_RESETS"]
+        else "since the open",
     }
 
 

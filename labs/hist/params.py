@@ -32,7 +32,7 @@ def draw(r: random.Random) -> dict[str, Any]:
 
 
 WHERE = {
-    "ELSEWHERE": "elsewhere, whatever its pc",
+    "ELSEWHERE": "in the counter for elsewhere, whatever its pc",
     "NOWHERE": "not at all",
     "BY_PC": "by its pc",
 }
@@ -40,11 +40,11 @@ WHERE = {
 
 # What becomes of a read that fails halfway; the second is what kprof does.
 SHORT = """\
-the result is how many bytes were stored, and the next read goes on behind them. It
-  may be up to 511 bytes fewer than there is room for; if there is room for less than
-  that, EFAULT will do."""
+the result is the number of bytes stored, and the next read continues after them. This
+  number may be up to 511 less than the size of the writable part; if that part has at
+  most 511 bytes, EFAULT is also right."""
 FAILS = """\
-the result is EFAULT all the same, though some bytes may have been stored."""
+the read fails with EFAULT, too, though some bytes may have been stored."""
 
 
 def words(p: dict[str, Any]) -> dict[str, Any]:
@@ -63,9 +63,9 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
         "AGAIN": "fails with EBUSY"
         if p["AGAIN_BUSY"]
         else "changes nothing, and is no error",
-        "CLEAR": "and turns it off"
+        "CLEAR": "and turns counting off"
         if p["CLEAR_STOPS"]
-        else "and leaves it on or off, as it was",
+        else "and leaves counting on or off, as it was",
         "HALFWAY": SHORT if p["SHORT"] else FAILS,
     }
 

@@ -30,14 +30,14 @@ OTHERS = {
     "temporary": 0x04,
 }
 WORDS = {
-    "SHORT": "cut short",
-    "SIZE": "of a wrong size",
-    "TAG": "to another request",
-    "TYPE": "of another type",
-    "ODD": "an errno that is none",
-    "QID": "a qid of an unknown type",
-    "COUNT": "a count that can't be",
-    "NAME": "a name that is none",
+    "SHORT": "something cut short",
+    "SIZE": "a wrong size",
+    "TAG": "another request's tag",
+    "TYPE": "a wrong type",
+    "ODD": "an errno outside the list",
+    "QID": "an unknown bit in a qid's type",
+    "COUNT": "a count that is too large",
+    "NAME": "an invalid name",
 }
 
 
@@ -65,23 +65,25 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
     known = {**USED, **{name: OTHERS[name] for name in p["KNOWN"]}}
     return {
         **{lie: p[lie] for lie in LIES},
-        "CLOSING": " or ".join(WORDS[lie] for lie in p["CLOSES"]),
+        "CLOSING": ", ".join(WORDS[lie] for lie in p["CLOSES"]),
         "STRIKES": p["STRIKES"],
-        "COUNTED": "since the last reply that was none"
+        "COUNTED": "since the last honest reply"
         if p["FORGIVES"]
-        else "whatever came between them",
-        "BETTER": "A reply that is no lie, also one that says an errno, sets the number"
-        " back to 0."
+        else "whatever replies come between them",
+        "BETTER": "An honest reply, even one that reports an errno, sets the count back"
+        " to 0."
         if p["FORGIVES"]
-        else "It never goes back.",
-        "WRONG_SIZE": "other than what came" if p["EXACT"] else "larger than what came",
+        else "The count never decreases.",
+        "WRONG_SIZE": "not the number of bytes that came"
+        if p["EXACT"]
+        else "larger than the number of bytes that came",
         "BEHIND": ""
         if p["EXACT"]
-        else " If more came than the size says, what is"
-        " behind it isn't there, neither for fields nor for data.",
+        else " If more bytes came than the size says, ignore the"
+        " rest: it contains neither fields nor data.",
         "FIRST": "type" if p["TYPE_FIRST"] else "tag",
         "THEN": "tag" if p["TYPE_FIRST"] else "type",
-        "BAD_NAME": "is passed over: `name` is empty then, the rest as the entry has it"
+        "BAD_NAME": "is passed over: `name` is empty, all else as the entry has it"
         if p["PASSES"]
         else f"is a lie, {p['NAME']}",
         "QIDS": ", ".join(f"{bit:#04x} ({name})" for name, bit in known.items()),

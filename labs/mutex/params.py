@@ -8,7 +8,7 @@ from typing import Any
 #: The usual next owner: what README.md says, and how the solution compares two
 #: that wait, t behind best.
 RULES = {
-    "last": ("the one that has come last", "true"),
+    "last": ("the one that came last", "true"),
     "low": ("the one with the lowest `tid`", "(t)->tid < (best)->tid"),
     "high": ("the one with the highest `tid`", "(t)->tid > (best)->tid"),
 }
@@ -30,12 +30,12 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
     return {
         "RULE": RULES[p["RULE"]][0],
         "EVERY": p["EVERY"],
-        "TURNS": f"the hand-overs {turns} and so on",
-        "COUNT": "A hand-over that leaves nobody waiting is the last one counted: the"
-        " next one is 1 again."
+        "TURNS": f"hand-overs number {turns} and so on",
+        "COUNT": "After a hand-over that leaves no thread waiting, the next hand-over is"
+        " number 1 again."
         if p["BEGINS_ANEW"]
-        else "They are counted from boot on, and go on when the mutex has been free"
-        " meanwhile.",
+        else "They are counted from boot on, and the count continues even if the"
+        " mutex has been free meanwhile.",
     }
 
 

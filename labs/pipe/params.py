@@ -31,21 +31,21 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
         "SIZE": p["PAGES"] * PAGE,
         "ATOMIC": p["ATOMIC"],
         "LOW_MAX": p["LOW_MAX"],
-        "COUNT": "how many bytes can be moved at this end: unread ones for a reader, "
-        "free ones for a writer"
+        "COUNT": "unread bytes at the reader's end, and of bytes for which there is "
+        "room at the writer's end"
         if p["COUNT_OWN"]
-        else "how many unread bytes there are, at either end",
+        else "unread bytes, at either end",
         "CAPPED": ", or as many as it asked for if that is less"
         if p["LOW_CAPPED"]
         else ", even if it asked for less",
-        "TAKES": "takes what there is, below the mark, too, and only an empty pipe is "
-        "EAGAIN"
+        "TAKES": "takes the bytes that are there, even fewer than the mark, and gets "
+        "EAGAIN only if there are none"
         if p["LOW_TAKES"]
         else "gets EAGAIN as long as it would have to wait",
         "NO_READER": p["NO_READER"],
-        "ROOM": "takes whatever room there is"
+        "ROOM": "fills the room that there is"
         if p["ANY_ROOM"]
-        else f"takes all the room there is if that is {p['ATOMIC']} bytes or more",
+        else f"fills the room that there is if that is at least {p['ATOMIC']} bytes",
     }
 
 

@@ -32,10 +32,10 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
     return {
         "NUMBER": p["NUMBER"],
         "STRUCT": struct(p).replace("\t", "    ").replace("\n", "\n    "),
-        "SIZE": "bytes; a rest of fewer than four is left alone"
+        "SIZE": "bytes; if one to three bytes are left at the end, they aren't used"
         if p["SIZE_BYTES"]
         else "counters",
-        "INDEX": "`(pc - low + (1 << shift) / 2) >> shift`, where half of 1 is 0"
+        "INDEX": "`(pc - low + (1 << shift) / 2) >> shift`, where 1 / 2 is 0"
         if p["NEAREST"]
         else "`(pc - low) >> shift`",
         "OUTSIDE": {
@@ -44,19 +44,19 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
             "LAST": "counts in the last counter",
         }[p["OUTSIDE"]],
         "FULL": "wraps to 0" if p["WRAPS"] else "stays at its largest value",
-        "KERNEL": "counts at the instruction at which the program goes on"
+        "KERNEL": "counts at the instruction at which the program continues"
         if p["KERNEL"]
         else "isn't counted",
-        "FORK": "has a histogram of its own that continues the parent's: the memory is"
-        " a copy, and none of its samples have been charged"
+        "FORK": "has a histogram of its own, with the parent's settings: its memory is"
+        " a copy, and no sample has been charged to it yet"
         if p["INHERITS"]
-        else "has none",
-        "GONE": "the histogram is turned off, and what it still owes is forgotten"
+        else "has no histogram",
+        "GONE": "the histogram is turned off, and samples not yet charged are lost"
         if p["GONE_OFF"]
         else "those samples are lost, and the histogram stays on",
-        "CHECKED": "is EFAULT"
+        "CHECKED": "fails with EFAULT"
         if p["CHECKED"]
-        else "is found out when the first sample is charged",
+        else "succeeds, and this rule applies when the first sample is charged",
     }
 
 

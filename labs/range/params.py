@@ -7,8 +7,8 @@ import random
 from typing import Any
 
 END = {
-    "last": "uint64_t last; /* address that belongs to it */",
-    "end": "uint64_t end; /* the address behind its last */",
+    "last": "uint64_t last; /* the last address */",
+    "end": "uint64_t end; /* the address after the last one */",
     "size": "uint64_t size; /* bytes */",
 }
 LAST = {
@@ -52,7 +52,7 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
         "STRUCT": struct(p),
         "NONE": p["NONE"],
         "TWICE": p["TWICE"],
-        "EMPTY": "leaves no range: all samples are missed then"
+        "EMPTY": "leaves no range, so all samples count as missed"
         if p["CLEARS"]
         else "is EINVAL",
         "WIDTH": p["WIDTH"],
@@ -60,8 +60,8 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
         if p["MISSED_FIRST"]
         else "[ range 0 | range 1 | .. | missed ]",
         "USER": {
-            "BY_PC": "counts by its pc, too",
-            "MISSED": "is missed, whatever its pc",
+            "BY_PC": "counts by its pc as well",
+            "MISSED": "counts as missed, whatever its pc",
             "NOWHERE": "doesn't count at all",
         }[p["USER"]],
     }

@@ -53,7 +53,9 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
     clear = CLEAR_BY_WORD.format(word=p["WORD"]) if p["WORD"] else CLEAR_BY_WRITE
     return {
         "TOTALS": totals_table(p["TOTALS"]),
-        "FILE": item(f"**The file** has {size} bytes, as stat says, too: {form(p)}"),
+        "FILE": item(
+            f"**The file** has {size} bytes (stat returns this size): {form(p)}"
+        ),
         "READ": item(READ_TAKES if p["TAKES"] else READ_KEEPS),
         "CLEAR": item(clear),
     }
@@ -75,13 +77,13 @@ def form(p: dict[str, Any]) -> str:
     if p["TEXT"]:
         pad = "zeroes" if p["ZEROES"] else "blanks"
         return (
-            f"text, a line for each: the decimal number, in {p['WIDTH']} characters,"
-            f" with {pad} on its left, and a newline."
+            f"text, a line for each total: the decimal number, padded with {pad} on the"
+            f" left to {p['WIDTH']} characters, and a newline."
         )
     first = "most" if p["BIG"] else "least"
     return (
-        f"binary, {p['WIDTH']} bytes each, the {first} significant first, with nothing"
-        " between."
+        f"binary, {p['WIDTH']} bytes for each total, the {first} significant byte first,"
+        " with nothing between totals."
     )
 
 
@@ -92,19 +94,19 @@ length, even from the middle of a total."""
 
 READ_TAKES = """\
 **read** at offset 0 shows what was counted since the last read or clear, or since boot
-if there was none. What is shown is taken: no sample is shown twice, and none is lost
-between two reads, however many processes read while harts count. If the buffer is too
-short for all totals it is EINVAL. At any other offset the file is at its end. A read
-that fails takes nothing."""
+if there was none. Each sample is shown by one read only, and none is lost between two
+reads, however many processes read while harts count. A buffer that is too short for all
+totals fails with EINVAL. At any other offset a read returns 0 bytes. A failed read
+leaves all samples to the next one."""
 
 CLEAR_BY_WORD = """\
-**write** of the word `{word}` clears: all totals are 0 again. The file takes its word
-as all control files do (`kernel/fs/ctl.h`); anything else is EINVAL, and changes
+**write** of the word `{word}` clears: all totals are 0 again. The word is parsed as in
+all control files (`kernel/fs/ctl.h`); any other write fails with EINVAL, and changes
 nothing."""
 
 CLEAR_BY_WRITE = """\
-**write** of anything clears: all totals are 0 again. The bytes aren't looked at, so any
-address will do. The result is their number."""
+**write** of anything clears: all totals are 0 again. The bytes aren't read, so even
+a bad address is right. The result is the number of bytes."""
 
 
 def files(p: dict[str, Any]) -> dict[str, str]:
