@@ -315,7 +315,7 @@ def test_all_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_one_mistake_costs_one_test(facts: dict) -> None:
     """It says which operation, what was expected and what came."""
     bad = [test for test in facts["tests"] if not test["ok"]]
-    assert [test["name"] for test in bad] == ["both are wrong"]
+    assert [test["name"] for test in bad] == ["both errors at once"]
     assert bad[0]["why"].startswith("`call 1122 ")
     assert bad[0]["why"].endswith("expected -EFAULT, got -EINVAL")
     assert facts["points"] == 10 - bad[0]["of"]
@@ -344,7 +344,8 @@ def test_a_race_is_found_and_found_again(facts: dict, tmp_path: Path) -> None:
 def test_a_debugger_stops_before_the_step(tmp_path: Path) -> None:
     """In the boot in which it failed; where none has, there is nothing to see."""
     mistake = "if (!LAB_EINVAL_FIRST &&", "if (LAB_EINVAL_FIRST &&"
-    words = ["grade", "ticks", "--nonce", NONCE, "--gdb", "--test", "both are wrong"]
+    words = ["grade", "ticks", "--nonce", NONCE, "--gdb",
+             "--test", "both errors at once"]
     words += ["--submission", hand_in(tmp_path / "s", replaced(*mistake))]
     done = labs(*words)
     assert (done.stderr, done.returncode) == ("", 1)
@@ -365,7 +366,7 @@ PANIC = replaced(NO_HART, NO_HART.replace("-EINVAL", "*(volatile long *)8"))
 def test_a_panic_costs_one_test(facts: dict) -> None:
     """What comes after it gets a boot of its own; the report shows the panic."""
     why = {t["name"]: t["why"] for t in facts["tests"] if not t["ok"]}
-    lost = {"there is no such hart", "both are wrong"}
+    lost = {"there is no such hart", "both errors at once"}
     assert set(why) <= lost and "there is no such hart" in why
     assert "the kernel panicked" in why["there is no such hart"]
     place = r"sys_hart_ticks\+0x\w+ \(kernel/syscall/hart_ticks.c:\d+\)"
@@ -1184,7 +1185,7 @@ def test_a_mistake_that_the_sanitizer_finds(tmp_path: Path) -> None:
     why = bad["less than a header, or nothing"]
     assert "the sanitizer stopped it" in why
     assert "READ of size 1" in why and "take kernel/fs/reply.c:" in why
-    assert "an honest server" not in bad and "a name that is none" not in bad
+    assert "an honest server" not in bad and "an invalid name" not in bad
 
 
 def test_without_the_sanitizer_there_is_a_fence(tmp_path: Path) -> None:

@@ -466,7 +466,7 @@ def waits(t: Test, _model: None) -> None:
     put_off(t, LEVEL5, LEVEL5)
 
 
-@test("it waits for level 0, not for a lower one", points=2)
+@test("a tick's work waits for level 0, not just a lower one", points=2)
 def waits_nested(t: Test, _model: None) -> None:
     """The tick comes under the first lock, or under both."""
     put_off(t, NEST, LEVEL1, LEVEL5)
@@ -489,7 +489,7 @@ def forgotten(t: Test, _model: None) -> None:
     lab(t, SWEEP, 2 * DELAYS * PHASES, want=judge)
 
 
-@test("who mostly holds a lock gives way", points=2)
+@test("a process that mostly holds a lock gives way", points=2)
 def gives_way(t: Test, _model: None) -> None:
     t.put(CLOCK, "hold")
     with t.child(2):
@@ -529,7 +529,7 @@ def tick_grid(t: Test, _model: None) -> None:
     read(t, judge)
 
 
-@test("ticks that nobody has missed, and those that were", points=2)
+@test("ticks noticed in time, and ticks missed", points=2)
 def tick_counts(t: Test, _model: None) -> None:
     """Under a lock each is noticed when it comes; with SIE=0 they are missed."""
     for request in (LEVEL5, DARK, LEVEL1, DARK):
@@ -568,7 +568,7 @@ def rate(t: Test, _model: None) -> None:
         run.end(samples, nexts)
 
 
-@test("where they are counted from", points=2)
+@test("where strokes are counted from", points=2)
 def origin(t: Test, _model: None) -> None:
     for hz in t.random.sample((100, 130, 190, 300, 700), 3):
         run = Run(t, Settings(hz))

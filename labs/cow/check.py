@@ -393,7 +393,7 @@ def kernel_writes(play: Play, p: Process) -> None:
         c.check()
 
 
-@played("what can't be written stays so", points=2)
+@played("read-only pages stay read-only", points=2)
 def read_only(play: Play, p: Process) -> None:
     """Before and after those that a write may copy, and the program's text."""
     at = [MIDDLE + 1 + 5 * i for i in range(4)]
@@ -480,7 +480,7 @@ def neighbours(play: Play, p: Process) -> None:
         p.poke_told(AREA + play.random.randrange(32))
 
 
-@played("neighbours that are missing, or its own", points=2)
+@played("neighbours that are missing, or not shared", points=2)
 def missing(play: Play, p: Process) -> None:
     p.map(AREA, 32)
     for page in play.random.sample(range(AREA, AREA + 32), 20):

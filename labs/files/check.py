@@ -346,7 +346,7 @@ def cuts(t: Test, model: Model) -> None:
     done(t, file)
 
 
-@test("who grows again finds zeroes", points=2)
+@test("a grown file reads as zeroes where it grew", points=2)
 def grows(t: Test, model: Model) -> None:
     file = model.file(t)
     for _ in range(4):
@@ -567,7 +567,7 @@ def punches(t: Test, model: Model) -> None:
     done(t, file)
 
 
-@test("a range that goes too far, is empty, or nobody may punch", points=2)
+@test("a range that is too long or empty, or a read-only descriptor", points=2)
 def refusals(t: Test, model: Model) -> None:
     file = model.file(t)
     command = model.params["COMMANDS"][2]

@@ -82,7 +82,7 @@ def setup(t: Test) -> Model:
 # --- What there is -----------------------------------------------------------
 
 
-@test("one has it open at a time")
+@test("one process has it open at a time")
 def one(t: Test, model: Model) -> None:
     model.reopen(t, "r")
     t.do("open 1 r /dev/flight", f"-{t.params['TWICE']}")
@@ -142,7 +142,7 @@ def again(t: Test, model: Model) -> None:
     t.do(f"read {READER} {ALL}", model.empty)
 
 
-@test("a bad address loses one, and says so", points=2)
+@test("a bad address loses one record, which is counted", points=2)
 def addresses(t: Test, model: Model) -> None:
     model.reopen(t, "r")
     model.sample(t, t.params["RECORDS"])

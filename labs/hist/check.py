@@ -294,7 +294,7 @@ def clears(t: Test, model: Model) -> None:
         model.whole(t)
 
 
-@test("words that there aren't")
+@test("unknown words")
 def no_words(t: Test, model: Model) -> None:
     model.fresh(t)
     for on in (True, False):

@@ -217,7 +217,7 @@ def cut(t: Test, model: Model) -> None:
         model.lie(t, reply, "SHORT")
 
 
-@test("a size that isn't what came", points=2)
+@test("a wrong size", points=2)
 def size(t: Test, model: Model) -> None:
     for asked in (WALK, FSYNC, READ, GETATTR):
         for more in (1, t.random.randrange(2, 5000), 0x7FFF_FFF0, 0xFFFF_0000):
@@ -300,7 +300,7 @@ def first(t: Test, model: Model) -> None:
         model.lie(t, reply, "TYPE")
 
 
-@test("an errno that is none", points=2)
+@test("an unknown errno", points=2)
 def odd(t: Test, model: Model) -> None:
     strange = [
         37,
@@ -360,7 +360,7 @@ def qid(t: Test, model: Model) -> None:
         model.entry(t, pack_entry(model.qid(t) | bit, 1, 2, b"name"), model.told("QID"))
 
 
-@test("whoever lies isn't asked again", points=2)
+@test("a session with a server that lies is closed", points=2)
 def closes(t: Test, model: Model) -> None:
     """Lies add up; some end it at once."""
     harmless = [
@@ -430,7 +430,7 @@ def cut_entry(t: Test, model: Model) -> None:
         model.entry(t, data, model.told("SHORT"))
 
 
-@test("a name that is none", points=2)
+@test("an invalid name", points=2)
 def names(t: Test, model: Model) -> None:
     bad = [
         b"",

@@ -146,7 +146,7 @@ def free(t: Test, model: Model) -> None:
         model.drain(t, mutex)
 
 
-@test("who waits sleeps", points=3)
+@test("a waiting thread sleeps", points=3)
 def sleeps(t: Test, model: Model) -> None:
     for mutex in MUTEXES:
         model.ask(t, mutex)
@@ -154,7 +154,7 @@ def sleeps(t: Test, model: Model) -> None:
         model.drain(t, mutex)
 
 
-@test("to whom it is handed", points=5)
+@test("which thread gets the mutex next", points=5)
 def handed(t: Test, model: Model) -> None:
     m = model.mutexes[0]
     for _ in range(5):
@@ -167,7 +167,7 @@ def handed(t: Test, model: Model) -> None:
     model.drain(t, 0)
 
 
-@test("who lets it go and asks again comes behind", points=4)
+@test("a thread that asks again queues behind the others", points=4)
 def behind(t: Test, model: Model) -> None:
     model.ask(t, 0, times=4)
     model.ask(t, 0, times=t.random.randrange(1, 4))

@@ -350,7 +350,7 @@ def bad(t: Test, model: Model) -> None:
     model.off(t)
 
 
-@test("off, and how many there were", points=2)
+@test("off, and the number of samples", points=2)
 def counted(t: Test, model: Model) -> None:
     model.off(t)
     h = any_one(t, model)

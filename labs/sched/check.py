@@ -139,7 +139,7 @@ def aged(t: Test, model: Model, above: int, judge: Any) -> None:
     wait(t, 3)
 
 
-@test("who waits ages", points=4)
+@test("a waiting process ages", points=4)
 def ages(t: Test, model: Model) -> None:
     for above in t.random.sample((1, 2, 3), 3):
         want = above * model.age
@@ -212,7 +212,7 @@ class Woken:
 TIMES = 3  # that it is woken up
 
 
-@test("what who is woken up gets", points=4)
+@test("the level of a process that wakes up", points=4)
 def woken(t: Test, model: Model) -> None:
     """Two spin that are as urgent or more."""
     level = 4
@@ -284,7 +284,7 @@ def busy(t: Test, model: Model) -> None:
 # --- Who comes at once -------------------------------------------------------
 
 
-@test("everybody comes to the end", points=3, race=4)
+@test("all processes finish", points=3, race=4)
 def end(t: Test, model: Model) -> None:
     """Some of which sleep, spin, and wake up others."""
     children = 8

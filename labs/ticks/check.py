@@ -124,7 +124,7 @@ def no_address(t: Test, model: Model) -> None:
     model.ask_all(t)
 
 
-@test("both are wrong")
+@test("both errors at once")
 def both(t: Test, model: Model) -> None:
     want = "-EINVAL" if t.params["EINVAL_FIRST"] else "-EFAULT"
     for hart, address in zip(NO_HARTS, NO_ADDRESSES):
@@ -142,7 +142,7 @@ def unchanged(t: Test, model: Model) -> None:
         model.ask(t, hart)
 
 
-@test("nothing else of the kernel's comes along")
+@test("no other kernel memory is returned")
 def clean(t: Test, model: Model) -> None:
     for _ in range(4):
         some(t, model, 2)
