@@ -69,7 +69,7 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
         "STRIKES": p["STRIKES"],
         "COUNTED": "since the last honest reply"
         if p["FORGIVES"]
-        else "whatever replies come between them",
+        else "from its beginning",
         "BETTER": "An honest reply, even one that reports an errno, sets the count back"
         " to 0."
         if p["FORGIVES"]

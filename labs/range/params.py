@@ -54,7 +54,7 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
         "TWICE": p["TWICE"],
         "EMPTY": "leaves no range, so all samples count as missed"
         if p["CLEARS"]
-        else "is EINVAL",
+        else "fails with EINVAL",
         "WIDTH": p["WIDTH"],
         "FIGURE": "[ missed | range 0 | range 1 | .. ]"
         if p["MISSED_FIRST"]
