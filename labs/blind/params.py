@@ -91,26 +91,26 @@ def files(p: dict[str, Any]) -> dict[str, str]:
 
 struct hart;
 
-#define STROKES_LATE_US {p["LATE"]} /* us: later than this is late */
+#define STROKES_LATE_US {p["LATE"]} /* us: a sample noticed later than this is late */
 #define STROKES_REST_US {p["REST"]} /* us from a stroke taken to the next one */
 
-/* strokes_counts has these, of this hart, since the clock was last started. */
+/* The counts of strokes_counts: of this hart, since the last start. */
 #define STROKES_COUNTS 5
 {numbers}
 
 /*
  * These are strokes.c's. h is this hart, and SIE is 0.
  *
- * strokes_follow: profclock, the settings, has changed, or is seen for the first
- * time. Set next, and last of all generation, to those of the settings.
- * strokes_due: it's later than h->sampleclock.next. Is a sample to be taken now?
- * Counts, and sets next.
+ * strokes_follow: the settings in profclock have changed, or are used for the first
+ * time. Set next; then, as the last step, set generation to that of the settings.
+ * strokes_due: h->sampleclock.next has passed. Count the strokes, set next, and
+ * return whether a sample is to be taken now.
  */
 void strokes_follow(struct hart *h);
 bool strokes_due(struct hart *h, uint64_t now);
 void strokes_counts(const struct hart *h, uint64_t counts[STROKES_COUNTS]);
 
-/* What jitter moves stroke n by is drawn from this. */
+/* The random number for the jitter of stroke n. */
 static inline uint64_t
 stroke_random(uint64_t seed, uint64_t n)
 {{

@@ -80,20 +80,20 @@ def files(p: dict[str, Any]) -> dict[str, str]:
  * These are cow.c's. The caller holds as->lock, at level 0. child is new: it has
  * the regions of as, but no page, and nobody else knows it.
  *
- * cow_fork: give the child what as has mapped. 0 or -ENOMEM; then what the child
- * has got by then is freed by the caller.
+ * cow_fork: give the child what as has mapped. Returns 0, or -ENOMEM: then the
+ * caller frees what the child has got so far.
  * cow_write: make the page at va, in r, writable; r allows it, but *pte, its
- * entry, lacks W. 0 or -ENOMEM.
- * cow_counts: what has been counted.
+ * entry, lacks W. Returns 0 or -ENOMEM.
+ * cow_counts: stores the counts of as.
  */
 int cow_fork(struct aspace *child, struct aspace *as);
 int cow_write(struct aspace *as, struct region *r, uintptr_t va, pte_t *pte);
 void cow_counts(const struct aspace *as, unsigned long counts[COW_COUNTS]);
 
-/* fault.c: a page with the first n bytes of another, then zeroes; NULL: no
- * memory. All copies are made with it. */
+/* fault.c: returns a new page with the first n bytes of from, then zeroes; or
+ * NULL if there is no memory. Make all copies with it. */
 void *page_copy(const void *from, size_t n);
-/* For the tests: says of each copy whether there is to be no page; or NULL. */
+/* For the tests: NULL, or returns for each copy whether it is to fail. */
 extern bool (*copy_fails)(void);
 
 #endif

@@ -69,8 +69,8 @@ def files(p: dict[str, Any]) -> dict[str, str]:
 #include <stdint.h>
 
 #define FLIGHT_RECORDS {p["RECORDS"]} /* the most that are kept */
-#define FLIGHT_WAKE {p["WAKE"]} /* a reader waits for so many */
-#define FLIGHT_LOST {p["LOST"]:#x} /* the ioctl: how many were lost */
+#define FLIGHT_WAKE {p["WAKE"]} /* a read waits for this many records */
+#define FLIGHT_LOST {p["LOST"]:#x} /* the ioctl that returns how many records were lost */
 
 /* where: {words(p)["WHERE"]}. */
 {struct(p)}
