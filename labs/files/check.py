@@ -837,7 +837,7 @@ def filled(answer: str) -> Optional[str]:
     return f"bytes {wrong.hex(' ')} haven't been written" if wrong else None
 
 
-@test("what is there isn't copied when more comes", points=2)
+@test("appending doesn't copy what is already there", points=2)
 def cost(t: Test, model: Model) -> None:
     file = model.file(t)
     t.do(f"write-many {file.slot} {PAGE} 2", f"{2 * PAGE} -")

@@ -49,7 +49,7 @@ def draw(r: random.Random) -> dict[str, Any]:
 def words(p: dict[str, Any]) -> dict[str, Any]:
     """What README.md says of them."""
     pages = p["UNIT"] == "pages"
-    end = "the number of pages up to its end" if pages else "the file's size"
+    end = "the number of pages up to the file's end" if pages else "the file's size"
     return {
         "MAX": p["MAX"],
         "TOO_LONG": p["TOO_LONG"],
@@ -58,8 +58,8 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
         else "writes the bytes before the limit, and returns their number",
         "BAD_FIRST": "EFAULT" if p["BAD_FIRST"] else "EFBIG",
         "FAULT": {
-            "pages": "the write ends before the first page of the file for which not "
-            "all its bytes can be read; the pages before get all their bytes",
+            "pages": "the write ends before the first page of the file whose part of "
+            "the data can't be read completely; earlier pages get their parts",
             "bytes": "the file gets all bytes before the bad address",
             "nothing": "the file gets nothing, and the write fails with EFAULT, wherever "
             "the bad address lies",

@@ -401,7 +401,7 @@ def once(t: Test, model: Model) -> None:
     t.do("sleep 0", equal)
 
 
-@test("to and fro doesn't take longer than it must", points=3)
+@test("passing a byte to and fro is fast", points=3)
 def cost(t: Test, model: Model) -> None:
     """Two processes and two pipes: each sleeps while the other has its turn."""
     model.make(t)

@@ -153,7 +153,7 @@ def extremes(t: Test, model: Model) -> None:
         model.whole(t)
 
 
-@test("who was interrupted")
+@test("the mode of the interrupted code")
 def modes(t: Test, model: Model) -> None:
     model.set(t, draw(t, 6))
     for pc in edges(t, model.ranges):
@@ -241,7 +241,7 @@ def many(t: Test, model: Model) -> None:
     model.refuse(t, draw(t, model.most + 1), "E2BIG")
 
 
-@test("a table is made in no time", points=2)
+@test("making a table is fast", points=2)
 def made(t: Test, model: Model) -> None:
     """At most four times what it takes the solution."""
     ranges = sorted(draw(t, model.most), reverse=True)
