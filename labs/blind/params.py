@@ -101,8 +101,9 @@ struct hart;
 /*
  * These are strokes.c's. h is this hart, and SIE is 0.
  *
- * strokes_follow: the settings in profclock have changed, or are used for the first
- * time. Set next; then, as the last step, set generation to that of the settings.
+ * strokes_follow: the settings in profclock have changed, or are used for the
+ * first time. Set next; then, as the last step, set generation to that of the
+ * settings.
  * strokes_due: h->sampleclock.next has passed. Count the strokes, set next, and
  * return whether a sample is to be taken now.
  */
