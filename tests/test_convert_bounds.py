@@ -172,7 +172,7 @@ def test_an_endless_file(convert: Converter) -> None:
     """It is read as far as any profile goes, or as there is memory."""
     result = subprocess.run([CONVERT, "/dev/zero", "x.svg"], cwd=convert.folder,
                             capture_output=True, text=True, preexec_fn=limited)
-    said = "tally-convert: /dev/zero: this host has too little memory for it\n"
+    said = "tally-convert: /dev/zero: this host has too little memory\n"
     assert (result.returncode, result.stderr) == (1, said)
 
 

@@ -115,7 +115,8 @@ def test_wrong_executables(convert: Converter) -> None:
         "--kernel=/bin/sh": "/bin/sh: not for a 64-bit RISC-V",
         "--kernel=stripped": "stripped: no symbols",
         "--program=none": "none: No such file or directory",
-        "--program=kernel.elf": "kernel.elf: not a program: its text is the kernel's",
+        "--program=kernel.elf":
+            "kernel.elf: not a program: its text has the kernel's addresses",
     }
     for word, text in wanted.items():
         result = convert.run("--to=folded", word, "kp")

@@ -717,7 +717,7 @@ FACTS = {"lab": "ticks", "title": "", "course": "", "submission": "anna", "among
          "merge: b: reports differ in seed: s, t"),
         ({"submission": "ben", "members": [1]}, ["--json", "x"],
          "merge: b: not a report of grade --json"),
-        ({"submission": "ben"}, [], "merge: nothing to write: give one of --json, --csv, "),
+        ({"submission": "ben"}, [], "merge: nothing to write: give one of --json, "),
         ({"submission": "ben", "among": 3}, ["--json", "x"],
          "merge: 2 of 3 submissions: a part is missing or incomplete (--partial "),
         ({"submission": "ben", "tests": [TEST]}, ["--json", "x"],

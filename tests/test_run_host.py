@@ -259,7 +259,7 @@ SECONDS = "{} is not a number of seconds above 0, and at most 1000000000"
     ("--mem 0", "--mem: " + AMOUNT.format("0")),
     ("--mem 256MB", "--mem: " + AMOUNT.format("256MB")),
     ("--cpu banana", "--cpu: banana is not NAME=VALUE,... such as sstc=off"),
-    ("--cpu v=on,c=off", "--cpu: c=off: firmware and kernel need that"),
+    ("--cpu v=on,c=off", "--cpu: c=off: firmware and kernel need c"),
     ("--limit x", "--limit: " + SECONDS.format("x")),
     ("--timeout 0.0", "--timeout: " + SECONDS.format("0.0")),
     ("--timeout 10000000000", "--timeout: " + SECONDS.format("10000000000")),
