@@ -90,7 +90,7 @@ def histograms(count: int, apart: int) -> bytes:
     ])
 
 
-NO_RANGE = "no gmon.out has a range from {:#x} to {:#x}"
+NO_RANGE = "a gmon.out can't have a range from {:#x} to {:#x}"
 NO_COUNTS = "its counts are too high for pprof"
 ODD_RATE = "not a gmon.out: a histogram makes no sense"
 CUT = "truncated: its last record is cut off"

@@ -1112,7 +1112,7 @@ def test_without_a_sandbox_nothing_is_built(tmp_path: Path) -> None:
     done = labs("grade", "ticks", "--submission", tmp_path / "s",
                 env=lesser.without(tmp_path, "bwrap"))
     assert (done.returncode, done.stdout) == (126, "")
-    assert done.stderr.startswith("grade: no bwrap to build foreign code in")
+    assert done.stderr.startswith("grade: no bwrap to isolate the code with")
 
 
 # --- What is run on the host -------------------------------------------------

@@ -57,7 +57,7 @@ def _range(stacks: Stacks, of: Of, pcs: list[int]) -> tuple[int, int]:
     width = profile.width
     bins = max(1, -(-(high - low) // width))
     if bins > RANGE_LIMIT or low + bins * width >= ADDRESS_LIMIT:
-        raise Unfit(f"no gmon.out has a range from {low:#x} to {high:#x}")
+        raise Unfit(f"a gmon.out can't have a range from {low:#x} to {high:#x}")
     return low, low + bins * width
 
 
