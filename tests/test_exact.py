@@ -405,7 +405,7 @@ def test_a_kernel_without_symbols(tmp_path: Path) -> None:
     kernel = image.BUILD / "kernel.elf"
     subprocess.run([objcopy, "-S", str(kernel), str(stripped)], check=True)
     far.write_bytes(bytes([255]) * 100)
-    whys = {stripped: ": not a kernel with symbols", far: " is no kernel: "}
+    whys = {stripped: ": not a kernel with symbols", far: " is not a kernel: "}
     for file, why in whys.items():
         done = tally("--exact", "--kernel", str(file), "--", "true")
         assert (done.returncode, done.stdout) == (126, "")

@@ -413,4 +413,4 @@ def test_a_machine_stopped_before_it_starts(images: Images) -> None:
         boot = Boot(Machine(timeout=HANG), images.qemu, images.kernel, initrd)
         boot.stop()
         outcome = boot.run(lambda channel, data: None)
-    assert outcome.text == "QEMU died of signal 9"
+    assert outcome.text == "QEMU was killed by signal 9"

@@ -77,7 +77,9 @@ class Options:
 
 def parser() -> Parser:
     p = Parser("run", usage="%(prog)s [OPTIONS] [[--] COMMAND]")
-    p.add_argument("--harts", type=HARTS, default=4, metavar="N")
+    p.add_argument(
+        "--harts", type=HARTS, default=4, metavar="N", help="number of harts"
+    )
     p.add_argument(
         "--mem",
         type=memory,

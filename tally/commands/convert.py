@@ -104,7 +104,7 @@ def parser() -> Parser:
         metavar="WHAT",
         help="for gmon, whose samples: kernel, a process's id or a program's name",
     )
-    p.add_argument("--title", metavar="TEXT")
+    p.add_argument("--title", metavar="TEXT", help="the title of a page or graph")
     p.add_argument("--no-idle", action="store_true", help="leave idle samples out")
     p.add_argument(
         "--no-pids", action="store_true", help="merge the processes of each program"

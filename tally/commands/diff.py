@@ -61,13 +61,13 @@ def parse(words: list[str]) -> Options:
         metavar="COUNT",
         help=f"show at most COUNT rows of each table ({ROWS})",
     )
-    p.add_argument("--json", metavar="FILE")
-    p.add_argument("--junit", metavar="FILE")
+    p.add_argument("--json", metavar="FILE", help="write the comparison as JSON")
+    p.add_argument("--junit", metavar="FILE", help="write the verdict for CI")
     p.add_argument(
         "-o", dest="svg", metavar="FILE.svg", help="write a differential flame graph"
     )
     p.add_argument("base", metavar="BASE", help="a recording (.pb.gz)")
-    p.add_argument("new", metavar="NEW")
+    p.add_argument("new", metavar="NEW", help="a later recording")
     return Options(**vars(p.parse(words)))
 
 

@@ -366,7 +366,9 @@ def main() -> int:
     parser.add_argument(
         "--minutes", type=amount, metavar="N", help="start no mutant after N minutes"
     )
-    parser.add_argument("--jobs", type=JOBS, default=2, metavar="N")
+    parser.add_argument(
+        "--jobs", type=JOBS, default=2, metavar="N", help="run N at once (2)"
+    )
     parser.add_argument(
         "--list", action="store_true", help="only print the names of mutants"
     )
