@@ -286,7 +286,7 @@ def test_times_at_the_ends(fake_qemu: FakeQemu) -> None:
 
 
 @pytest.mark.parametrize("name, said", [
-    *[(name, "{}: make can't compile a file of that name") for name in (
+    *[(name, "{}: make can't compile a file with that name") for name in (
         "a;b.c", "two words.c", 'x"y.c', "f/a$b.c", "x:y/none.c",
     )],
     *[(name, "neither a file nor a folder: {}") for name in ("fifo.c", "f/fifo")],

@@ -91,7 +91,7 @@ def parser() -> Parser:
         "--icount",
         type=ICOUNT,
         metavar="SHIFT",
-        help="an instruction takes 2^SHIFT ns; equal runs have equal results",
+        help="an instruction takes 2^SHIFT ns; runs are repeatable",
     )
     p.add_argument(
         "--races",

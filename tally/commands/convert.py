@@ -97,7 +97,10 @@ def parser() -> Parser:
     )
     p.add_argument("--ps", metavar="FILE", help="the output of ps, to name processes")
     p.add_argument(
-        "--hz", type=rate, metavar="N", help="samples a second on each hart (100)"
+        "--hz",
+        type=rate,
+        metavar="N",
+        help="how many samples a second each hart took (100)",
     )
     p.add_argument(
         "--of",
@@ -109,8 +112,15 @@ def parser() -> Parser:
     p.add_argument(
         "--no-pids", action="store_true", help="merge the processes of each program"
     )
-    p.add_argument("file", metavar="FILE", nargs="?", help="- is standard input")
-    p.add_argument("outputs", metavar="OUTPUT", nargs="*", help="- is standard output")
+    p.add_argument(
+        "file", metavar="FILE", nargs="?", help="a recording; - is standard input"
+    )
+    p.add_argument(
+        "outputs",
+        metavar="OUTPUT",
+        nargs="*",
+        help="a file to write; - is standard output",
+    )
     return p
 
 

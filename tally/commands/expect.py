@@ -432,7 +432,7 @@ def parse(words: list[str]) -> Options:
         metavar="DIR",
         help="the folder with NAME.sh and NAME.expected",
     )
-    p.add_argument("names", nargs="*", metavar="NAME", help="only these scripts")
+    p.add_argument("names", nargs="*", metavar="NAME", help="run only these scripts")
     p.add_argument("--update", action="store_true", help="write the expected files")
     p.add_argument(
         "--machine",

@@ -84,7 +84,7 @@ def gmon(stacks: Stacks, _title: str) -> bytes:
     data, lacking = write_gmon.write(stacks, most)
     image = None if most == "kernel" else stacks.image(int(most))
     name = f"{image.name}, process {most}" if image else "the kernel"
-    complain("; ".join([f"gmon.out of {name}", *lacking]), ME)
+    complain("; ".join([f"gmon.out contains only {name}", *lacking]), ME)
     return data
 
 
@@ -129,7 +129,7 @@ def parser() -> Parser:
         type=number(1, HZ_MAX),
         dest="hz",
         metavar="HZ",
-        help=f"samples a second on each hart ({HZ})",
+        help=f"take HZ samples a second on each hart ({HZ})",
     )
     p.add_argument(
         "--from",

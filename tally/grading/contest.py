@@ -261,10 +261,10 @@ def main(words: list[str]) -> int:
     )
     parser.add_argument("--json", metavar="FILE", help="write the ranking to FILE")
     parser.add_argument(
-        "--nonce", type=NONCE, metavar="N", help="repeat the words that nonce N drew"
+        "--nonce", type=NONCE, metavar="N", help="repeat the ranking with nonce N"
     )
     parser.add_argument(
-        "--seed", type=utf8, metavar="S", help="use the course's seed S"
+        "--seed", type=utf8, metavar="S", help="use seed S, not the course's"
     )
     parser.add_argument(
         "--course", metavar="FILE", default=str(CONF), help="the course's settings"

@@ -244,7 +244,7 @@ def main(words: list[str]) -> int:
         help="make DIR for this student of the roster alone",
     )
     parser.add_argument(
-        "--seed", type=utf8, metavar="S", help="use the course's seed S"
+        "--seed", type=utf8, metavar="S", help="use seed S, not the course's"
     )
     parser.add_argument(
         "--course", metavar="FILE", default=str(CONF), help="the course's settings"

@@ -70,13 +70,13 @@ def parse(words: list[str]) -> Options:
         help="stop in gdb before the first step that fails",
     )
     parser.add_argument(
-        "--nonce", type=NONCE, metavar="N", help="repeat what nonce N drew"
+        "--nonce", type=NONCE, metavar="N", help="repeat the tests drawn with nonce N"
     )
     parser.add_argument(
         "--races", type=SEED, metavar="N", help="run the tests of races with seed N"
     )
     parser.add_argument(
-        "--seed", type=utf8, metavar="S", help="use the course's seed S"
+        "--seed", type=utf8, metavar="S", help="use seed S, not the course's"
     )
     parser.add_argument(
         "--course", metavar="FILE", default=str(CONF), help="the course's settings"

@@ -156,7 +156,7 @@ def start_fails(bench: Bench) -> Finding:
 
 
 def solution_passes(bench: Bench, nonce: int) -> Finding:
-    return None if bench.reference(nonce).seconds else "takes no time"
+    return None if bench.reference(nonce).seconds else "the solution took no time"
 
 
 def wrong_fails(bench: Bench, wrong: Variant) -> Finding:
@@ -327,13 +327,20 @@ def run(options: Options) -> int:
 
 def main(words: list[str]) -> int:
     parser = Parser("selftest")
-    parser.add_argument("names", metavar="NAME", nargs="*", help="a lab's name")
+    parser.add_argument("names", metavar="NAME", nargs="*", help="test only these labs")
     part = parser.add_mutually_exclusive_group()
     part.add_argument(
         "--quick", type=utf8, metavar="SEED", help="test a sample that SEED draws"
     )
     part.add_argument("--short", action="store_true", help="two kernels of each kind")
-    parser.add_argument("-j", dest="jobs", type=JOBS, default=os.cpu_count())
+    parser.add_argument(
+        "-j",
+        dest="jobs",
+        type=JOBS,
+        metavar="N",
+        default=os.cpu_count(),
+        help="run N tests at once",
+    )
     return run(Options(**vars(parser.parse(words))))
 
 

@@ -537,7 +537,7 @@ def verdict(rows: list[Row], least: float = P_GOAL) -> list[str]:
         if r.result.samples >= SAMPLES_LEAST and r.result.p < least
     ]
     bad += [
-        f"{r.workload} on {r.harts}: {r.wrong} of {r.taken} samples are of another hart"
+        f"{r.workload} on {r.harts}: {r.wrong} of {r.taken} samples name another hart"
         " than the one that executed"
         for r in rows
         if r.profiler == "pcs" and (r.wrong or not r.taken)
