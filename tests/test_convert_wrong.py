@@ -40,7 +40,7 @@ WRONG: list[tuple[str, Optional[str], bytes, str]] = [
     ("pcs of no type", None, STREAM + made.logbuf([b"\x63" + bytes(7)]),
      "not a pcs stream: buffer 3: no record is of type 99"),
     ("pcs, stack alone", None, STREAM + made.logbuf([made.stack([1])]),
-     "not a pcs stream: buffer 3: a call stack follows no sample"),
+     "not a pcs stream: buffer 3: a stack without a sample"),
     ("pcs, stack too long", None,
      STREAM + made.logbuf([made.psample(2, 1), b"\x0b\x09" + bytes(6)]),
      "not a pcs stream: buffer 3: its last record is cut off"),

@@ -126,7 +126,7 @@ class _Reader:
         self.events.buffer()
         for record in records(buffer):
             if record[0] == STACK and before not in SINGLE:
-                raise _Damaged("a call stack follows no sample")
+                raise _Damaged("a stack without a sample")
             self.record(record)
             before = record[0]
 
