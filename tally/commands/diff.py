@@ -127,7 +127,7 @@ def table(title: str, changes: list[Change], whole: float, rows: int) -> list[st
         text = change.what if isinstance(change.what, str) else path_text(change)
         lines.append(row(change, whole, text))
     if len(moved) > rows:
-        lines.append(f"and {len(moved) - rows} more (-n)")
+        lines.append(f"and {len(moved) - rows} more (-n shows them)")
     return lines
 
 
