@@ -83,7 +83,7 @@ def test_a_ranking(tmp_path: Path) -> None:
     assert places["anna"]["instructions"] == facts["handed_out"]
     assert places["carl"]["why"].startswith("not built: kernel/fs/pipe.c:1")
     assert places["dora"]["why"] == "the output isn't right"
-    assert places["emil"]["why"] == "no file of the kernel's was handed in"
+    assert places["emil"]["why"] == "none of the kernel's files was handed in"
     assert places["finn"]["why"] == "it takes over 1000 million instructions"
     assert done.stdout.splitlines()[2].split()[0] == "ben"
 
@@ -104,9 +104,9 @@ def test_a_students_tree(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "words, said",
     [
-        ([], "rank: say DIR, or --handout DIR\n"),
+        ([], "rank: give DIR or --handout DIR\n"),
         (["/none"], "rank: /none: No such file or directory\n"),
-        (["--handout", "/tmp"], "rank: /tmp: is there already\n"),
+        (["--handout", "/tmp"], "rank: /tmp: exists already\n"),
     ],
 )
 def test_mistakes(words: list[str], said: str) -> None:

@@ -306,7 +306,7 @@ def test_losses_at_the_limit(convert: Converter) -> None:
 
 def test_a_stream_without_its_end(convert: Converter) -> None:
     data = made.logbuf([made.ssample(made.START, BEGIN)]) + made.logbuf([])
-    said = "tally-convert: data: not stopped: the end may be missing\n"
+    said = "tally-convert: data: the recording wasn't stopped: its end may be missing\n"
     assert convert.folded(data, said=said) == ""
 
 
@@ -521,11 +521,11 @@ def test_prf(convert: Converter) -> None:
 def test_prf_of_one_record_or_loaded_again(convert: Converter) -> None:
     table = [address("sys_read")]
     one = made.prf_log(table, [(BEGIN, [3, 0, 2])])
-    said = "one record only: counts since the table was loaded"
+    said = "only one record: its counts begin when the table was loaded"
     said = f"tally-convert: data: {said}\n"
     assert convert.folded(one, said=said) == "[idle] 2\n[kernel];sys_read 3\n"
     again = made.prf_log(table, [(BEGIN, [9, 9, 9]), (END, [1, 0, 2])])
-    said = "tally-convert: data: counters went back: counted from 0 there\n"
+    said = "tally-convert: data: counters decreased: counted from 0 there\n"
     assert convert.folded(again, said=said) == "[idle] 2\n[kernel];sys_read 1\n"
 
 

@@ -90,7 +90,7 @@ def histograms(count: int, apart: int) -> bytes:
     ])
 
 
-NO_RANGE = "no gmon.out has a range from {:#x} to {:#x}"
+NO_RANGE = "a gmon.out can't have a range from {:#x} to {:#x}"
 NO_COUNTS = "its counts are too high for pprof"
 ODD_RATE = "not a gmon.out: a histogram makes no sense"
 CUT = "truncated: its last record is cut off"
@@ -108,14 +108,14 @@ CRAFTED: list[tuple[str, bytes, list[str], Optional[str], Optional[str]]] = [
     ("kpdata, one counter full", made.kpdata([MOST_32] + [0] * (BUCKETS - 1)), [],
      None, None),
     ("kpdata, all counters full", struct.pack(f">{BUCKETS + 2}I", *[MOST_32] *
-     (BUCKETS + 2)), ["--from=kpdata"], "its counts take 3,145,776 records of a "
-     "gmon.out", None),
+     (BUCKETS + 2)), ["--from=kpdata"], "its counts would fill 3,145,776 records "
+     "of a gmon.out", None),
     ("prf, no time", made.prf_log([KERNEL], [(MOST, [0] * 3), (MOST, [1] * 3)]), [],
      None, None),
     ("prf, a late time", made.prf_log([KERNEL], [(1, [0] * 3), (2**60, [1] * 3)]), [],
      None, None),
     ("prf, full counters", made.prf_log([KERNEL, MOST], [(1, [MOST] * 4)]), [],
-     f"its counts take {MOST // 65535:,} records of a gmon.out", NO_COUNTS),
+     f"its counts would fill {MOST // 65535:,} records of a gmon.out", NO_COUNTS),
     ("prf, small records", small_records(), [], None, None),
     ("prf, too many addresses", struct.pack("<4Q", 2**61, 1, 2, 3), ["--from=prf"],
      "not a prf log: no sorted table of addresses",
@@ -172,7 +172,7 @@ def test_an_endless_file(convert: Converter) -> None:
     """It is read as far as any profile goes, or as there is memory."""
     result = subprocess.run([CONVERT, "/dev/zero", "x.svg"], cwd=convert.folder,
                             capture_output=True, text=True, preexec_fn=limited)
-    said = "tally-convert: /dev/zero: this host has too little memory for it\n"
+    said = "tally-convert: /dev/zero: this host has too little memory\n"
     assert (result.returncode, result.stderr) == (1, said)
 
 

@@ -154,6 +154,6 @@ def test_damage(tmp_path: Path) -> None:
         try:
             waits.read("waits", data)
         except ConvertError as error:
-            assert str(error) == "waits: damaged, or of another version's waits"
+            assert str(error) == "waits: damaged, or recorded by another version"
     with pytest.raises(ConvertError):
         waits.read("waits", good[:-1])

@@ -308,9 +308,9 @@ def test_picture(diff: Diff) -> None:
         (pprof(BASE)[:-20], "cut off"),
         (gzip.compress(b"\xff" * 40, mtime=0), "damaged"),
         (gzip.compress(b"", mtime=0), "damaged"),
-        pytest.param(gzip.compress(bytes(1 << 25), mtime=0), "has more than 16,777,216",
+        pytest.param(gzip.compress(bytes(1 << 25), mtime=0), "more than 16,777,216",
                      id="zeros"),
-        (pprof(BASE, "samples", 1000), "it counts samples, and base instructions"),
+        (pprof(BASE, "samples", 1000), "counts samples, but base counts instructions"),
     ],
 )
 def test_what_is_no_profile(diff: Diff, new: bytes, text: str) -> None:

@@ -157,7 +157,7 @@ def test_hexdump() -> None:
 # --- What differs ------------------------------------------------------------
 
 DIFFERENCE = """\
-FAIL  a on 4: not as in a.expected
+FAIL  a on 4: differs from a.expected
 --- a.expected
 +++ a on 4
 @@ -1,4 +1,4 @@
@@ -186,7 +186,7 @@ def test_a_difference(tmp_path: Path) -> None:
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
     bad, good = suite
     assert (bad.get("name"), good.get("name")) == ("a on 4", "b on 4")
-    assert (bad[0].get("message"), len(good)) == ("not as in a.expected", 0)
+    assert (bad[0].get("message"), len(good)) == ("differs from a.expected", 0)
     assert "".join(f"{line}\n" for line in bad[0].text.splitlines()) in DIFFERENCE
     assert words(run(tmp_path, "b.sh")) == ["ok    b on 4"]
 
@@ -242,7 +242,7 @@ def test_machines(tmp_path: Path) -> None:
     result = run("--update", tmp_path)
     new, bad, *same = words(result)
     assert new == "new   harts on 1: harts.expected"
-    assert bad.startswith("FAIL  harts on 2: not as in harts.expected, which is an")
+    assert bad.startswith("FAIL  harts on 2: differs from harts.expected, which is an")
     assert same == ["new   same on 2: same.expected", "ok    same on free"]
     assert not own.exists() and result.returncode == 1
     own.write_text("")
@@ -283,7 +283,7 @@ def test_what_dies(tmp_path: Path, together: list[str]) -> None:
     assert words(result) == [
         "new   a on 4: a.expected", "FAIL  b on 4: the kernel panicked",
         "FAIL  c on 4: the limit of 2 s is over",
-        "FAIL  d on 4: the machine was turned off before its end",
+        "FAIL  d on 4: the machine was turned off before the script's end",
         "new   e on 4: e.expected",
     ]
     for said in ("== the end of stdout\n| before\n", "| panic: as asked: on purpose\n",
@@ -319,14 +319,14 @@ def test_a_restart(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "words, told",
     [
-        ([], "which folder?"),
+        ([], "no folder of scripts"),
         (["none"], "none: there is no such folder"),
         (["."], "there is no NAME.sh"),
         (["good", "other"], "good: there is no other.sh"),
         (["good", "--machine", "17"], "--machine: 17 is not a number from 1 to 16"),
         (["good", "--updat"], "--updat: no such option; --update?"),
         (["good", "-j", "x"], "-j: x is not a number"),
-        (["dots"], "dots/a.4.sh: no other dot can be in its name"),
+        (["dots"], "dots/a.4.sh: the name may have no other dot"),
         (["machines"], "machines/a.sh:2: x is not a number from 1 to 16, and not free"),
         (["show"], "show/a.sh:1: a b is not FILE or FILE BYTES"),
         (["good", "--junit", "none/x"], "none/x: No such file or directory"),
@@ -413,4 +413,4 @@ def test_a_machine_stopped_before_it_starts(images: Images) -> None:
         boot = Boot(Machine(timeout=HANG), images.qemu, images.kernel, initrd)
         boot.stop()
         outcome = boot.run(lambda channel, data: None)
-    assert outcome.text == "QEMU died of signal 9"
+    assert outcome.text == "QEMU was killed by signal 9"

@@ -354,7 +354,7 @@ def test_a_debugger_stops_before_the_step(tmp_path: Path) -> None:
     assert re.search(stopped, done.stdout)
     hand_in(tmp_path / "s", solution())
     done = labs(*words)
-    said = "grade: no step failed, before which the machine could stop\n"
+    said = "grade: no step failed, so there is none to stop at\n"
     assert (done.stderr, done.returncode) == (said, 0)
 
 
@@ -711,23 +711,23 @@ FACTS = {"lab": "ticks", "title": "", "course": "", "submission": "anna", "among
     [
         ({}, ["--json", "x"], "merge: anna is in a and in b"),
         ({"submission": "ben", "nonce": 2}, ["--json", "x"],
-         "merge: b: more than one nonce: 1, 2"),
+         "merge: b: reports differ in nonce: 1, 2"),
         ({"submission": "ben", "roster": "r"}, ["--json", "x"],
-         "merge: b: more than one roster: , r"),
+         "merge: b: reports differ in roster: , r"),
         ({"submission": "ben", "seed": "t"}, ["--json", "x"],
-         "merge: b: more than one seed: s, t"),
+         "merge: b: reports differ in seed: s, t"),
         ({"submission": "ben", "members": [1]}, ["--json", "x"],
-         "merge: b: no report of --json"),
-        ({"submission": "ben"}, [], "merge: say what to write: --json, --csv, "),
+         "merge: b: not a report of grade --json"),
+        ({"submission": "ben"}, [], "merge: nothing to write: give one of --json, "),
         ({"submission": "ben", "among": 3}, ["--json", "x"],
-         "merge: 2 of 3 submissions: a part is missing, or isn't done (--partial: "),
+         "merge: 2 of 3 submissions: a part is missing or incomplete (--partial "),
         ({"submission": "ben", "tests": [TEST]}, ["--json", "x"],
-         "merge: b: not the same tests"),
+         "merge: b: reports differ in their tests"),
         ({"submission": "ben", "tests": [{}]}, ["--json", "x"],
-         "merge: b: no report of --json"),
+         "merge: b: not a report of grade --json"),
         ({"submission": "ben", "nonce": []}, ["--json", "x"],
-         "merge: b: no report of --json"),
-        ([], ["--json", "x"], "merge: b: no report of --json"),
+         "merge: b: not a report of grade --json"),
+        ([], ["--json", "x"], "merge: b: not a report of grade --json"),
     ],
 )
 def test_what_is_not_merged(
@@ -1113,7 +1113,7 @@ def test_without_a_sandbox_nothing_is_built(tmp_path: Path) -> None:
     done = labs("grade", "ticks", "--submission", tmp_path / "s",
                 env=lesser.without(tmp_path, "bwrap"))
     assert (done.returncode, done.stdout) == (126, "")
-    assert done.stderr.startswith("grade: no bwrap to build foreign code in")
+    assert done.stderr.startswith("grade: no bwrap to isolate the code with")
 
 
 # --- What is run on the host -------------------------------------------------
@@ -1314,7 +1314,7 @@ def test_a_hand_out_grades_others(handed_out: Path, tmp_path: Path) -> None:
     "words, said",
     [
         (["none"], "grade: none: no such lab; there are "),
-        (["ticks"], "grade: this is no student's tree: --submission DIR, or --all DIR"),
+        (["ticks"], "grade: this is no student's tree: give --submission DIR, or "),
         (["ticks", "--submission", "/none"], "grade: /none: no submission there"),
         (["ticks", "--test", "x"], "grade: ticks has no test 'x'"),
         (["ticks", "--shard", "3/2"], "grade: --shard: 3/2 is not a part like 2/4"),

@@ -75,10 +75,10 @@ def test_its_lines_are_there_once(
 @pytest.mark.parametrize(
     "text, told",
     [
-        ("name\n-a\n", "not NAME: WHAT IS WRONG"),
-        ("name: wrong\n-a\nfile b\n", "not NAME: WHAT IS WRONG"),
+        ("name\n-a\n", "expected NAME: WHAT IS WRONG"),
+        ("name: wrong\n-a\nfile b\n", "expected NAME: WHAT IS WRONG"),
         ("name: wrong\nfyle b\n-a\n", "fyle: none of file"),
-        ("name: wrong\n-a\n", "of no file"),
+        ("name: wrong\n-a\n", "no file is given"),
     ],
 )
 def test_a_list_that_is_wrong(
@@ -121,7 +121,8 @@ def test_they_can_be_chosen() -> None:
 def test_what_can_not_be_chosen() -> None:
     none = run("--list", "no-such")
     assert (none.returncode, none.stdout) == (126, "")
-    assert none.stderr == "mutants: no mutant is called no-such, or of a file that is\n"
+    said = "mutants: no mutant, and no mutant's file, is called no-such\n"
+    assert none.stderr == said
     commit = run("--list", "--changed", "no-such")
     assert (commit.returncode, commit.stdout) == (126, "")
     assert commit.stderr.startswith("mutants: ") and commit.stderr.count("\n") == 1

@@ -79,5 +79,5 @@ def test_make_has_its_limits(tmp_path: Path, name: str) -> None:
     with pytest.raises(BuildError) as caught:
         overlay(tmp_path)
     assert str(caught.value) == (
-        f"{tmp_path}/{name}: make can't compile a file of that name"
+        f"{tmp_path}/{name}: make can't compile a file with that name"
     )

@@ -259,7 +259,7 @@ SECONDS = "{} is not a number of seconds above 0, and at most 1000000000"
     ("--mem 0", "--mem: " + AMOUNT.format("0")),
     ("--mem 256MB", "--mem: " + AMOUNT.format("256MB")),
     ("--cpu banana", "--cpu: banana is not NAME=VALUE,... such as sstc=off"),
-    ("--cpu v=on,c=off", "--cpu: c=off: firmware and kernel need that"),
+    ("--cpu v=on,c=off", "--cpu: c=off: firmware and kernel need c"),
     ("--limit x", "--limit: " + SECONDS.format("x")),
     ("--timeout 0.0", "--timeout: " + SECONDS.format("0.0")),
     ("--timeout 10000000000", "--timeout: " + SECONDS.format("10000000000")),
@@ -286,7 +286,7 @@ def test_times_at_the_ends(fake_qemu: FakeQemu) -> None:
 
 
 @pytest.mark.parametrize("name, said", [
-    *[(name, "{}: make can't compile a file of that name") for name in (
+    *[(name, "{}: make can't compile a file with that name") for name in (
         "a;b.c", "two words.c", 'x"y.c', "f/a$b.c", "x:y/none.c",
     )],
     *[(name, "neither a file nor a folder: {}") for name in ("fifo.c", "f/fifo")],
@@ -323,15 +323,15 @@ def test_what_is_no_kernel(fake_qemu: FakeQemu, images: Images, tmp_path: Path) 
     (tmp_path / "far").write_bytes(FAR)
     (tmp_path / "all ones").write_bytes(bytes([255]) * 100)
     kind = "not an ELF file for a 64-bit RISC-V"
-    where = "nothing of it lies at 0x80000000 or above, where the machine's memory is"
+    where = "no part of it is at 0x80000000 or above, where the machine's memory is"
     program = str(image.BUILD / "bin" / "sh")
     wanted = {
-        "/etc/passwd": f"/etc/passwd is no kernel: {kind}",
-        "/bin/sh": f"/bin/sh is no kernel: {kind}",
-        str(tmp_path / "empty"): f"{tmp_path}/empty is no kernel: {kind}",
-        str(tmp_path / "far"): f"{tmp_path}/far is no kernel: {kind}",
-        str(tmp_path / "all ones"): f"{tmp_path}/all ones is no kernel: {kind}",
-        program: f"{program} is no kernel: {where}",
+        "/etc/passwd": f"/etc/passwd is not a kernel: {kind}",
+        "/bin/sh": f"/bin/sh is not a kernel: {kind}",
+        str(tmp_path / "empty"): f"{tmp_path}/empty is not a kernel: {kind}",
+        str(tmp_path / "far"): f"{tmp_path}/far is not a kernel: {kind}",
+        str(tmp_path / "all ones"): f"{tmp_path}/all ones is not a kernel: {kind}",
+        program: f"{program} is not a kernel: {where}",
         str(tmp_path): f"{tmp_path}: Is a directory",
         "/nothing": "/nothing: No such file or directory",
     }
@@ -372,7 +372,7 @@ def test_why_qemu_does_not_start(
 def test_a_shell_without_a_terminal(fake_qemu: FakeQemu) -> None:
     """Someone might wait for it to end."""
     fake_qemu("exit 0")
-    hint = b"run: the input is no terminal: its end won't end the shell, poweroff does\n"
+    hint = b"run: input is not a terminal: to leave the shell, use poweroff\n"
     assert run().stderr == hint
 
 
@@ -429,7 +429,7 @@ def test_report_cannot_be_written(
     fake_qemu(f"printf '{BANNER}'; exit 0")
     (tmp_path / "full").symlink_to("/dev/full")
     result = run("--report", file, "--", "x", cwd=tmp_path)
-    said = f"run: no report: {file}: {why}\n".encode()
+    said = f"run: can't write the report: {file}: {why}\n".encode()
     assert (result.returncode, result.stderr) == (126, said)
 
 

@@ -183,7 +183,7 @@ def verdict_of(result: Result, wrong: int = 0) -> list[str]:
 
 def test_one_sample_of_a_hart_that_waits_fails() -> None:
     (said,) = verdict_of(Result(10_000, 0.01, 0.01, 1.0), wrong=1)
-    assert said == ("instep on 4: 1 of 10000 samples are of another hart than the one"
+    assert said == ("instep on 4: 1 of 10000 samples name another hart than the one"
                     " that executed")
 
 

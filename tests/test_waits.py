@@ -415,10 +415,10 @@ def test_in_a_page_for_a_browser(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words, said", [
-    (["-o", "x.svg", "--", "true"], "-o x.svg: only a page for a browser (.html) has"),
-    (["-o", "x.html", "--from", "1", "--", "true"], "--waits makes a page of its own"),
-    (["-r", "50", "--", "true"], "--waits makes a page of its own"),
-    (["--exact", "--", "true"], "--waits makes a page of its own"),
+    (["-o", "x.svg", "--", "true"], "-o x.svg: --waits can write only a page"),
+    (["-o", "x.html", "--from", "1", "--", "true"], "--waits can't be combined "),
+    (["-r", "50", "--", "true"], "--waits can't be combined "),
+    (["--exact", "--", "true"], "--waits can't be combined "),
     (["--", "poweroff"], "no waits: the machine ended without leaving any"),
 ])
 def test_nothing_on_the_host(words: list[str], said: str) -> None:

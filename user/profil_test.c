@@ -386,7 +386,7 @@ check_aix(void)
 	check(only(2, 1), "AIX-11", "the scale's high half is ignored");
 	aix_on(0x10000);
 	hit(0, 1);
-	check(none(), "AIX-11", "so 0x10000 turns it off");
+	check(none(), "AIX-11", "0x10000 turns it off");
 	aix_on(2);
 	hit(0x7fff0000 - TEXT, 1);
 	check(only(0, 1), "AIX-14",
@@ -438,7 +438,7 @@ check_ranges(void)
 	}
 	check(good, "AIX-19", "scale -1: the counters span the whole range");
 	hit(63, 1);
-	check(only(39, 1), "AIX-19", "and the last counter is used");
+	check(only(39, 1), "AIX-19", "scale -1: the last counter is used");
 	hit(96 + 4, 1);
 	check(only(2, 1), "AIX-20", "any other scale is used unchanged");
 	hit(64, 1);
@@ -481,7 +481,7 @@ check_solaris(void)
 	hit(3, 1);
 	check(only(0, 1), "SOL-32", "0x8000: four bytes share a counter");
 	hit(4, 1);
-	check(only(1, 1), "SOL-32", "and the next four have the next counter");
+	check(only(1, 1), "SOL-32", "0x8000: the next four share another");
 	solaris(buf, 0, TEXT, 0x10000);
 	hit(0, 1);
 	check(none(), "SOL-16", "bufsiz 0: nothing is counted");
@@ -493,7 +493,7 @@ check_solaris(void)
 	check(solaris(buf + 2, 8, TEXT, 0x8000) == 0, "SOL-1",
 	      "a second call succeeds");
 	hit(4, 1);
-	check(only(3, 1), "SOL-1", "and replaces the first");
+	check(only(3, 1), "SOL-1", "a second call replaces the first");
 	solaris_on(0);
 }
 
@@ -546,7 +546,7 @@ check_threads(void)
 	check(only(0, 1), "SOL-20", "a thread made before the call is counted");
 	hitter_make(&after);
 	hitter_hit(&after);
-	check(only(0, 1), "SOL-20", "and so is one made after it");
+	check(only(0, 1), "SOL-20", "a thread made after the call is counted");
 	solaris_on(0);
 }
 

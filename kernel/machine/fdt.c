@@ -89,7 +89,7 @@ fdt_take(struct block *b, size_t n)
 	size_t padded = (n + 3) & ~(size_t)3;
 
 	if (padded > (size_t)(b->end - b->at))
-		panic("device tree: it ends within a node");
+		panic("device tree ends within a node");
 	b->at += padded;
 	return p;
 }
@@ -106,7 +106,7 @@ take_string(struct block *b)
 	const char *nul = memchr(b->at, '\0', b->end - b->at);
 
 	if (nul == NULL)
-		panic("device tree: it ends within a name");
+		panic("device tree ends within a name");
 	return fdt_take(b, nul + 1 - b->at);
 }
 

@@ -309,7 +309,7 @@ check_switch(void)
 			      symbol_place(s->lock[i].pc).text);
 	must_hold(&sched_lock);
 	if (current->state == THREAD_DEAD && m->n > 0)
-		panic("a thread ends with mutex %s, taken at %s",
+		panic("a thread ends holding mutex %s, taken at %s",
 		      classes[m->lock[0].class].name,
 		      symbol_place(m->lock[0].pc).text);
 }

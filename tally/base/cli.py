@@ -25,7 +25,7 @@ STATUS_SIGNAL = 128  # and the signal's number, as a shell has it
 class Parser(argparse.ArgumentParser):
     """Raises UsageError where argparse would exit."""
 
-    STRAY = "one word too many"
+    STRAY = "unexpected argument"
 
     def __init__(self, prog: str, **options: Any) -> None:
         super().__init__(prog, allow_abbrev=False, **options)
@@ -138,7 +138,7 @@ def script(
     except OSError as error:
         complain(explained(error), me)
     except MemoryError:
-        complain("this host has too little memory for it", me)
+        complain("this host has too little memory", me)
     except KeyboardInterrupt:
         status = STATUS_SIGNAL + signal.SIGINT
     forget_output()

@@ -95,11 +95,11 @@ def check_kernel(path: Path, data: Union[bytes, mmap.mmap]) -> None:
         segments = Elf(data).segments
     except BadElfError:
         raise SetupError(
-            f"{path} is no kernel: not an ELF file for a 64-bit RISC-V"
+            f"{path} is not a kernel: not an ELF file for a 64-bit RISC-V"
         ) from None
     if not any(s.kind == PT_LOAD and s.physical >= MEM_START for s in segments):
         raise SetupError(
-            f"{path} is no kernel: nothing of it lies at {MEM_START:#x} or above,"
+            f"{path} is not a kernel: no part of it is at {MEM_START:#x} or above,"
             " where the machine's memory is"
         )
 
@@ -468,7 +468,7 @@ class Boot:
 def _exited(status: int, control: Control) -> Outcome:
     """Returns the outcome that QEMU's status and its control socket show."""
     if status < 0:
-        return Outcome(STATUS_SETUP, "machine", f"QEMU died of signal {-status}")
+        return Outcome(STATUS_SETUP, "machine", f"QEMU was killed by signal {-status}")
     if control.restarted():
         return Outcome(STATUS_SETUP, "machine", "the machine restarted")
     return Outcome(status, "exit")

@@ -41,7 +41,7 @@ def cpu(text: str) -> str:
     for pair in text.split(","):
         name, _, value = pair.partition("=")
         if name.lower() in NEEDED and value in OFF:
-            raise argparse.ArgumentTypeError(f"{pair}: firmware and kernel need that")
+            raise argparse.ArgumentTypeError(f"{pair}: firmware and kernel need {name}")
     return text
 
 
@@ -77,48 +77,66 @@ class Options:
 
 def parser() -> Parser:
     p = Parser("run", usage="%(prog)s [OPTIONS] [[--] COMMAND]")
-    p.add_argument("--harts", type=HARTS, default=4, metavar="N")
     p.add_argument(
-        "--mem", type=memory, default="256M", metavar="SIZE", help="as QEMU's -m"
+        "--harts", type=HARTS, default=4, metavar="N", help="number of harts"
+    )
+    p.add_argument(
+        "--mem",
+        type=memory,
+        default="256M",
+        metavar="SIZE",
+        help="memory, as for QEMU's -m (256M)",
     )
     p.add_argument(
         "--icount",
         type=ICOUNT,
         metavar="SHIFT",
-        help="an instruction takes 2^SHIFT ns, every run is the same",
+        help="an instruction takes 2^SHIFT ns; runs are repeatable",
     )
     p.add_argument(
         "--races",
         type=SEED,
         metavar="SEED",
-        help="under --icount (5): harts take turns at random moments",
+        help="as --icount (5), but switch harts at random moments",
     )
     p.add_argument(
-        "--cpu", type=cpu, metavar="OPTIONS", help="as in QEMU's -cpu rv64,OPTIONS"
+        "--cpu",
+        type=cpu,
+        metavar="OPTIONS",
+        help="the OPTIONS in QEMU's -cpu rv64,OPTIONS",
     )
-    p.add_argument("--extra", type=folder, metavar="DIR", help="programs of your own")
     p.add_argument(
-        "--share", type=folder, metavar="DIR", help="a folder that is the guest's /host"
+        "--extra", type=folder, metavar="DIR", help="add your programs in DIR"
     )
-    p.add_argument("--kernel", type=Path, metavar="FILE", help="another kernel")
+    p.add_argument(
+        "--share", type=folder, metavar="DIR", help="show DIR to the guest as /host"
+    )
+    p.add_argument(
+        "--kernel", type=Path, metavar="FILE", help="boot this kernel instead"
+    )
     p.add_argument(
         "--limit",
         type=seconds,
         metavar="S",
-        help="virtual seconds after which the kernel stops",
+        help="stop the kernel after S virtual seconds",
     )
     p.add_argument(
         "--timeout",
         type=seconds,
         metavar="S",
-        help="seconds after which QEMU is stopped",
+        help="stop QEMU after S seconds",
     )
-    p.add_argument("--report", type=Path, metavar="FILE", help="how it ended, as JSON")
+    p.add_argument(
+        "--report",
+        type=Path,
+        metavar="FILE",
+        help="write to FILE how the run ended, as JSON",
+    )
     p.add_argument(
         "--gdb",
         type=PORT,
         metavar="PORT",
-        help="wait there for a debugger before the first instruction",
+        help="wait at PORT for a debugger before the first instruction",
     )
     p.add_argument(
         "-v",

@@ -40,7 +40,7 @@ from tally.build.brought import bring
 FLUSH_GRACE = 5.0  # seconds that a reader has after the machine was stopped
 BUILDING = "run: building, which takes a while the first time\n"
 HINT = "Ctrl-A X ends QEMU at once"
-NO_TERMINAL = "the input is no terminal: its end won't end the shell, poweroff does"
+NO_TERMINAL = "input is not a terminal: to leave the shell, use poweroff"
 
 
 class Output:
@@ -168,7 +168,9 @@ class Session:
             complain(shlex.join(command), self.me)
         port = self.options.machine.gdb
         if port and self._is_watched():
-            complain(f"waits at port {port}: make gdb GDB_PORT={port}", self.me)
+            complain(
+                f"waiting for gdb at port {port}: make gdb GDB_PORT={port}", self.me
+            )
 
     def _is_watched(self) -> bool:
         return self.options.command is None or sys.stderr.isatty()
@@ -233,6 +235,6 @@ def reported(
             facts = {"status": outcome.status, "reason": outcome.reason}
             put(report, (json.dumps(facts) + "\n").encode())
     except OSError as error:
-        complain(f"no report: {explained(error)}", me)
+        complain(f"can't write the report: {explained(error)}", me)
         return STATUS_SETUP
     return outcome.status

@@ -77,7 +77,7 @@ def main() -> int:
             },
         )
     if not entries:
-        print("compile_commands: make compiles nothing", file=sys.stderr)
+        print("compile_commands: make printed no compiler commands", file=sys.stderr)
         return 1
     json.dump(list(entries.values()), sys.stdout, indent=1)
     print()

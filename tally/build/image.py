@@ -112,7 +112,7 @@ def overlay(extra: Path, *arguments: str, verbose: bool = False) -> bytes:
         raise BuildError(f"no such folder: {extra}")
     for file in [*extra.glob("*.c"), *extra.glob("*/*.c")]:
         if ODD.search(str(file.relative_to(extra))):
-            raise BuildError(f"{shown(file)}: make can't compile a file of that name")
+            raise BuildError(f"{shown(file)}: make can't compile a file with that name")
     check_ends(extra)
     archive = overlay_path(extra)
     if ODD.search(str(extra)):

@@ -69,48 +69,58 @@ def parser() -> Parser:
         "--from",
         choices=detect.KINDS,
         dest="kind",
-        help="what FILE is, if its contents don't tell",
+        help="FILE's format, if its contents don't tell",
     )
     p.add_argument(
         "--to",
         choices=ENDINGS,
-        help="what to write, if not OUTPUT's " "name tells; of one only",
+        help="OUTPUT's format, if its name doesn't tell (one OUTPUT only)",
     )
     p.add_argument(
         "--kernel",
         type=Path,
         metavar="FILE",
-        help="the kernel that was running (build/kernel.elf)",
+        help="the kernel that was recorded (build/kernel.elf)",
     )
     p.add_argument(
         "--program",
         action="append",
         default=[],
         metavar="[PID=|NAME=]FILE",
-        help="a program that was running",
+        help="the file of a program that was recorded",
     )
     p.add_argument(
         "--share",
         type=Path,
         metavar="DIR",
-        help="what was shared, for programs in /host",
+        help="the folder that was shared as /host, to find its programs",
     )
-    p.add_argument("--ps", metavar="FILE", help="what ps said of the processes")
+    p.add_argument("--ps", metavar="FILE", help="the output of ps, to name processes")
     p.add_argument(
-        "--hz", type=rate, metavar="N", help="samples a second on each hart (100)"
+        "--hz",
+        type=rate,
+        metavar="N",
+        help="how many samples a second each hart took (100)",
     )
     p.add_argument(
         "--of",
         metavar="WHAT",
-        help="for gmon: kernel, a process's id " "or a program's name",
+        help="for gmon, whose samples: kernel, a process's id or a program's name",
     )
-    p.add_argument("--title", metavar="TEXT")
+    p.add_argument("--title", metavar="TEXT", help="the title of a page or graph")
     p.add_argument("--no-idle", action="store_true", help="leave idle samples out")
     p.add_argument(
-        "--no-pids", action="store_true", help="processes of one program are one"
+        "--no-pids", action="store_true", help="merge the processes of each program"
     )
-    p.add_argument("file", metavar="FILE", nargs="?", help="- is standard input")
-    p.add_argument("outputs", metavar="OUTPUT", nargs="*", help="- is standard output")
+    p.add_argument(
+        "file", metavar="FILE", nargs="?", help="a recording; - is standard input"
+    )
+    p.add_argument(
+        "outputs",
+        metavar="OUTPUT",
+        nargs="*",
+        help="a file to write; - is standard output",
+    )
     return p
 
 
@@ -141,7 +151,7 @@ def parse(words: list[str]) -> Options:
         p.error("which file?")
     chosen.outputs = chosen.outputs or ["-"]
     if chosen.to and len(chosen.outputs) > 1:
-        p.error("--to is for one output: of several, their names tell")
+        p.error("--to sets the format of one output; of several, their names do")
     forms = [chosen.to or form(p, name) for name in chosen.outputs]
     if chosen.of is not None and "gmon" not in forms:
         p.error("--of is for gmon only")
@@ -188,7 +198,7 @@ def load_program(word: str, programs: Programs) -> None:
         who, name = "", word
     image = Image(Path(name), None if is_pid(who) else who or None, unnamed=True)
     if image.text[1] > KERNEL_BASE:
-        raise ConvertError(name, "not a program: its text is the kernel's")
+        raise ConvertError(name, "not a program: its text has the kernel's addresses")
     if is_pid(who):
         programs.by_pid[int(who)] = image
     else:
@@ -244,7 +254,8 @@ def check_kernel(file: str, profile: Profile) -> None:
     """Names of another kernel's functions would be wrong, and look right."""
     if profile.kernel and not Files(BUILD).find(KERNEL_IN_GUEST, profile.kernel):
         raise ConvertError(
-            file, f"another kernel than {KERNEL_FILE} was running:" " --kernel names it"
+            file,
+            f"recorded on another kernel than {KERNEL_FILE}:" " name it with --kernel",
         )
 
 
@@ -315,9 +326,7 @@ def run() -> int:
     try:
         convert(options)
     except MemoryError:
-        raise ConvertError(
-            options.file, "this host has too little memory for it"
-        ) from None
+        raise ConvertError(options.file, "this host has too little memory") from None
     return 0
 
 

@@ -41,33 +41,33 @@ def parse(words: list[str]) -> Options:
         "--fail",
         type=amount,
         metavar="PERCENT",
-        help="status 1 if it has grown by more than that",
+        help="exit with status 1 if NEW is more than PERCENT above BASE",
     )
     p.add_argument(
         "--only",
         metavar="FUNCTION",
-        help="of this function with what it calls, not of all",
+        help="compare only FUNCTION with what it calls",
     )
     p.add_argument(
         "--sources",
         nargs=2,
         metavar=("FOLDER", "FOLDER"),
-        help="those of both builds: compare lines, too",
+        help="the sources of BASE and of NEW: compare lines, too",
     )
     p.add_argument(
         "-n",
         type=number(0, 10**9),
         default=ROWS,
         metavar="COUNT",
-        help=f"rows of each table ({ROWS})",
+        help=f"show at most COUNT rows of each table ({ROWS})",
     )
-    p.add_argument("--json", metavar="FILE")
-    p.add_argument("--junit", metavar="FILE")
+    p.add_argument("--json", metavar="FILE", help="write the comparison as JSON")
+    p.add_argument("--junit", metavar="FILE", help="write the verdict for CI")
     p.add_argument(
-        "-o", dest="svg", metavar="FILE.svg", help="a differential flame graph"
+        "-o", dest="svg", metavar="FILE.svg", help="write a differential flame graph"
     )
     p.add_argument("base", metavar="BASE", help="a recording (.pb.gz)")
-    p.add_argument("new", metavar="NEW")
+    p.add_argument("new", metavar="NEW", help="a later recording")
     return Options(**vars(p.parse(words)))
 
 
@@ -91,7 +91,7 @@ def named(comparison: Comparison, function: str) -> str:
     if not found:
         raise ConvertError(function, "no such function in either recording")
     if len(found) > 1:
-        raise ConvertError(function, f"it may be {' or '.join(found)}")
+        raise ConvertError(function, f"this name may mean {' or '.join(found)}")
     return found[0]
 
 
@@ -127,7 +127,7 @@ def table(title: str, changes: list[Change], whole: float, rows: int) -> list[st
         text = change.what if isinstance(change.what, str) else path_text(change)
         lines.append(row(change, whole, text))
     if len(moved) > rows:
-        lines.append(f"and {len(moved) - rows} more (-n)")
+        lines.append(f"and {len(moved) - rows} more (-n shows them)")
     return lines
 
 

@@ -135,7 +135,7 @@ def choose(options: Options) -> tuple[list[Script], list[Verdict]]:
         raise UsageError(f"{place}: there is no NAME.sh")
     for name in files:
         if "." in name:  # NAME.4.expected belongs to NAME.sh
-            raise UsageError(f"{place}/{name}.sh: no other dot can be in its name")
+            raise UsageError(f"{place}/{name}.sh: the name may have no other dot")
     chosen = {Path(word).name.removesuffix(".sh") for word in options.names}
     for name in sorted(chosen - set(files)):
         raise UsageError(f"{place}: there is no {name}.sh")
@@ -304,7 +304,7 @@ def results_of(
         is_whole = len(own) == 1 + len(script.shows)
         # A machine that dies after the last mark didn't end as it should, either.
         if not is_whole or script == scripts[-1] and outcome.reason != "exit":
-            died = outcome.text or "the machine was turned off before its end"
+            died = outcome.text or "the machine was turned off before the script's end"
             ends = b"".join(outs[2 * at :: 2]), b"".join(errs[at:])
             return [*results, Result(script, name, last_words(*ends, said), died)]
         results.append(Result(script, name, render(script, own)))
@@ -383,7 +383,7 @@ class Judge:
             put(file, result.text.encode())
             self.settled.add(file)
             return Verdict(name, "wrote" if exists else "new", file.name)
-        why = f"not as in {file.name}"
+        why = f"differs from {file.name}"
         if not exists:
             why = f"there is no {file.name}; --update writes it"
         elif self.update:
@@ -432,7 +432,7 @@ def parse(words: list[str]) -> Options:
         metavar="DIR",
         help="the folder with NAME.sh and NAME.expected",
     )
-    p.add_argument("names", nargs="*", metavar="NAME", help="only these scripts")
+    p.add_argument("names", nargs="*", metavar="NAME", help="run only these scripts")
     p.add_argument("--update", action="store_true", help="write the expected files")
     p.add_argument(
         "--machine",
@@ -440,10 +440,14 @@ def parse(words: list[str]) -> Options:
         action="append",
         default=[],
         metavar="NAME",
-        help="a number of harts (4), or free; repeatable",
+        help="a number of harts (4), or free: in parallel; repeatable",
     )
-    p.add_argument("--together", action="store_true", help="all in one boot")
-    p.add_argument("--extra", type=folder, metavar="DIR", help="programs of your own")
+    p.add_argument(
+        "--together", action="store_true", help="run all scripts in one boot"
+    )
+    p.add_argument(
+        "--extra", type=folder, metavar="DIR", help="add your programs in DIR"
+    )
     p.add_argument(
         "--icount",
         type=ICOUNT,
@@ -456,27 +460,27 @@ def parse(words: list[str]) -> Options:
         type=seconds,
         default=60.0,
         metavar="S",
-        help="virtual seconds that a boot may take (60)",
+        help="stop a boot after S virtual seconds (60)",
     )
     p.add_argument(
         "--timeout",
         type=seconds,
         default=300.0,
         metavar="S",
-        help="seconds after which QEMU is stopped (300)",
+        help="stop QEMU after S seconds (300)",
     )
-    p.add_argument("--junit", type=Path, metavar="FILE", help="a report for CI")
+    p.add_argument("--junit", type=Path, metavar="FILE", help="write a report for CI")
     p.add_argument(
         "-j",
         type=JOBS,
         default=os.cpu_count() or 1,
         dest="jobs",
         metavar="N",
-        help="so many boots at once (one per processor)",
+        help="run N boots at once (one per processor)",
     )
     chosen = p.parse(words)
     if chosen.folder is None:
-        raise UsageError("which folder?")
+        raise UsageError("no folder of scripts")
     return Options(**vars(chosen))
 
 

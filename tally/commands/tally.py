@@ -84,7 +84,7 @@ def gmon(stacks: Stacks, _title: str) -> bytes:
     data, lacking = write_gmon.write(stacks, most)
     image = None if most == "kernel" else stacks.image(int(most))
     name = f"{image.name}, process {most}" if image else "the kernel"
-    complain("; ".join([f"gmon.out of {name}", *lacking]), ME)
+    complain("; ".join([f"gmon.out contains only {name}", *lacking]), ME)
     return data
 
 
@@ -107,57 +107,61 @@ def parser() -> Parser:
     p.add_argument(
         "--exact",
         action="store_true",
-        help="count every instruction, by a plugin of QEMU's",
+        help="count every instruction, with a plugin for QEMU",
     )
     p.add_argument(
         "--sampled",
         action="store_true",
-        help="with --exact: and sample it, to see both side by side",
+        help="with --exact: sample, too, and show both side by side",
     )
     p.add_argument(
         "--waits",
         action="store_true",
-        help="what its threads wait for, and who wakes them up",
+        help="show what threads wait for, and who wakes them up",
     )
     p.add_argument(
         "--free",
         action="store_true",
-        help="on four harts that run freely: times and shares are QEMU's",
+        help="let harts run in parallel: times and shares are then QEMU's",
     )
     p.add_argument(
         "-r",
         type=number(1, HZ_MAX),
         dest="hz",
         metavar="HZ",
-        help=f"samples a second on each hart ({HZ})",
+        help=f"take HZ samples a second on each hart ({HZ})",
     )
     p.add_argument(
         "--from",
         type=moment,
         dest="since",
         metavar="S",
-        help="only samples from so many seconds on",
+        help="use only samples at S seconds and later",
     )
     p.add_argument(
-        "--to", type=moment, dest="until", metavar="S", help="only samples before that"
+        "--to",
+        type=moment,
+        dest="until",
+        metavar="S",
+        help="use only samples before S seconds",
     )
     p.add_argument(
         "--of",
         type=name,
         metavar="FUNCTION",
-        help="only what this function did, and those that it called",
+        help="use only FUNCTION and what it calls",
     )
     p.add_argument(
         "--by",
         choices=TABLES,
         metavar="WHAT",
-        help="only this table, whole: " + " ".join(TABLES),
+        help="print only this table, with all its rows: " + " ".join(TABLES),
     )
     p.add_argument(
         "-o",
         dest="output",
         metavar="FILE",
-        help="and write a file, of a kind that its name tells: " + " ".join(WRITERS),
+        help="also write a file, whose suffix selects the format: " + " ".join(WRITERS),
     )
     return p
 
@@ -180,8 +184,7 @@ def writer(name: str) -> Writer:
         if name.endswith(suffix):
             return write
     raise UsageError(
-        f"-o {name}: no name of a file that can be written; it ends with one of "
-        + " ".join(WRITERS)
+        f"-o {name}: unknown suffix; the name must end with one of " + " ".join(WRITERS)
     )
 
 
@@ -224,19 +227,19 @@ def parse(words: list[str]) -> Options:
         writer(chosen.output)
     if chosen.output and chosen.exact and writer(chosen.output) == gmon:
         raise UsageError(
-            f"-o {chosen.output}: a gmon.out has samples, and --exact takes none"
+            f"-o {chosen.output}: a gmon.out holds samples, but --exact takes none"
         )
     if chosen.waits:
         check_waits(chosen)
     timed = chosen.since is not None or chosen.until is not None
     if timed and chosen.exact:
-        raise UsageError("--from and --to are for samples, instructions have no times")
+        raise UsageError("--from and --to need samples: --exact records no times")
     if chosen.by == "paths" and not chosen.of:
         raise UsageError("--by paths needs --of FUNCTION")
     if chosen.exact and chosen.hz and not chosen.sampled:
-        raise UsageError("-r is for samples, and --exact takes none")
+        raise UsageError("-r sets the rate of samples, but --exact takes none")
     if chosen.free and (chosen.exact or chosen.icount is not None):
-        raise UsageError("--free is without --exact, --icount and --races")
+        raise UsageError("--free can't be combined with --exact, --icount or --races")
     if chosen.harts is None:
         chosen.harts = FREE_HARTS if chosen.free else HARTS
     if not chosen.free and chosen.icount is None:
@@ -260,13 +263,13 @@ def check_waits(chosen: argparse.Namespace) -> None:
     """Waits come beside samples in a file, or on a page of their own."""
     if chosen.output and writer(chosen.output) != write_html.write:
         raise UsageError(
-            f"-o {chosen.output}: only a page for a browser (.html) has waits"
+            f"-o {chosen.output}: --waits can write only a page for a browser (.html)"
         )
     defaults = parser()
     for option in NOT_WAITS if chosen.output else (*NOT_WAITS, "hz"):
         if getattr(chosen, option) != defaults.get_default(option):
             raise UsageError(
-                "--waits makes a page of its own, without this script's other options"
+                "--waits can't be combined with this script's other options"
             )
 
 
@@ -282,7 +285,7 @@ class Known:
         file = options.kernel_file
         kernel = program("kernel", file.read_bytes(), file)
         if not kernel or not kernel.named:
-            raise SetupError(f"{file}: no kernel with symbols")
+            raise SetupError(f"{file}: not a kernel with symbols")
         self.kernel = kernel
         self.folders = [image.BUILD / "bin"]
         if options.extra:
@@ -346,7 +349,7 @@ class Run:
             )
         except KeyError as error:
             raise SetupError(
-                f"{session.options.kernel_file}: not a kernel that can be followed:"
+                f"{session.options.kernel_file}: --exact can't follow this kernel:"
                 f" it has no {error}"
             ) from None
         arguments = ["-plugin", plugin.option(self.library, written)]

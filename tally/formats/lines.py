@@ -235,7 +235,9 @@ def by_pyelftools(path: Path) -> Rows:
     try:
         from tally.formats import dwarf  # it takes 0.2 s, and is seldom needed
     except ImportError:
-        raise ConvertError(path, "its lines need readelf, or pyelftools") from None
+        raise ConvertError(
+            path, "reading line numbers needs readelf or pyelftools"
+        ) from None
     try:
         return _by_address(
             (at, place and Line(_below(place[1], place[0]), place[2]))

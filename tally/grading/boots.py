@@ -148,7 +148,7 @@ def read_marks(counts: list[int], steps: list[Step]) -> tuple[dict[str, int], st
     if len(counts) > len(asked):
         return (
             {},
-            "something other than the tests has executed a mark of instruction counts",
+            "code other than the tests' has executed a marker of instruction counts",
         )
     return dict(zip(asked, counts)), ""
 

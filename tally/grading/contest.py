@@ -71,7 +71,7 @@ def plants() -> list[Plant]:
         name, _, what = lines[0].partition(": ")
         word, *shows = lines[1].split()
         if word != "shows" or not what:
-            raise LabError(f"{place}: not NAME: WHAT, shows FUNCTION, FILE, hunks")
+            raise LabError(f"{place}: expected NAME: WHAT, shows FUNCTION, FILE, hunks")
         edit = Edit(place, lines[2], "", tuple(lines[3:]))
         found.append(Plant(name, what, tuple(shows), edit))
     return found
@@ -162,12 +162,12 @@ def submission(folder: Path) -> dict[str, bytes]:
         if file.is_dir():
             continue
         if not (ROOT / name).is_file():
-            raise SubmissionError(f"{name} is no file of the kernel's")
+            raise SubmissionError(f"{name} is not one of the kernel's files")
         if not file.is_file() or file.stat().st_size > FILE_MAX:
-            raise SubmissionError(f"{name} is no file, or too large a one")
+            raise SubmissionError(f"{name} is no regular file, or too large")
         files[name] = file.read_bytes()
     if not files:
-        raise SubmissionError("no file of the kernel's was handed in")
+        raise SubmissionError("none of the kernel's files was handed in")
     return files
 
 
@@ -237,7 +237,7 @@ def show(who: str, count: Optional[int], slow: int, why: str = "") -> None:
 def hand_out(to: Path, plant: Plant) -> None:
     """The checkout with the slow place in it, and without a word about it."""
     if to.exists():
-        raise LabError(f"{to}: is there already")
+        raise LabError(f"{to}: exists already")
     for name in all_files():
         if name.startswith(("labs/", "tally/grading/")) and name not in GIVEN:
             continue
@@ -250,19 +250,32 @@ def hand_out(to: Path, plant: Plant) -> None:
 
 def main(words: list[str]) -> int:
     parser = Parser("rank", usage="%(prog)s DIR [OPTIONS]")
-    parser.add_argument("dir", nargs="?", help="each folder in it is a submission")
-    parser.add_argument("--handout", metavar="DIR", help="make a student's tree")
-    parser.add_argument("--json", metavar="FILE", help="the ranking")
-    parser.add_argument("--nonce", type=NONCE, metavar="N", help="draws the words")
-    parser.add_argument("--seed", type=utf8, metavar="S", help="of another course")
-    parser.add_argument("--course", metavar="FILE", default=str(CONF))
+    parser.add_argument(
+        "dir",
+        metavar="DIR",
+        nargs="?",
+        help="rank the submissions in DIR, one per folder",
+    )
+    parser.add_argument(
+        "--handout", metavar="DIR", help="write a student's tree to DIR"
+    )
+    parser.add_argument("--json", metavar="FILE", help="write the ranking to FILE")
+    parser.add_argument(
+        "--nonce", type=NONCE, metavar="N", help="repeat the ranking with nonce N"
+    )
+    parser.add_argument(
+        "--seed", type=utf8, metavar="S", help="use seed S, not the course's"
+    )
+    parser.add_argument(
+        "--course", metavar="FILE", default=str(CONF), help="the course's settings"
+    )
     parser.add_argument("--trust", action="store_true", help="build without a sandbox")
     options = Options(**vars(parser.parse(words)))
     plant = planted(read_course(Path(options.course), options.seed))
     if bool(options.dir) == bool(options.handout):
-        raise LabError("say DIR, or --handout DIR")
+        raise LabError("give DIR or --handout DIR")
     if options.handout and options.json is not None:
-        raise LabError("--json is of a ranking")
+        raise LabError("--json needs DIR: a hand-out has no ranking")
     if options.handout:
         hand_out(Path(options.handout), plant)
     if options.dir:

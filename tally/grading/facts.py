@@ -175,14 +175,14 @@ def read(file: Path) -> list[Facts]:
     try:
         found = json.loads(file.read_bytes())
     except ValueError:
-        raise LabError(f"{file}: no report of --json") from None
+        raise LabError(f"{file}: not a report of grade --json") from None
     listed = found if isinstance(found, list) else [found]
     for facts in listed:
         tests = facts["tests"] if _has(facts, TYPES) else [None]
         if not all(_has(test, TEST_TYPES) for test in tests) or not all(
             isinstance(member, str) for member in facts["members"]
         ):
-            raise LabError(f"{file}: no report of --json")
+            raise LabError(f"{file}: not a report of grade --json")
     return listed
 
 
@@ -210,6 +210,6 @@ def check_common(all: list[Facts], place: str) -> None:
         values = {facts[name] for facts in all}
         if len(values) > 1:
             some = ", ".join(sorted(map(str, values))[:2])
-            raise LabError(f"{place}: more than one {name}: {some}")
+            raise LabError(f"{place}: reports differ in {name}: {some}")
     if len({tuple(test["name"] for test in facts["tests"]) for facts in all}) > 1:
-        raise LabError(f"{place}: not the same tests")
+        raise LabError(f"{place}: reports differ in their tests")

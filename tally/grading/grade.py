@@ -61,7 +61,7 @@ def start(lab: Lab, folder: Path, like: Optional[Path] = None) -> Tree:
         tree = lab_tree(folder, lab, whole=False, like=like)
     built = tree.make()
     if built.kernel is None:
-        raise CompileError(f"{lab.name}: the start isn't built: {built.complaint}")
+        raise CompileError(f"{lab.name}: can't build the start: {built.complaint}")
     return tree
 
 
@@ -200,7 +200,7 @@ def solution(lab: Lab, folder: Path, like: Optional[Path] = None) -> Kernel:
     """The kernel that does what the lab asks. like: the solution for another seed."""
     built = lab_tree(folder, lab, whole=True, like=like).make()
     if built.kernel is None:
-        raise CompileError(f"{lab.name}: the solution isn't built: {built.complaint}")
+        raise CompileError(f"{lab.name}: can't build the solution: {built.complaint}")
     return built.kernel
 
 
@@ -227,7 +227,10 @@ def grade_here(lab: Lab, judge: Judge, options: Options) -> Grade:
     """The tree as it is, built as always."""
     if HANDED_OUT.exists():
         for name in changed_elsewhere():
-            complain(f"{name} isn't as it was handed out; nobody grades that")
+            complain(
+                f"{name} isn't as it was handed out;"
+                " the course grades without the change"
+            )
     if lab.host:
         built = Tree(WORK / "here" / lab.name, lab, None).make()
         if built.kernel is None:
@@ -355,7 +358,7 @@ def earlier(options: Options) -> dict[str, Facts]:
     if not options.resume:
         return {}
     if options.reports.json is None:
-        raise LabError("--resume needs --json FILE, whose report is gone on with")
+        raise LabError("--resume needs --json FILE, the report to continue")
     if not os.path.exists(options.reports.json):
         return {}
     return {
@@ -412,7 +415,7 @@ def grade_foreign(
 def stop_in_gdb(judge: Judge, options: Options) -> None:
     """Before the first step that failed."""
     if not judge.stops:
-        complain("no step failed, before which the machine could stop")
+        complain("no step failed, so there is none to stop at")
         return
     tree = ROOT if options.submission is None else place(judge.lab, options) / "0/tree"
     assert isinstance(judge.booter, Booter)  # see check

@@ -91,7 +91,7 @@ def put_seed(conf: Path, seed: str) -> None:
     line = re.compile(r"^seed\s*[=:].*$", re.I | re.M)
     conf.write_text(line.sub(lambda _: f"seed = {seed}", conf.read_text()))
     if read_course(conf).seed != seed:
-        raise LabError(f"{CONF}: seed = isn't at the beginning of a line")
+        raise LabError(f"{CONF}: no line begins with seed =")
 
 
 def facts(
@@ -167,7 +167,7 @@ class Maker:
             own = lab.of(roster.course(who))
             if to.exists():
                 check_same(to, own)
-                print(f"{to}: is there already", flush=True)
+                print(f"{to}: exists already", flush=True)
                 continue
             shutil.rmtree(part, ignore_errors=True)
             self.make(own, part)
@@ -180,7 +180,7 @@ def check_same(to: Path, lab: Lab) -> None:
     labs = to / "labs"
     whole = (labs / lab.name).is_dir() and (labs / "handout.json").is_file()
     if not whole or read_course(labs / CONF.name).seed != lab.course.seed:
-        raise LabError(f"{to}: is there already, and is another hand-out or none")
+        raise LabError(f"{to}: exists already, but isn't this hand-out")
 
 
 def announce(to: Path, lab: Lab) -> None:
@@ -207,7 +207,7 @@ def run(options: Options) -> None:
     lab = Lab(options.name, course)
     to = Path(options.to)
     if not (lab.folder / "cut").is_file():
-        raise LabError(f"{lab.name} has no solution here: this is a hand-out itself")
+        raise LabError(f"{lab.name} has no solution here: this tree is a hand-out")
     secret = {Path(options.course).resolve(), to.resolve()} - {CONF}
     roster = None
     if options.roster is not None:
@@ -221,7 +221,7 @@ def run(options: Options) -> None:
     if roster and options.student is not None:
         lab = lab.of(roster.course(options.student))
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
-        raise LabError(f"{to}: is there already")
+        raise LabError(f"{to}: exists already")
     Maker(lab, secret).make(lab, to)
     announce(to, lab)
 
@@ -230,19 +230,25 @@ def main(words: list[str]) -> int:
     parser = Parser(
         "handout",
         usage="%(prog)s [-y] [OPTIONS] NAME DIR",
-        epilog="-y, the first word: install what is missing without asking",
+        epilog="-y as the first word installs missing packages without asking",
     )
-    parser.add_argument("name", metavar="NAME", help="of the lab")
-    parser.add_argument("to", metavar="DIR", help="a folder that isn't there")
-    parser.add_argument("--roster", metavar="FILE", help="in DIR one for each of them")
+    parser.add_argument("name", metavar="NAME", help="the lab's name")
+    parser.add_argument("to", metavar="DIR", help="the folder to make")
+    parser.add_argument(
+        "--roster", metavar="FILE", help="make a folder in DIR for each student (CSV)"
+    )
     parser.add_argument(
         "--student",
         type=utf8,
         metavar="WHO",
-        help="of the roster this one alone, as DIR",
+        help="make DIR for this student of the roster alone",
     )
-    parser.add_argument("--seed", type=utf8, metavar="S", help="of another course")
-    parser.add_argument("--course", metavar="FILE", default=str(CONF))
+    parser.add_argument(
+        "--seed", type=utf8, metavar="S", help="use seed S, not the course's"
+    )
+    parser.add_argument(
+        "--course", metavar="FILE", default=str(CONF), help="the course's settings"
+    )
     run(Options(**vars(parser.parse(words))))
     return 0
 

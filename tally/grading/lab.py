@@ -127,7 +127,7 @@ def read_course(file: Path = CONF, seed: Optional[str] = None) -> Course:
             },
         )
     except KeyError as error:
-        raise LabError(f"{file}: no {error.args[0]}") from error
+        raise LabError(f"{file}: {error.args[0]} is missing") from error
     except ValueError as error:
         raise LabError(f"{file}: {error}") from error
 
@@ -207,7 +207,7 @@ class Lab:
             self.stores = conf["lab"].get("stores", "").split()
             gates = conf["lab"].get("gates", "").strip()
         except KeyError as error:
-            raise LabError(f"{name}/lab.conf: no {error.args[0]}") from error
+            raise LabError(f"{name}/lab.conf: {error.args[0]} is missing") from error
         self.check = load(self.folder / "check.py")
         self._params = load(self.folder / "params.py")
         self.gates = dict(self._gate(line) for line in gates.splitlines())

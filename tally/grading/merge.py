@@ -37,14 +37,14 @@ def check_whole(found: list[Facts]) -> None:
     among = max(facts["among"] for facts in found)
     if len(found) < among:
         raise LabError(
-            f"{len(found)} of {among} submissions: a part is missing, or isn't done"
-            " (--partial: write these)"
+            f"{len(found)} of {among} submissions: a part is missing or incomplete"
+            " (--partial merges these)"
         )
 
 
 def run(files: list[Path], partial: bool, to: report.Files) -> None:
     if to == report.Files():
-        raise LabError("say what to write: --" + ", --".join(KINDS))
+        raise LabError("nothing to write: give one of --" + ", --".join(KINDS))
     found = merged(files)
     if not partial:
         check_whole(found)
@@ -53,9 +53,13 @@ def run(files: list[Path], partial: bool, to: report.Files) -> None:
 
 def main(words: list[str]) -> int:
     parser = Parser("merge", usage="%(prog)s [OPTIONS] REPORT...")
-    parser.add_argument("reports", metavar="REPORT", nargs="+", help="of --json")
     parser.add_argument(
-        "--partial", action="store_true", help="though submissions are missing"
+        "reports", metavar="REPORT", nargs="+", help="a report of grade --json"
+    )
+    parser.add_argument(
+        "--partial",
+        action="store_true",
+        help="merge them though submissions are missing",
     )
     report.add_options(parser, KINDS)
     chosen = parser.parse(words)

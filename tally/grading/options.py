@@ -50,49 +50,61 @@ def shard(text: str) -> tuple[int, int]:
 
 def parse(words: list[str]) -> Options:
     parser = Parser("grade", usage="%(prog)s NAME [OPTIONS]")
-    parser.add_argument("name", metavar="NAME", help="of the lab")
-    parser.add_argument("--submission", metavar="DIR", help="with the lab's files")
-    parser.add_argument("--all", metavar="DIR", help="each folder is a submission")
-    parser.add_argument("--roster", metavar="FILE", help="whose the folders are")
+    parser.add_argument("name", metavar="NAME", help="the lab's name")
+    parser.add_argument("--submission", metavar="DIR", help="grade the files in DIR")
+    parser.add_argument("--all", metavar="DIR", help="grade each folder in DIR")
+    parser.add_argument("--roster", metavar="FILE", help="the table of students (CSV)")
     parser.add_argument(
         "--student",
         type=utf8,
         metavar="WHO",
-        help="whose the one is, if its name doesn't say it",
+        help="who handed in, if the name of --submission DIR doesn't tell",
     )
-    parser.add_argument("--test", metavar="T", help="judge this one alone")
+    parser.add_argument("--test", metavar="T", help="run only test T")
     parser.add_argument(
-        "--show", action="store_true", help="the script of what fails, with its answers"
+        "--show", action="store_true", help="print each step of failed tests"
     )
     parser.add_argument(
-        "--gdb", action="store_true", help="go to the first step that fails, with gdb"
+        "--gdb",
+        action="store_true",
+        help="stop in gdb before the first step that fails",
     )
-    parser.add_argument("--nonce", type=NONCE, metavar="N", help="the script's")
-    parser.add_argument("--races", type=SEED, metavar="N", help="a race's seed")
-    parser.add_argument("--seed", type=utf8, metavar="S", help="of another course")
-    parser.add_argument("--course", metavar="FILE", default=str(CONF))
-    parser.add_argument("--debug", action="store_true", help="the debug build")
+    parser.add_argument(
+        "--nonce", type=NONCE, metavar="N", help="repeat the tests drawn with nonce N"
+    )
+    parser.add_argument(
+        "--races", type=SEED, metavar="N", help="run the tests of races with seed N"
+    )
+    parser.add_argument(
+        "--seed", type=utf8, metavar="S", help="use seed S, not the course's"
+    )
+    parser.add_argument(
+        "--course", metavar="FILE", default=str(CONF), help="the course's settings"
+    )
+    parser.add_argument("--debug", action="store_true", help="grade a debug build")
     parser.add_argument(
         "--trust", action="store_true", help="build without the sandbox"
     )
-    parser.add_argument("--submitted", metavar="TIME", help="when")
+    parser.add_argument("--submitted", metavar="TIME", help="when it was handed in")
     parser.add_argument(
         "-j",
         dest="jobs",
         type=JOBS,
         metavar="N",
         default=os.cpu_count(),
-        help="so many at once",
+        help="grade N submissions at once",
     )
     parser.add_argument(
         "--shard",
         type=shard,
         metavar="I/N",
         default=(1, 1),
-        help="of all, the Ith of N parts",
+        help="grade the Ith of N parts of --all",
     )
     parser.add_argument(
-        "--resume", action="store_true", help="leave out what the report of --json has"
+        "--resume",
+        action="store_true",
+        help="keep the results that the --json report has",
     )
     report.add_options(parser, tuple(report.KINDS))
     chosen = vars(parser.parse(words))
@@ -108,21 +120,21 @@ def check(options: Options, lab: Lab) -> None:
     many = options.all is not None
     foreign = many or options.submission is not None
     if many and options.submission is not None:
-        raise LabError("--submission DIR or --all DIR, not both")
+        raise LabError("give --submission DIR or --all DIR, not both")
     if options.gdb and (many or lab.host):
-        raise LabError("--gdb is of one kernel")
+        raise LabError("--gdb works with one kernel only")
     if options.gdb:
         find_gdb()
     if options.reports.gradescope and many:
-        raise LabError("--gradescope is of one submission")
+        raise LabError("--gradescope works with one submission only")
     if (options.shard != (1, 1) or options.resume) and not many:
-        raise LabError("--shard and --resume are of --all")
+        raise LabError("--shard and --resume need --all DIR")
     if options.shard != (1, 1) and options.nonce is None:
         raise LabError("--shard needs --nonce N, the same one for all parts")
     if options.submitted and not foreign:
-        raise LabError("--submitted is of a submission")
+        raise LabError("--submitted needs --submission DIR, or --all DIR")
     if options.student is not None and (many or options.roster is None):
-        raise LabError("--student is of one submission, with --roster FILE")
+        raise LabError("--student needs --submission DIR and --roster FILE")
     if options.roster is not None and HANDED_OUT.exists():
         raise LabError("--roster: this is a student's tree, which has one seed")
     if options.roster is not None and options.trust:
@@ -132,4 +144,4 @@ def check(options: Options, lab: Lab) -> None:
     if options.roster is not None and not foreign:
         raise LabError("--roster needs --submission DIR, or --all DIR")
     if not foreign and not HANDED_OUT.exists():
-        raise LabError("this is no student's tree: --submission DIR, or --all DIR")
+        raise LabError("this is no student's tree: give --submission DIR, or --all DIR")

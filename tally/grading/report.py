@@ -182,7 +182,7 @@ KINDS = {
 
 def add_options(parser: argparse.ArgumentParser, kinds: tuple[str, ...]) -> None:
     for kind in kinds:
-        parser.add_argument(f"--{kind}", metavar="FILE", help="write the report there")
+        parser.add_argument(f"--{kind}", metavar="FILE", help="write a report to FILE")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -68,7 +68,7 @@ class Roster:
         if who in self._members:
             return ""
         if who in self._groups:
-            return f"{who} is in the group {self._groups[who]}, which hands in as one"
+            return f"{who} hands in with the group {self._groups[who]}"
         return f"{who} isn't in the roster"
 
     def course(self, who: str) -> Course:
@@ -113,7 +113,9 @@ def read_roster(file: Path, course: Course, student: Optional[str] = None) -> Ro
         if group:
             check_name(group, place)
         if name in students:
-            raise LabError(f"{place}: {name} is there already, {students[name].place}")
+            raise LabError(
+                f"{place}: {name} is listed before, at {students[name].place}"
+            )
         days = days_of(extension, course, place)
         students[name] = Student(place, name, group, days)
     for s in students.values():
@@ -135,9 +137,9 @@ def rows(file: Path) -> Iterator[tuple[str, dict[str, str]]]:
     place, head = next(found, (f"{file}:1", [""]))
     twice = [column for column in COLUMNS if head.count(column) > 1]
     if twice:
-        raise LabError(f"{place}: more than one column {twice[0]}")
+        raise LabError(f"{place}: two columns are called {twice[0]}")
     if "name" not in head:
-        raise LabError(f"{place}: no column name")
+        raise LabError(f"{place}: no column is called name")
     empty = True
     for place, fields in found:
         if any(fields[len(head) :]):
@@ -195,6 +197,8 @@ def days_of(extension: str, course: Course, place: str) -> dict[str, float]:
         if lab and lab not in course.labs:
             raise LabError(f"{place}: extension: the course has no lab {lab}")
         if lab in said:
-            raise LabError(f"{place}: extension: {word!r} sets the same days again")
+            raise LabError(
+                f"{place}: extension: {word!r} sets days that are set before"
+            )
         said[lab] = float(found[2])
     return {lab: said.get(lab, said.get("", 0.0)) for lab in course.labs}

@@ -36,8 +36,8 @@ class Sandbox:
         path = shutil.which("bwrap")
         if path is None:
             raise LabError(
-                "no bwrap to build foreign code in: install bubblewrap, or say"
-                " --trust if you trust it"
+                "no bwrap to isolate the code with: install bubblewrap, or give"
+                " --trust if you trust the code"
             )
         self._bwrap = path
         done = subprocess.run(
@@ -47,7 +47,7 @@ class Sandbox:
             why = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
             raise LabError(
                 f"bwrap doesn't work here ({why}): run this where user name spaces"
-                " are allowed, or say --trust if you trust the code"
+                " are allowed, or give --trust if you trust the code"
             )
 
     def command(self, words: list[str], *binds: str) -> list[str]:

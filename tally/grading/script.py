@@ -183,7 +183,7 @@ class Test:
     def cost(self, name: str, factor: float) -> Iterator[None]:
         """The steps inside may cost at most factor times what the solution's cost."""
         if self._process:
-            raise ValueError(f"{name}: a child's costs can't be told apart")
+            raise ValueError(f"{name}: the costs of a child can't be measured")
         begin = self.do(MARK)
         yield
         self.costs.append(Cost(name, factor, begin, self.do(MARK)))

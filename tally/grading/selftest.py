@@ -156,7 +156,7 @@ def start_fails(bench: Bench) -> Finding:
 
 
 def solution_passes(bench: Bench, nonce: int) -> Finding:
-    return None if bench.reference(nonce).seconds else "takes no time"
+    return None if bench.reference(nonce).seconds else "the solution took no time"
 
 
 def wrong_fails(bench: Bench, wrong: Variant) -> Finding:
@@ -174,7 +174,9 @@ def right_passes(bench: Bench, right: Variant) -> Finding:
 def worth_little(bench: Bench, kernel: Optional[Kernel]) -> Finding:
     """What isn't made for the lab has no more points than the start."""
     got, most = bench.points(kernel) if kernel else 0.0, bench.little()
-    return None if got <= most else f"gets {got:.1%} of the points, not {most:.1%}"
+    return (
+        None if got <= most else f"gets {got:.1%} of the points, more than {most:.1%}"
+    )
 
 
 def last_year(bench: Bench, years: int) -> Optional[Kernel]:
@@ -210,7 +212,11 @@ def replays_alike(bench: Bench, edits: Sequence[Edit] = (), name: str = "") -> F
     finally:
         busy.kill()
         busy.wait()
-    return None if len(reports) == 1 else f"{len(reports)} reports of one kernel"
+    return (
+        None
+        if len(reports) == 1
+        else f"one kernel got {len(reports)} different reports"
+    )
 
 
 def grade_of(bench: Bench, grading: Grading) -> Grade:
@@ -321,13 +327,20 @@ def run(options: Options) -> int:
 
 def main(words: list[str]) -> int:
     parser = Parser("selftest")
-    parser.add_argument("names", metavar="NAME", nargs="*", help="of a lab")
+    parser.add_argument("names", metavar="NAME", nargs="*", help="test only these labs")
     part = parser.add_mutually_exclusive_group()
     part.add_argument(
-        "--quick", type=utf8, metavar="SEED", help="a sample, drawn from SEED"
+        "--quick", type=utf8, metavar="SEED", help="test a sample that SEED draws"
     )
-    part.add_argument("--short", action="store_true", help="two of each")
-    parser.add_argument("-j", dest="jobs", type=JOBS, default=os.cpu_count())
+    part.add_argument("--short", action="store_true", help="two kernels of each kind")
+    parser.add_argument(
+        "-j",
+        dest="jobs",
+        type=JOBS,
+        metavar="N",
+        default=os.cpu_count(),
+        help="run N tests at once",
+    )
     return run(Options(**vars(parser.parse(words))))
 
 

@@ -97,7 +97,7 @@ def edit_file(tree: Path, edit: Edit) -> None:
     before = file.read_text()
     after = edit.apply(before)
     if after == before:
-        raise LabError(f"{edit.place}: changes nothing of {edit.file}")
+        raise LabError(f"{edit.place}: changes nothing in {edit.file}")
     file.write_text(after)
 
 
@@ -254,7 +254,7 @@ def read_submission(folder: Path, lab: Lab) -> dict[str, bytes]:
             continue
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise SubmissionError(f"{name} is no file")
+            raise SubmissionError(f"{name} is no regular file")
         if status.st_size > FILE_MAX:
             raise SubmissionError(f"{name} has more than {FILE_MAX} bytes")
         files[name] = path.read_bytes()

@@ -51,6 +51,6 @@ def build(name: str, version: int, folder: Path) -> Path:
     command += [f"-DAPI={api}", f"-I{COMMON}", f"-I{ROOT}", "-o", str(new)]
     files = [*sorted(COMMON.glob("*.c")), *sorted(sources.glob("*.c"))]
     if subprocess.run([*command, *files]).returncode:
-        raise SetupError(f"{sources}: cc can't build QEMU's plugin {name}")
+        raise SetupError(f"{sources}: cc can't compile the plugin {name} for QEMU")
     new.replace(plugin)
     return plugin

@@ -105,7 +105,7 @@ class Comparison:
     def __init__(self, base: Recording, new: Recording) -> None:
         if base.unit != new.unit:
             raise ConvertError(
-                new.file, f"it counts {new.unit}, and {base.file} {base.unit}"
+                new.file, f"counts {new.unit}, but {base.file} counts {base.unit}"
             )
         self.base, self.new = base, new
         self.exact = base.unit == "instructions"

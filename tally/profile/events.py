@@ -162,7 +162,7 @@ class Events:
         if not profile.samples or profile.hz is None:
             profile.hz = hz or None
         elif hz != profile.hz:
-            profile.warnings.append(f"the rate became {hz} Hz while it was recorded")
+            profile.warnings.append(f"the rate changed to {hz} Hz during the recording")
 
     # --- The result ---
 

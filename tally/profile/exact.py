@@ -188,7 +188,7 @@ class Exact(Stacks):
         ]
         if tree.elsewhere:
             profile.warnings.append(
-                f"{tree.elsewhere:,} instructions elsewhere, in no known program"
+                f"{tree.elsewhere:,} instructions in no known program"
             )
         if tree.unfollowed:
             profile.warnings.append(f"{tree.unfollowed:,} returns matched no call")

@@ -345,7 +345,7 @@ class Page:
         m = self.model
         share = self.share(m.busy, m.busy + m.others).strip().split(maxsplit=1)
         sure = f" ({share[1]})" if len(share) > 1 else ""
-        text = f"only of {name} and what it calls: {share[0]} %{sure} of all"
+        text = f"only {name} and what it calls: {share[0]} %{sure} of all"
         if m.calls is not None:
             calls = sum(n for call, n in m.calls.items() if call[1].name == name)
             each = f", {m.busy / calls:,.0f} each" if calls else ""

@@ -47,13 +47,13 @@ def read_kpdata(file: str, data: bytes, kernel: Image) -> Profile:
     buckets = -(-(end - start) // BUCKET)
     wanted = WORD * (2 + buckets)
     if len(data) != wanted:
-        short = "truncated, or of another kernel"
-        what = short if len(data) < wanted else "of another kernel"
+        short = "truncated, or from another kernel"
+        what = short if len(data) < wanted else "from another kernel"
         raise ConvertError(file, f"{what}: {len(data)} bytes, not {wanted}")
     total, inside, *counts = _words(data)
     profile = Profile("kpdata", text=(start, start + buckets * BUCKET))
     if inside != sum(counts) & 0xFFFFFFFF:
-        profile.warnings.append("read while it was counting: sums don't agree")
+        profile.warnings.append("read while the kernel was counting: sums don't agree")
     if total > inside:
         profile.samples.append(Sample(USER, total - inside))
     for i, count in enumerate(counts):
@@ -115,7 +115,9 @@ def read_prf(file: str, data: bytes) -> Profile:
     else:
         profile.warnings.append("its times are impossible: after the year 2262")
     if len(rows) == 1:
-        profile.warnings.append("one record only: counts since the table was loaded")
+        profile.warnings.append(
+            "only one record: its counts begin when the table was loaded"
+        )
         rows.insert(0, (0,) * len(rows[0]))
     for before, after in zip(rows, rows[1:]):
         _add_difference(profile, addresses, before[1:], after[1:])
@@ -131,7 +133,7 @@ def _add_difference(
     """Adds the samples between two records."""
     if any(a < b for a, b in zip(after, before)):
         before = (0,) * len(after)
-        note = "counters went back: counted from 0 there"
+        note = "counters decreased: counted from 0 there"
         if note not in profile.warnings:
             profile.warnings.append(note)
     *kernel, user, idle = (a - b for a, b in zip(after, before))

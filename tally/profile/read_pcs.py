@@ -87,7 +87,7 @@ def records(buffer: bytes) -> Iterator[bytes]:
     unused = HEAD.unpack(buffer).h_unused
     end = BUFFER - unused
     if end < HEAD.size or (end - HEAD.size) % RECORD:
-        raise _Damaged(f"{unused} bytes of it can't be unused")
+        raise _Damaged(f"invalid header: {unused} bytes unused")
     at = HEAD.size
     while at < end:
         size = _size(buffer, at)
@@ -119,14 +119,14 @@ class _Reader:
     def buffer(self, buffer: bytes) -> None:
         lost = HEAD.unpack(buffer).h_numlost
         if lost < 0:
-            raise _Damaged(f"{lost} records can't be lost")
+            raise _Damaged(f"invalid header: {lost} records lost")
         self.profile.lost += lost
         self.profile.lost_more |= lost == ALL_LOST
         before = 0
         self.events.buffer()
         for record in records(buffer):
             if record[0] == STACK and before not in SINGLE:
-                raise _Damaged("a call stack is without its sample")
+                raise _Damaged("a stack without a sample")
             self.record(record)
             before = record[0]
 
@@ -137,7 +137,7 @@ class _Reader:
         elif kind in MERGED:
             hits = MSAMPLE.unpack(record)
             if hits.count < 0:
-                raise _Damaged(f"a count is {hits.count}")
+                raise _Damaged(f"a sample's count is {hits.count}")
             self.profile.samples.append(
                 Sample(MERGED[kind], hits.count, hart=hits.cfill)
             )
@@ -188,9 +188,9 @@ class _Reader:
     def stack(self, record: bytes) -> None:
         _, n, nkernel, cut = STKSAMPLE.unpack(record)
         if nkernel > n:
-            raise _Damaged(f"{nkernel} of a stack's {n} frames can't be the kernel's")
+            raise _Damaged(f"a stack of {n} frames, {nkernel} of them in the kernel")
         if max(cut >> 4, cut & 15) >= CUTS:
-            raise _Damaged(f"a stack is cut for no reason: {cut:#04x}")
+            raise _Damaged(f"unknown reason for a truncated stack: {cut:#04x}")
         pcs = struct.unpack_from(f"<{n}I", record, STKSAMPLE.size)
         samples = self.profile.samples
         samples[-1] = samples[-1]._replace(
@@ -205,7 +205,9 @@ class _Reader:
         if self.requests:
             self.profile.notes.append("asked for " + ", ".join(self.requests))
         if self.profile.begin is not None and not self.stopped:
-            self.profile.warnings.append("not stopped: the end may be missing")
+            self.profile.warnings.append(
+                "the recording wasn't stopped: its end may be missing"
+            )
         return self.profile
 
 

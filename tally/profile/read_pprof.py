@@ -198,13 +198,13 @@ def read(file: str, data: bytes) -> Recording:
         room = min(LIMIT, max(SMALL, TIMES * len(data)))
         plain = unpacker.decompress(data, room)
         if not unpacker.eof:
-            more = f"unpacked it has more than {room:,} bytes"
+            more = f"more than {room:,} bytes when unpacked"
             raise ConvertError(file, more if len(plain) == room else "cut off")
         reader = _Reader(plain)
         which, unit = reader.counted()
         period = _one(reader.message, PERIOD) or 1
         return Recording(file, unit, period, reader.stacks(which))
     except (zlib.error, gzip.BadGzipFile):
-        raise ConvertError(file, "not a profile of pprof's (.pb.gz)") from None
+        raise ConvertError(file, "not a pprof profile (.pb.gz)") from None
     except (IndexError, KeyError, TypeError, AttributeError, UnicodeError, ValueError):
-        raise ConvertError(file, "a damaged profile, or not one of Tally's") from None
+        raise ConvertError(file, "a damaged profile, or not written by Tally") from None

@@ -292,7 +292,7 @@ def lazy_kernel(path: Optional[Path]) -> Callable[[], Image]:
             if not KERNEL_FILE.exists():
                 raise ConvertError(
                     KERNEL_FILE,
-                    "no such file: `make' builds it, or --kernel names another",
+                    "no such file: build it with make, or name another with --kernel",
                 )
             loaded.append(Image(KERNEL_FILE))
         return loaded[0]

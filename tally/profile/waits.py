@@ -58,7 +58,7 @@ def read(file: str, data: bytes) -> Data:
             if key.kind >= WAITS["WAITS_KINDS"]:
                 raise ValueError
     except (struct.error, ValueError):
-        raise ConvertError(file, "damaged, or of another version's waits") from None
+        raise ConvertError(file, "damaged, or recorded by another version") from None
     return Data(head, records)
 
 

@@ -57,7 +57,7 @@ def _range(stacks: Stacks, of: Of, pcs: list[int]) -> tuple[int, int]:
     width = profile.width
     bins = max(1, -(-(high - low) // width))
     if bins > RANGE_LIMIT or low + bins * width >= ADDRESS_LIMIT:
-        raise Unfit(f"no gmon.out has a range from {low:#x} to {high:#x}")
+        raise Unfit(f"a gmon.out can't have a range from {low:#x} to {high:#x}")
     return low, low + bins * width
 
 
@@ -114,7 +114,7 @@ def _histograms(profile: Profile, low: int, bins: list[int]) -> bytes:
     """Returns the records of the histogram. gprof adds up records of one range."""
     records = sum(count // BIN_LIMIT for count in bins)
     if records > RECORD_LIMIT:
-        raise Unfit(f"its counts take {records:,} records of a gmon.out")
+        raise Unfit(f"its counts would fill {records:,} records of a gmon.out")
     out = bytearray()
     for first, last in _pieces(bins):
         head = struct.pack(

@@ -115,10 +115,10 @@ def firmware_cycles(machine: Machine) -> int:
             [find_qemu(), *arguments], capture_output=True, timeout=60
         )
     except subprocess.TimeoutExpired as error:
-        raise BenchError("the firmware does not come to an end") from error
+        raise BenchError("the firmware did not end within 60 s") from error
     digits = re.search(rb"([0-9a-f]{16})$", said.stdout.strip())
     if not digits:
-        raise BenchError("the firmware does not say what it takes")
+        raise BenchError("the firmware printed no count of cycles")
     return int(digits[1], 16)
 
 
@@ -259,7 +259,7 @@ def read_figures(file: Path) -> dict[str, float]:
     """Reads a number for each operation."""
     figures: dict[str, float] = read_json(file)
     if not is_complete(figures):
-        raise BenchError(f"{file}: not the figures of all operations")
+        raise BenchError(f"{file}: figures of some operations are missing")
     return figures
 
 
@@ -268,7 +268,7 @@ def read_known(file: Path) -> dict[str, dict[str, float]]:
     known: dict[str, dict[str, float]] = read_json(file)
     good = isinstance(known, dict) and known and all(map(is_complete, known.values()))
     if not good:
-        raise BenchError(f"{file}: not the figures of compilers")
+        raise BenchError(f"{file}: not figures by compiler")
     return known
 
 
@@ -308,7 +308,7 @@ def main() -> int:
     parser.add_argument("--scaling", action="store_true")
     options = parser.parse(sys.argv[1:])
     if options.scaling and (options.given or options.save or options.check):
-        raise UsageError("--scaling measures something else than the others are about")
+        raise UsageError("--scaling can't be combined with other options")
     if options.scaling:
         with image.build_lock():
             image.make()

@@ -81,7 +81,7 @@ def main() -> int:
         "what",
         metavar="WHAT",
         nargs="*",
-        help="a part of the names of what is measured; all",
+        help="measure only what has WHAT in its name (all)",
     )
     chosen = parser.parse(sys.argv[1:]).what
     names = [n for n in COSTS if not chosen or any(word in n for word in chosen)]

@@ -97,7 +97,10 @@ def main() -> int:
         "explore", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument(
-        "kinds", metavar="KIND", nargs="*", help=f"of trials ({', '.join(KINDS)}); all"
+        "kinds",
+        metavar="KIND",
+        nargs="*",
+        help=f"run trials of this kind: {', '.join(KINDS)} (all)",
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=amount, default=60)

@@ -120,7 +120,7 @@ def read(file: Path) -> tuple[list[Mutant], dict[str, str]]:
         elif not patch:
             common = read_fields(head, place)
         elif ": " not in head[0] or any(line[0] not in " -+@" for line in patch):
-            raise MutantError(f"{place}: not NAME: WHAT IS WRONG, fields, lines")
+            raise MutantError(f"{place}: expected NAME: WHAT IS WRONG, fields, lines")
         else:
             own = read_fields(head[1:], place)
             # A mutant without tests of its own has its clauses' tests.
@@ -129,7 +129,7 @@ def read(file: Path) -> tuple[list[Mutant], dict[str, str]]:
             fields = {"tests": "", "clause": "", "survives": "", **common, **own}
             name, _, wrong = head[0].partition(": ")
             if "file" not in fields:
-                raise MutantError(f"{place}: {name}: of no file")
+                raise MutantError(f"{place}: {name}: no file is given")
             mutants.append(
                 Mutant(
                     name=name,
@@ -182,7 +182,7 @@ def wrong_with(mutant: Mutant) -> Iterator[str]:
         yield f"{about}: {error}"
         return
     if not ids:
-        yield f"{about}: no test is to notice it"
+        yield f"{about}: no test is given that must fail"
     for name, function in (i.partition("[")[0].split("::") for i in ids):
         test = TESTS / name
         if not test.exists() or f"def {function}(" not in test.read_text():
@@ -258,7 +258,7 @@ def choose(
     chosen = [m for m in read_all()[0] if not words or named(m, words)]
     if words and not chosen:
         raise MutantError(
-            f"no mutant is called {' '.join(words)}, or of a file that is"
+            f"no mutant, and no mutant's file, is called {' '.join(words)}"
         )
     if commit is None and sample is None:
         return chosen

@@ -217,7 +217,7 @@ def sound_tests(copies: list[Copy], chosen: list[Mutant]) -> None:
     each(run, zip(copies, share))
     if failed:
         first = failed[0]
-        raise MutantError(f"without a mutant: {first.show(first.said()[0])}")
+        raise MutantError(f"fails without a mutant: {first.show(first.said()[0])}")
 
 
 def each(run: Callable[..., None], arguments: Iterable[tuple[object, ...]]) -> None:
@@ -309,9 +309,9 @@ def run(options: Options) -> int:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        raise MutantError("another run has the copies in build/mutants") from error
+        raise MutantError("another run is using build/mutants") from error
     if options.sample is not None:
-        print(f"mutants: a sample of seed {options.seed}", flush=True)
+        print(f"mutants: sample drawn with seed {options.seed}", flush=True)
     with image.build_lock():
         image.make()
         copies = [Copy(i) for i in range(min(options.jobs, len(chosen)))]
@@ -327,7 +327,7 @@ def run(options: Options) -> int:
         summary(verdicts, table)
     summary(verdicts, sys.stdout)
     if len(verdicts) < len(chosen):
-        print(f"mutants: no time was left for {len(chosen) - len(verdicts)}")
+        print(f"mutants: no time was left for {len(chosen) - len(verdicts)} of them")
     kinds = collections.Counter(verdict.kind for verdict in verdicts)
     bad = sum(verdict.bad for verdict in verdicts)
     print(
@@ -343,7 +343,7 @@ def main() -> int:
         "words",
         nargs="*",
         metavar="WORD",
-        help="a mutant, file, folder, list or clause",
+        help="run only this mutant, or those of this file, folder, list or clause",
     )
     parser.add_argument(
         "--changed",
@@ -357,16 +357,28 @@ def main() -> int:
         help="and N others, drawn at random",
     )
     parser.add_argument(
-        "--seed", type=utf8, default="1", metavar="TEXT", help="draws the sample"
+        "--seed",
+        type=utf8,
+        default="1",
+        metavar="TEXT",
+        help="draw the sample with this seed",
     )
     parser.add_argument(
         "--minutes", type=amount, metavar="N", help="start no mutant after N minutes"
     )
-    parser.add_argument("--jobs", type=JOBS, default=2, metavar="N")
-    parser.add_argument("--list", action="store_true", help="only name them")
-    parser.add_argument("--check", action="store_true", help="only read the lists")
     parser.add_argument(
-        "--trust", action="store_true", help="don't run the tests without mutants first"
+        "--jobs", type=JOBS, default=2, metavar="N", help="run N at once (2)"
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="only print the names of mutants"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="only check the lists of mutants"
+    )
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="skip the first run of the tests, without a mutant",
     )
     return run(Options(**vars(parser.parse(sys.argv[1:]))))
 

@@ -34,7 +34,7 @@ signal_number(const char *text)
 		if (names[i] && strcasecmp(name, names[i]) == 0)
 			return i;
 	}
-	cmd_usage("no signal %s", text);
+	cmd_usage("no such signal: %s", text);
 }
 
 /* The name of a signal, or of the one that an exit status speaks of. */
@@ -48,7 +48,7 @@ print_name(const char *text)
 	if (n < NAMES && names[n])
 		out_printf("%s\n", names[n]);
 	else
-		cmd_error("no signal %s", text);
+		cmd_error("no such signal: %s", text);
 }
 
 static void

@@ -133,7 +133,7 @@ measure(const char *text, long *n)
 			end = NULL;
 	}
 	if (!end)
-		cmd_usage("not a width or precision, at most %d: %s", WIDTH_MAX,
+		cmd_usage("not a width or precision up to %d: %s", WIDTH_MAX,
 			  text);
 	return end;
 }

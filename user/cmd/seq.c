@@ -105,7 +105,7 @@ main(int argc, char **argv)
 	last = parse(cmd_argv[cmd_argc - 1]);
 	decimals = shown; /* the last number only bounds */
 	if (step == 0)
-		cmd_usage("a step of 0");
+		cmd_usage("the step is 0");
 	sequence(first, step, last, between);
 	return cmd_done();
 }

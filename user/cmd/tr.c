@@ -53,7 +53,7 @@ parse_class(struct set *set, const char **text)
 		*text = end + 2;
 		return true;
 	}
-	cmd_usage("no class %s", *text);
+	cmd_usage("no such class: %s", *text);
 }
 
 /* One character, which may be an escape; any other stands for itself. */

@@ -101,8 +101,8 @@ def totals(all: list[File]) -> tuple[Share, Share]:
 
 def said_of(boots: Boots) -> str:
     return (
-        f"{boots.started} times QEMU was to boot this kernel,"
-        f" {boots.reached} times it did."
+        f"QEMU was started {boots.started} times with this kernel,"
+        f" which began to run {boots.reached} times."
     )
 
 

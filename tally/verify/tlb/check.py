@@ -256,7 +256,7 @@ def show(kernel: Kernel, reports: list[Report]) -> Iterator[str]:
         yield f"    {r.kind}: {text}; {r.times} times"
     for (kind, cause), n in seen.items():
         if n > SHOWN:
-            yield f"    {kind}: {n - SHOWN} more places, of {kernel.place(cause)}"
+            yield f"    {kind}: {n - SHOWN} more places, due to {kernel.place(cause)}"
 
 
 def check_all(images: Images, chosen: list[Run]) -> int:
@@ -283,7 +283,7 @@ def check_all(images: Images, chosen: list[Run]) -> int:
             sys.stdout.flush()
     print(
         f"{len(chosen)} programs, {watched:,} accesses, {changes:,} changes: "
-        + (f"{bad} failed" if bad else "no hart remembers too much")
+        + (f"{bad} failed" if bad else "no hart uses an old entry")
     )
     return 1 if bad else 0
 

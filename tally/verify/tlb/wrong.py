@@ -53,7 +53,7 @@ def read_mutants(path: Path) -> dict[str, Mutant]:
     for place, (head, what, *change) in hunks.stanzas(path, path.name):
         words = HEAD.fullmatch(head)
         if not words or any(line[0] not in " -+@" for line in change):
-            raise SetupError(f"{place}: {head}: not NAME in FILE: KIND by PROGRAM")
+            raise SetupError(f"{place}: {head}: expected NAME in FILE: KIND by PROGRAM")
         name, file, kind, program = words.groups()
         found[name] = Mutant(name, file, kind, program, what, hunks.read(change))
     return found

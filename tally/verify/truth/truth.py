@@ -537,7 +537,7 @@ def verdict(rows: list[Row], least: float = P_GOAL) -> list[str]:
         if r.result.samples >= SAMPLES_LEAST and r.result.p < least
     ]
     bad += [
-        f"{r.workload} on {r.harts}: {r.wrong} of {r.taken} samples are of another hart"
+        f"{r.workload} on {r.harts}: {r.wrong} of {r.taken} samples name another hart"
         " than the one that executed"
         for r in rows
         if r.profiler == "pcs" and (r.wrong or not r.taken)
@@ -583,13 +583,33 @@ Measured = TypeVar("Measured")  # the result of a run
 def main() -> int:
     parser = Parser("truth", description=__doc__)
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD")
-    parser.add_argument("--harts", type=numbers_of_harts, metavar="N,..")
-    parser.add_argument("--no-jitter", action="store_true")
-    parser.add_argument("--all", action="store_true")
-    parser.add_argument("--least", type=probability, default=P_GOAL, metavar="P")
-    parser.add_argument("--table", action="store_true")
+    parser.add_argument(
+        "--harts",
+        type=numbers_of_harts,
+        metavar="N,..",
+        help="boot with these numbers of harts",
+    )
+    parser.add_argument(
+        "--no-jitter", action="store_true", help="sample at equal intervals"
+    )
+    parser.add_argument("--all", action="store_true", help="list every function")
+    parser.add_argument(
+        "--least",
+        type=probability,
+        default=P_GOAL,
+        metavar="P",
+        help="fail if a p is below P",
+    )
+    parser.add_argument(
+        "--table", action="store_true", help="write the tables of docs/truth.md"
+    )
     parser.add_argument("--only", choices=["counts", "stacks"])
-    parser.add_argument("--intervals", type=number(1, 100_000), metavar="N")
+    parser.add_argument(
+        "--intervals",
+        type=number(1, 100_000),
+        metavar="N",
+        help="check the intervals of N runs",
+    )
     options = parser.parse(sys.argv[1:])
     for name in options.workloads:
         if name not in WORKLOADS:
