@@ -38,7 +38,7 @@ WORDS = {
     "returnlocked": "system call 64 returns with ktest first held, taken at check_word+",
     "samplerlock": "a lock in the sampler: ktest first wanted at count_locks+",
     "samplerprint": "a lock in the sampler: ",
-    "sampleruser": "load page fault: copy_in or copy_out called at a raised level, scause 13",
+    "sampleruser": "load page fault: copy_in or copy_out at a raised level, scause 13",
     "overflow-int": "undefined behaviour: addition overflows at kernel/dev/",
     "overflow-index": "undefined behaviour: index out of bounds at kernel/dev/",
 }

@@ -34,7 +34,7 @@ PANICS = {
         ["run_fault", "ctl_write", "sys_write", "syscall", "trap_vector"],
     ),
     "fault 0x10100": (
-        r"panic: load page fault: user address: use copy_in or copy_out, "
+        r"panic: load page fault: a user's address, for copy_in and copy_out only, "
         r"scause 13 sepc 0x[0-9a-f]+ stval 0x10100\n",
         ["run_fault", "ctl_write", "sys_write", "syscall", "trap_vector"],
     ),

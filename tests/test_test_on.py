@@ -101,7 +101,7 @@ def test_one_at_a_time(cache: Path, debootstrap) -> None:
     cache.mkdir(parents=True)
     with open(cache / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert_one_line(run("trixie"), "busy")
+        assert_one_line(run("trixie"), "another test-on is running in")
 
 
 @as_root

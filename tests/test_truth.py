@@ -214,7 +214,7 @@ def test_intervals_that_are_too_narrow_fail() -> None:
     assert "500 runs" in str(good) and "of 2000 intervals hold" in str(good)
     for bad in (threes, wrong):
         (said,) = bad.verdict()
-        assert said.startswith("split on 1: 0.") and said.endswith(f"{GOAL} are wanted")
+        assert said.startswith("split on 1: 0.") and said.endswith(f"the goal is {GOAL}")
 
 
 def test_intervals_are_tried() -> None:

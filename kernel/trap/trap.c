@@ -180,12 +180,12 @@ kernel_fault(const struct cause *cause, const struct ktrapframe *kf)
 	const char *hint = "";
 
 	if (cause->access && kf->stval < PAGE_SIZE)
-		hint = cause->access == PROT_X ? ": call through a NULL pointer"
+		hint = cause->access == PROT_X ? ": a call by a NULL pointer"
 					       : ": a NULL pointer";
 	else if (cause->access && fault_fixup(kf->sepc))
-		hint = ": copy_in or copy_out called at a raised level";
+		hint = ": copy_in or copy_out at a raised level";
 	else if (cause->access && kf->stval < USER_TOP)
-		hint = ": user address: use copy_in or copy_out";
+		hint = ": a user's address, for copy_in and copy_out only";
 	snprintf(what, sizeof(what), "%s%s", cause->name, hint);
 	panic_trap(what, kf->sepc, kf->scause, kf->stval, kf->s0, kf->ra);
 }
