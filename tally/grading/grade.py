@@ -61,7 +61,9 @@ def start(lab: Lab, folder: Path, like: Optional[Path] = None) -> Tree:
         tree = lab_tree(folder, lab, whole=False, like=like)
     built = tree.make()
     if built.kernel is None:
-        raise CompileError(f"{lab.name}: can't build the start: {built.complaint}")
+        raise CompileError(
+            f"{lab.name}: can't build the starting point: {built.complaint}"
+        )
     return tree
 
 

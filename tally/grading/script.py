@@ -103,8 +103,8 @@ def difference(want: str, got: str) -> str:
     first = wrong[0]
     ends = first + SHOWN_BYTES
     return (
-        f"{len(wrong)} of {len(left)} bytes differ, the first is {first}:"
-        f" expected {left[first:ends].hex(' ')}, got {right[first:ends].hex(' ')}"
+        f"{len(wrong)} of {len(left)} bytes differ, the first at offset {first}:"
+        f" from there, expected {left[first:ends].hex(' ')}, got {right[first:ends].hex(' ')}"
     )
 
 
