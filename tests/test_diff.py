@@ -304,7 +304,7 @@ def test_picture(diff: Diff) -> None:
     "new, text",
     [
         (b"", "empty"),
-        (b"text\n" * 50, "not a profile"),
+        (b"text\n" * 50, "not a pprof profile"),
         (pprof(BASE)[:-20], "cut off"),
         (gzip.compress(b"\xff" * 40, mtime=0), "damaged"),
         (gzip.compress(b"", mtime=0), "damaged"),

@@ -265,8 +265,9 @@ def test_code_of_no_known_program(tmp_path: Path) -> None:
     )
     run = tally("--exact", "--", command)
     assert run.returncode == 0
-    elsewhere = re.search(r"^([\d,]+) instructions elsewhere", run.stdout, re.M)
-    assert elsewhere and int(elsewhere[1].replace(",", "")) > 100
+    said = r"^([\d,]+) instructions in no known program"
+    unknown = re.search(said, run.stdout, re.M)
+    assert unknown and int(unknown[1].replace(",", "")) > 100
 
 
 def test_shared_programs(tmp_path: Path) -> None:
@@ -344,7 +345,8 @@ def test_gmon(tmp_path: Path) -> None:
     """Of one executable, that with the most samples: the message says which."""
     file = tmp_path / "x.gmon"
     run = tally("-r", "2000", "-o", str(file), *EXTRA, "--", "known 2000")
-    assert re.fullmatch(r"tally: gmon\.out of known, process \d+; .*\n", run.stderr)
+    said = r"tally: gmon\.out contains only known, process \d+; .*\n"
+    assert re.fullmatch(said, run.stderr)
     built = image.overlay_bin(Path(EXTRA[1])) / "known"
     said = subprocess.run(
         [str(ROOT / "scripts" / "tally-convert"), "--program", str(built),

@@ -217,7 +217,7 @@ def sound_tests(copies: list[Copy], chosen: list[Mutant]) -> None:
     each(run, zip(copies, share))
     if failed:
         first = failed[0]
-        raise MutantError(f"fails without a mutant: {first.show(first.said()[0])}")
+        raise MutantError(f"fails even without a mutant: {first.show(first.said()[0])}")
 
 
 def each(run: Callable[..., None], arguments: Iterable[tuple[object, ...]]) -> None:
