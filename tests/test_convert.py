@@ -162,7 +162,7 @@ def test_line_numbers_of_every_dwarf(convert: Converter, flags: list[str]) -> No
 
 def both_ways(executable: Path) -> lines.Rows:
     """Its line table, which readelf tells as pyelftools does."""
-    wanted = lines.by_pyelftools(executable)
+    wanted = lines.by_pyelftools(executable, executable.read_bytes())
     assert lines.by_readelf(executable) == wanted
     return wanted
 
@@ -204,7 +204,7 @@ def test_lines_of_the_build_are_kept(
     program = convert.folder / "prog"
 
     def of(file: Path) -> lines.Lines:
-        return lines.Lines(file)
+        return lines.Lines(file, file.read_bytes())
 
     known = of(program)
     assert known.starts and lines._kept_file(program) is None

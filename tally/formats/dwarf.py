@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import io
 import struct
-from pathlib import Path
 from typing import Any, Iterator, Optional
 
 from elftools.common.exceptions import DWARFError, ELFError, ELFParseError
@@ -32,9 +31,9 @@ DAMAGE = (
 )
 
 
-def rows(path: Path) -> Iterator[tuple[int, Optional[tuple[str, str, int]]]]:
+def rows(data: bytes) -> Iterator[tuple[int, Optional[tuple[str, str, int]]]]:
     """Yields each address with its folder, file and line; None: a sequence ends."""
-    elf = ELFFile(io.BytesIO(path.read_bytes()))
+    elf = ELFFile(io.BytesIO(data))
     dwarf = elf.get_dwarf_info(relocate_dwarf_sections=False)
     for unit in dwarf.iter_CUs():
         program = dwarf.line_program_for_CU(unit)

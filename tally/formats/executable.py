@@ -55,6 +55,7 @@ class Image:
             self._find_functions(data)
         if not self.functions:
             raise ConvertError(path, "no symbols")
+        self._data = data  # the file may be gone when its lines are read
         self._starts = [f.start for f in self.functions]
         self._lines: Optional[Lines] = None
         self._frames_set: dict[int, bool] = {}
@@ -165,5 +166,5 @@ class Image:
 
     def _line_table(self) -> Optional[Lines]:
         if self._lines is None and self.lines_size:
-            self._lines = Lines(self.path)
+            self._lines = Lines(self.path, self._data)
         return self._lines

@@ -75,12 +75,12 @@ Rows = dict[int, Optional[Line]]  # by address; None: a sequence ends
 class Lines:
     """The line numbers of an executable, by address."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, data: bytes) -> None:
         file = _kept_file(path)
         state = (_state(path), _state(Path(__file__))) if file else None
         table = _kept(file, state)
         if table is None:
-            table = _table(by_readelf(path) or by_pyelftools(path))
+            table = _table(by_readelf(path) or by_pyelftools(path, data))
             _keep(file, state, table)
         self.starts, self._files, self._places = table
 
@@ -231,7 +231,7 @@ def _printed_table(head: str, name: str) -> Iterator[dict[str, str]]:
             raise ValueError(row)
 
 
-def by_pyelftools(path: Path) -> Rows:
+def by_pyelftools(path: Path, data: bytes) -> Rows:
     try:
         from tally.formats import dwarf  # it takes 0.2 s, and is seldom needed
     except ImportError:
@@ -241,10 +241,8 @@ def by_pyelftools(path: Path) -> Rows:
     try:
         return _by_address(
             (at, place and Line(_below(place[1], place[0]), place[2]))
-            for at, place in dwarf.rows(path)
+            for at, place in dwarf.rows(data)
         )
-    except OSError as error:
-        raise ConvertError(path, error.strerror or str(error)) from error
     except dwarf.DAMAGE as error:
         raise ConvertError(path, "damaged line numbers") from error
 
