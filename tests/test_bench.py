@@ -96,6 +96,18 @@ def test_what_is_worse_is_named(tmp_path: Path) -> None:
     assert run.stderr.startswith("bench: worse: open_close: 1,000,000, was ")
 
 
+def test_where_ticks_fall_is_not_worse(tmp_path: Path) -> None:
+    """docs/performance.md: figures over a kernel's loop "fail only if they also exceed
+    the cost at the dearest instruction"."""
+    file = tmp_path / "figures.json"
+    dearest = ROWS["sample_prf_kernel"].most
+    for figure, said in ((dearest, ""), (dearest + 1, "bench: worse: sample_prf_kernel:")):
+        file.write_text(json.dumps({**figures(), "sample_prf_kernel": figure}))
+        run = bench("--from", file, "--check", BASELINE)
+        assert run.stderr.startswith(said)
+        assert (run.returncode, run.stderr.count("\n")) == ((1, 1) if said else (0, 0))
+
+
 def test_the_table_marks_what_is_over_its_goal(tmp_path: Path) -> None:
     file = tmp_path / "figures.json"
     file.write_text(json.dumps({**figures(), "getpid": 131, "pipe_4096": 0.8}))

@@ -197,6 +197,16 @@ def test_line_numbers_of_files_of_one_name(tmp_path: Path, flags: list[str]) -> 
             None} <= found
 
 
+def test_lines_of_a_file_that_is_gone(convert: Converter, tmp_path: Path) -> None:
+    """As of a wrong kernel's, which scripts/tlb-check removes before its report."""
+    file = tmp_path / "prog"
+    shutil.copy(convert.folder / "prog", file)
+    images = Image(convert.folder / "prog"), Image(file)
+    file.unlink()
+    there, gone = (image.line(elves.PROGRAM_TEXT) for image in images)
+    assert gone == there and there is not None
+
+
 def test_lines_of_the_build_are_kept(
     convert: Converter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

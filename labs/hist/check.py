@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Optional
 
-from tally.grading.script import ALL, Test, data, test
+from tally.grading.script import ALL, NO_ADDRESSES, Test, data, test
 
 CTL, HIST, CLOCK, OTHER = range(4)  # slots of files
 MODES = ("user", "kernel", "intr", "idle")
@@ -13,14 +13,6 @@ PC_MAX = (1 << 64) - 1
 OFFSET_MAX = (1 << 63) - 1
 WHOLE = 1 << 20  # more than the file has
 LOST = 512  # a read that ends halfway gives up fewer bytes than this
-NO_ADDRESSES = (
-    0,
-    0x7000_0000,
-    0xFFFF_FFFF_8020_0000,
-    0xFFFF_FFFF_8060_0000,
-    0x4000_0000_0000_0000,
-    0xFFFF_FFFF_FFFF_FFF0,
-)
 TEXT_OF_PROGRAMS = 0x10000  # can be read, not written
 NO_WORDS = (
     "begin",

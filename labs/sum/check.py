@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Callable, Optional
 
-from tally.grading.script import Test, data, test
+from tally.grading.script import NO_ADDRESSES, Test, data, test
 
 SUM, CLOCK, KPCTL, KPDATA = range(4)  # slots of files
 MODES = ("user", "kernel", "intr", "idle")
 HARTS = 4
 SINCE_BOOT = 500  # samples of each mode, before anything else
 OFFSET_MAX = (1 << 63) - 1
-NO_ADDRESSES = (
-    0,
-    0x7000_0000,
-    0xFFFF_FFFF_8020_0000,
-    0xFFFF_FFFF_8060_0000,
-    0x4000_0000_0000_0000,
-    0xFFFF_FFFF_FFFF_FFF0,
-)
 COST = 1.15  # times the reference: ten instructions more for each sample
 
 

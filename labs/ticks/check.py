@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any, Optional
 
-from tally.grading.script import Test, data, test
+from tally.grading.script import NO_ADDRESSES, Test, data, test
 
 MODES = ("user", "kernel", "intr", "idle")
 SIZES = {"uint8_t": "B", "uint16_t": "H", "uint32_t": "I"}
@@ -13,14 +13,6 @@ BEHIND = b"\xa5" * 16  # what the buffer has behind the result
 HARTS = 4
 CLOCK = 2  # the slot of /dev/profclock
 NO_HARTS = (HARTS, HARTS + 1, 15, 16, 1 << 31, 0xFFFF_FFFF, (1 << 64) - 1)
-NO_ADDRESSES = (
-    0,
-    0x7000_0000,
-    0xFFFF_FFFF_8020_0000,
-    0xFFFF_FFFF_8060_0000,
-    0x4000_0000_0000_0000,
-    0xFFFF_FFFF_FFFF_FFF0,
-)
 
 
 class Model:

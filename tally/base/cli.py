@@ -93,6 +93,18 @@ amount.__name__ = "number"
 JOBS = number(1, 1024)
 
 
+def add_jobs(parser: argparse.ArgumentParser, what: str) -> None:
+    """Adds -j. what: it says what is done at once."""
+    parser.add_argument(
+        "-j",
+        dest="jobs",
+        type=JOBS,
+        metavar="N",
+        default=os.cpu_count() or 1,
+        help=f"{what} at once (one per processor)",
+    )
+
+
 def complain(text: str, me: str) -> None:
     """One line, whatever is in a name. Nothing can be said where nobody listens."""
     complain_in_lines(text.replace("\n", "\\n").replace("\r", "\\r"), me)

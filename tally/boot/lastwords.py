@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Optional
 
 from tally.base.errors import ConvertError
-from tally.formats.executable import Image
 
 PLACE = re.compile(rb"(?:0x([0-9a-f]+) |\b)([A-Za-z_][\w.]*)\+0x([0-9a-f]+)")
 HART = re.compile(rb"hart \d+: $")
@@ -22,6 +21,8 @@ TRAP = re.compile(rb"scause [^\n]*\nhart [^\n]*\n  $")
 def with_lines(text: bytes, kernel: Path, most: Optional[int] = None) -> bytes:
     """Returns the text with source lines; unchanged if they can't be read. most: the
     most bytes of line numbers to read, for a kernel that isn't trusted."""
+
+    from tally.formats.executable import Image  # few runs end with a panic
 
     def add_line(found: re.Match[bytes]) -> bytes:
         before = text[: found.start()]

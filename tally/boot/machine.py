@@ -24,7 +24,7 @@ from tally.base.errors import SetupError
 from tally.boot import frames
 from tally.boot.control import Control
 from tally.build.image import BUILD, PROGRAMS, hold
-from tally.formats.elf import PT_LOAD, BadElfError, Elf
+from tally.formats.elf import BadElfError, Elf
 
 QEMU_OLDEST = (7, 2)
 ANSWER = PROGRAMS / "qemu-version"  # the last QEMU that was asked, and its version
@@ -92,12 +92,12 @@ def hold_kernel(path: Path) -> int:
 
 def check_kernel(path: Path, data: Union[bytes, mmap.mmap]) -> None:
     try:
-        segments = Elf(data).segments
+        loads = Elf(data).loads
     except BadElfError:
         raise SetupError(
             f"{path} is not a kernel: not an ELF file for a 64-bit RISC-V"
         ) from None
-    if not any(s.kind == PT_LOAD and s.physical >= MEM_START for s in segments):
+    if not any(s.physical >= MEM_START for s in loads):
         raise SetupError(
             f"{path} is not a kernel: no part of it is at {MEM_START:#x} or above,"
             " where the machine's memory is"

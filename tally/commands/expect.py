@@ -23,7 +23,15 @@ import xml.etree.ElementTree as xml
 from pathlib import Path
 from typing import Callable, Iterator, Mapping, Optional
 
-from tally.base.cli import JOBS, STATUS_SIGNAL, Parser, complain, put, script, wrong
+from tally.base.cli import (
+    STATUS_SIGNAL,
+    Parser,
+    add_jobs,
+    complain,
+    put,
+    script,
+    wrong,
+)
 from tally.base.errors import SetupError, UsageError
 from tally.boot import frames
 from tally.boot.machine import (
@@ -470,14 +478,7 @@ def parse(words: list[str]) -> Options:
         help="stop QEMU after S seconds (300)",
     )
     p.add_argument("--junit", type=Path, metavar="FILE", help="write a report for CI")
-    p.add_argument(
-        "-j",
-        type=JOBS,
-        default=os.cpu_count() or 1,
-        dest="jobs",
-        metavar="N",
-        help="run N boots at once (one per processor)",
-    )
+    add_jobs(p, "run N boots")
     chosen = p.parse(words)
     if chosen.folder is None:
         raise UsageError("no folder of scripts")

@@ -322,13 +322,14 @@ class Run:
                 f"--exact on several harts needs QEMU {plugin.REGISTERS_SINCE} or"
                 f" newer, this one is {version}; --harts 1 works"
             )
-        member = image.member(COMMAND_FILE, os.fsencode(options.command))
+        guest = None
         if options.sampled:
-            session.build(SAMPLING % options.hz, member)
-        elif options.waits and options.output:
-            session.build(BOTH % options.hz, member)
+            guest = SAMPLING % options.hz
         elif options.waits:
-            session.build(WAITING, member)
+            guest = BOTH % options.hz if options.output else WAITING
+        if guest:
+            member = image.member(COMMAND_FILE, os.fsencode(options.command))
+            session.build(guest, member)
         else:
             session.build(options.command)
         if options.exact:

@@ -31,6 +31,8 @@ SYMBOL = struct.Struct("<IBBHQQ")
 COMPRESSED = struct.Struct("<IIQQ")  # the third field is the uncompressed size
 TAG = struct.Struct("<QQ")
 
+CUT = "not a whole ELF file"
+
 
 class BadElfError(ValueError):
     """Not an ELF file, not for 64-bit RISC-V, or damaged; the text says which."""
@@ -91,7 +93,7 @@ class Elf:
         if data[:4] != IDENT[:4]:
             raise BadElfError("not an ELF file")
         if len(data) < HEADER.size:
-            raise BadElfError("not a whole ELF file")
+            raise BadElfError(CUT)
         self.header = Header(*HEADER.unpack_from(data))
         if data[:6] != IDENT or self.header.machine != RISCV:
             raise BadElfError("not for a 64-bit RISC-V")
@@ -121,13 +123,13 @@ class Elf:
         try:
             return [form.unpack_from(self._data, at + i * size) for i in range(count)]
         except (struct.error, OverflowError):
-            raise BadElfError("not a whole ELF file") from None
+            raise BadElfError(CUT) from None
 
     def content(self, part: Union[Segment, Section]) -> bytes:
         """Returns the bytes that the file has of a segment or section."""
         data = self._data[part.offset : part.offset + part.size]
         if len(data) != part.size:
-            raise BadElfError("not a whole ELF file")
+            raise BadElfError(CUT)
         return data
 
     def section(self, name: str) -> Optional[Section]:
@@ -141,7 +143,7 @@ class Elf:
 
     def _section(self, number: int) -> Section:
         if number >= len(self.sections):
-            raise BadElfError("not a whole ELF file")
+            raise BadElfError(CUT)
         return self.sections[number]
 
     def contents_size(self, section: Section) -> int:
@@ -151,10 +153,14 @@ class Elf:
         (fields,) = self._entries(COMPRESSED, section.offset, 1, 0)
         return fields[2]
 
+    @property
+    def loads(self) -> list[Segment]:
+        """The segments that a loader copies into memory."""
+        return [s for s in self.segments if s.kind == PT_LOAD]
+
     def code(self) -> Optional[Segment]:
         """Returns the first executable segment."""
-        loaded = (s for s in self.segments if s.kind == PT_LOAD)
-        return next((s for s in loaded if s.flags & PF_EXECUTE), None)
+        return next((s for s in self.loads if s.flags & PF_EXECUTE), None)
 
     def symbols(self) -> Iterator[Symbol]:
         """Yields the symbols of the linker's table. The dynamic symbols are ignored, as
@@ -164,7 +170,7 @@ class Elf:
                 continue
             data, names = self.content(table), self.content(self._section(table.link))
             if table.entry_size != SYMBOL.size or len(data) % SYMBOL.size:
-                raise BadElfError("not a whole ELF file")
+                raise BadElfError(CUT)
             for name, info, _, section, value, size in SYMBOL.iter_unpack(data):
                 text = _string(names, name).decode(errors="replace")
                 yield Symbol(text, info & 15, section, value, size)
@@ -189,14 +195,14 @@ class Elf:
 
     def _loaded(self, address: int) -> bytes:
         """Returns the bytes from an address to the end of its segment."""
-        for s in self.segments:
-            if s.kind == PT_LOAD and s.address <= address < s.address + s.size:
+        for s in self.loads:
+            if s.address <= address < s.address + s.size:
                 return self.content(s)[address - s.address :]
-        raise BadElfError("not a whole ELF file")
+        raise BadElfError(CUT)
 
 
 def _string(table: bytes, at: int) -> bytes:
     end = table.find(b"\0", at)
     if end < 0:
-        raise BadElfError("not a whole ELF file")
+        raise BadElfError(CUT)
     return table[at:end]

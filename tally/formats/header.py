@@ -97,10 +97,15 @@ class Layout:
         return self._record(*(m.take(values) for m in self._members))
 
 
+@functools.lru_cache(maxsize=None)
+def header(name: str) -> Header:
+    """Reads a header once. name: its path from the root, as include/sys/pcs.h."""
+    return Header((ROOT / name).read_text())
+
+
 class Header:
-    def __init__(self, name: str) -> None:
-        """name: its path from the root, such as include/sys/pcs.h."""
-        self._text = COMMENT.sub("", (ROOT / name).read_text())
+    def __init__(self, text: str) -> None:
+        self._text = COMMENT.sub("", text)
         self._constants: dict[str, int] = {}
         for body in ENUM.findall(self._text):
             for number, each in enumerate(filter(None, re.split(r"[,\s]+", body))):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Iterator, NamedTuple, Optional
 
 from tally.formats.elf import FUNCTION, UNDEFINED, BadElfError, Elf
-from tally.formats.header import Header
+from tally.formats.header import header
 from tally.formats.riscv import AUIPC, JAL, JALR, RA, jal_offset, signed
 
 CALL_RA = JALR | RA << 7 | RA << 15  # jalr ra, N(ra)
@@ -28,7 +28,7 @@ class Program(NamedTuple):
 SIGRETURN = Program(
     "[sigreturn]",
     b"",
-    Header("kernel/base/layout.h")["USER_SIGRETURN"],
+    header("kernel/base/layout.h")["USER_SIGRETURN"],
     struct.pack("<II", 139 << 20 | 0x893, 0x73),
     {},
     None,

@@ -12,7 +12,6 @@ import dataclasses
 import io
 import itertools
 import re
-import struct
 import tarfile
 import tempfile
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import Iterable, Iterator, Optional
 from tally.boot import frames
 from tally.boot.machine import Machine, find_qemu
 from tally.build import image
-from tally.formats.elf import HEADER as ELF_HEADER
+from tally.formats.elf import HEADER, Elf
 from tally.grading.hang import CappedBoot, all_idle
 from tally.grading.lab import LABS, Lab
 from tally.grading.sandbox import TroubleError
@@ -173,12 +172,11 @@ def folders() -> bytes:
 
 def loaded(file: Path) -> bytes:
     """Returns a program without the parts that aren't loaded."""
-    data = bytearray(file.read_bytes())
-    header = list(ELF_HEADER.unpack_from(data))
-    segments = struct.iter_unpack("<8xQ16xQ16x", data[64 : 64 + 56 * header[9]])
-    header[6] = header[11] = header[12] = 0  # the table of sections
-    ELF_HEADER.pack_into(data, 0, *header)
-    return bytes(data[: max(sum(segment) for segment in segments)])
+    data = file.read_bytes()
+    elf = Elf(data)
+    header = elf.header._replace(sections_at=0, sections=0, names=0)
+    end = max(s.offset + s.size for s in elf.segments)
+    return HEADER.pack(*header) + data[HEADER.size : end]
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Optional
 
 from tally import ROOT
-from tally.base.cli import Parser, put, script, utf8
+from tally.base.cli import Parser, put, script
 from tally.base.errors import SetupError
 from tally.boot import frames
 from tally.boot.machine import Machine
@@ -32,12 +32,12 @@ from tally.grading.grade import WORK
 from tally.grading.options import NONCE
 from tally.grading.handout import all_files
 from tally.grading.lab import (
-    CONF,
     LABS,
     CompileError,
     Course,
     Edit,
     LabError,
+    add_course_options,
     read_course,
 )
 from tally.grading.sandbox import Sandbox, TroubleError
@@ -263,12 +263,7 @@ def main(words: list[str]) -> int:
     parser.add_argument(
         "--nonce", type=NONCE, metavar="N", help="repeat the ranking with nonce N"
     )
-    parser.add_argument(
-        "--seed", type=utf8, metavar="S", help="use seed S, not the course's"
-    )
-    parser.add_argument(
-        "--course", metavar="FILE", default=str(CONF), help="the course's settings"
-    )
+    add_course_options(parser)
     parser.add_argument("--trust", action="store_true", help="build without a sandbox")
     options = Options(**vars(parser.parse(words)))
     plant = planted(read_course(Path(options.course), options.seed))

@@ -31,7 +31,14 @@ from tally.build import image
 from tally.build.copies import KERNEL
 from tally.grading.grade import WORK, commit, solution
 from tally.grading.judge import Judge
-from tally.grading.lab import CONF, LABS, Lab, LabError, read_course
+from tally.grading.lab import (
+    CONF,
+    LABS,
+    Lab,
+    LabError,
+    add_course_options,
+    read_course,
+)
 from tally.grading.roster import Roster, read_roster
 from tally.grading.sandbox import TroubleError
 from tally.grading.tree import git, put_lab
@@ -243,12 +250,7 @@ def main(words: list[str]) -> int:
         metavar="WHO",
         help="make DIR for this student of the roster alone",
     )
-    parser.add_argument(
-        "--seed", type=utf8, metavar="S", help="use seed S, not the course's"
-    )
-    parser.add_argument(
-        "--course", metavar="FILE", default=str(CONF), help="the course's settings"
-    )
+    add_course_options(parser)
     run(Options(**vars(parser.parse(words))))
     return 0
 

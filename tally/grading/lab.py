@@ -19,6 +19,7 @@
 
 from __future__ import annotations
 
+import argparse
 import configparser
 import copy
 import dataclasses
@@ -33,6 +34,7 @@ from types import ModuleType
 from typing import Any, Optional
 
 from tally import ROOT
+from tally.base.cli import utf8
 from tally.base.errors import MultilineError
 from tally.formats import hunks
 from tally.grading.script import Test, TestKind
@@ -106,6 +108,16 @@ def read_conf(file: Path) -> configparser.ConfigParser:
     except configparser.Error as error:
         raise LabError(str(error).replace("\n", " ")) from error
     return conf
+
+
+def add_course_options(parser: argparse.ArgumentParser) -> None:
+    """Adds --seed and --course, the arguments of read_course."""
+    parser.add_argument(
+        "--seed", type=utf8, metavar="S", help="use seed S, not the course's"
+    )
+    parser.add_argument(
+        "--course", metavar="FILE", default=str(CONF), help="the course's settings"
+    )
 
 
 def read_course(file: Path = CONF, seed: Optional[str] = None) -> Course:

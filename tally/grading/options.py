@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import re
 from typing import Optional
 
-from tally.base.cli import JOBS, Parser, number, utf8, wrong
+from tally.base.cli import Parser, add_jobs, number, utf8, wrong
 from tally.boot.options import SEED
 from tally.grading import report
 from tally.grading.debug import find_gdb
-from tally.grading.lab import CONF, HANDED_OUT, Lab, LabError
+from tally.grading.lab import HANDED_OUT, Lab, LabError, add_course_options
 
 NONCE = number(0, 2**64 - 1)
 
@@ -75,25 +74,13 @@ def parse(words: list[str]) -> Options:
     parser.add_argument(
         "--races", type=SEED, metavar="N", help="run the tests of races with seed N"
     )
-    parser.add_argument(
-        "--seed", type=utf8, metavar="S", help="use seed S, not the course's"
-    )
-    parser.add_argument(
-        "--course", metavar="FILE", default=str(CONF), help="the course's settings"
-    )
+    add_course_options(parser)
     parser.add_argument("--debug", action="store_true", help="grade a debug build")
     parser.add_argument(
         "--trust", action="store_true", help="build without the sandbox"
     )
     parser.add_argument("--submitted", metavar="TIME", help="when it was handed in")
-    parser.add_argument(
-        "-j",
-        dest="jobs",
-        type=JOBS,
-        metavar="N",
-        default=os.cpu_count(),
-        help="grade N submissions at once",
-    )
+    add_jobs(parser, "grade N submissions")
     parser.add_argument(
         "--shard",
         type=shard,

@@ -32,6 +32,17 @@ Want = Union[int, bytes, str, Callable[[str], Optional[str]], None]
 ALL: Any = object()  # expect that all bytes are written
 Draw = Callable[["Test", Any], object]  # the setup returns the model
 
+#: Addresses that a kernel must not read or write for a program: unmapped, the kernel's,
+#: or neither half's.
+NO_ADDRESSES = (
+    0,
+    0x7000_0000,
+    0xFFFF_FFFF_8020_0000,
+    0xFFFF_FFFF_8060_0000,
+    0x4000_0000_0000_0000,
+    0xFFFF_FFFF_FFFF_FFF0,
+)
+
 #: Expect no answer: the child is killed during the step.
 NEVER = object()
 
@@ -104,7 +115,8 @@ def difference(want: str, got: str) -> str:
     ends = first + SHOWN_BYTES
     return (
         f"{len(wrong)} of {len(left)} bytes differ, the first at offset {first}:"
-        f" from there, expected {left[first:ends].hex(' ')}, got {right[first:ends].hex(' ')}"
+        f" from there, expected {left[first:ends].hex(' ')},"
+        f" got {right[first:ends].hex(' ')}"
     )
 
 

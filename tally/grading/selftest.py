@@ -28,7 +28,7 @@ import time
 from typing import Callable, Optional, Sequence
 
 from tally import ROOT
-from tally.base.cli import JOBS, Parser, script, utf8
+from tally.base.cli import Parser, add_jobs, script, utf8
 from tally.base.errors import SetupError
 from tally.build import image
 from tally.grading.facts import Grade
@@ -333,14 +333,7 @@ def main(words: list[str]) -> int:
         "--quick", type=utf8, metavar="SEED", help="test a sample that SEED draws"
     )
     part.add_argument("--short", action="store_true", help="two kernels of each kind")
-    parser.add_argument(
-        "-j",
-        dest="jobs",
-        type=JOBS,
-        metavar="N",
-        default=os.cpu_count(),
-        help="run N tests at once",
-    )
+    add_jobs(parser, "run N tests")
     return run(Options(**vars(parser.parse(words))))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Iterator, NamedTuple, Optional
 
 from tally.formats.elf import FUNCTION, BadElfError, Elf
-from tally.formats.header import Header
+from tally.formats.header import header
 from tally.formats.riscv import (
     A0,
     A1,
@@ -157,7 +157,7 @@ def landmarks(kernel: Code) -> Iterator[tuple[str, int]]:
 
 # --- For the calls ---
 
-OFFSETS = Header("kernel/sched/offsets.h")
+OFFSETS = header("kernel/sched/offsets.h")
 A0_IN_FRAME = 8 * (A0 - 1)  # T_REG: the user's registers, from x1 on, lie first
 RA_IN_CONTEXT = OFFSETS["T_CTX"] + OFFSETS["CTX_RA"]
 

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, Optional
 
 from tally.base.text import clean
 from tally.formats.digest import KERNEL, Digest
-from tally.formats.header import Header
+from tally.formats.header import header
 from tally.profile.profile import FREE, NANOSECONDS, Process, Profile, Sample
 
-PCS = Header("include/sys/pcs.h")
+PCS = header("include/sys/pcs.h")
 MOMENT, AT = PCS["MOMENT"], PCS["AT"]
 LAYOUTS = {
     PCS[kind]: PCS.layout(f"{name}_RECORD")

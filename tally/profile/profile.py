@@ -7,7 +7,7 @@ import os
 from typing import NamedTuple, Optional
 
 from tally.formats.digest import Digest
-from tally.formats.header import Header
+from tally.formats.header import header
 
 USER = "user"
 KERNEL = "kernel"
@@ -15,7 +15,7 @@ INTERRUPT = "interrupt"
 IDLE = "idle"
 MODES = (USER, KERNEL, INTERRUPT, IDLE)
 
-KERNEL_BASE = Header("kernel/base/layout.h")["DIRECT_BASE"]  # kernel addresses
+KERNEL_BASE = header("kernel/base/layout.h")["DIRECT_BASE"]  # kernel addresses
 DEFAULT_HZ = 100
 NANOSECONDS = 1_000_000_000
 HZ_MAX = NANOSECONDS  # a period is at least 1 ns

@@ -10,7 +10,6 @@ import struct
 from typing import Callable, Iterator
 
 from tally.base.errors import ConvertError
-from tally.formats.header import Header
 from tally.profile import events
 from tally.profile.profile import (
     IDLE,
@@ -22,7 +21,7 @@ from tally.profile.profile import (
     Sample,
 )
 
-PCS = Header("include/sys/pcs.h")
+PCS = events.PCS
 BUFFER = PCS["BSIZE"]
 HEAD = PCS.layout("LOGBUF_HDR")
 RECORD = 8  # bytes; the size of each record is a multiple

@@ -13,12 +13,12 @@ from typing import Any, Callable, Iterator, NamedTuple, Optional
 
 from tally.base.errors import ConvertError
 from tally.formats.executable import Image
-from tally.formats.header import Header
+from tally.formats.header import header
 from tally.profile.events import text
 from tally.profile.profile import KERNEL, USER, Process, Profile, Sample
 from tally.profile.stacks import Frame, Programs, Stacks
 
-WAITS = Header("include/sys/waits.h")
+WAITS = header("include/sys/waits.h")
 HEAD, RECORD = WAITS.layout("waits_head"), WAITS.layout("waits_record")
 
 # The kinds of waits whose name is fixed; _what names the others.

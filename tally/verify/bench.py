@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import re
 import statistics
-import struct
 import subprocess
 import sys
 import tarfile
@@ -25,13 +24,13 @@ from tally.base.cli import Parser, put, script
 from tally.base.errors import SetupError, UsageError
 from tally.boot.machine import Machine, find_qemu
 from tally.build import image
+from tally.formats.elf import Elf
 
 BENCH = ROOT / "tests" / "bench"
 SCALE = ROOT / "tests" / "scale"
 RESULT = image.BUILD / "bench.json"
 WORSE = 1.03  # a figure that has grown by more fails a check
 FOREIGN = 1.15  # the same for figures from another compiler
-PT_LOAD = 1
 PAGE = 4096
 ONE_HART = ("--icount", "0", "--harts", "1", "--extra", str(BENCH))
 
@@ -124,13 +123,8 @@ def firmware_cycles(machine: Machine) -> int:
 
 def load_sizes(kernel: Path) -> tuple[int, int]:
     """Returns the bytes that a loader reads from the ELF file, and those in memory."""
-    data = kernel.read_bytes()
-    (start,) = struct.unpack_from("<Q", data, 32)
-    size, count = struct.unpack_from("<HH", data, 54)
-    headers = (data[start + i * size :] for i in range(count))
-    loads = [h for h in headers if struct.unpack_from("<I", h)[0] == PT_LOAD]
-    sizes = [struct.unpack_from("<QQ", h, 32) for h in loads]
-    return sum(s[0] for s in sizes), sum(s[1] for s in sizes)
+    loads = Elf(kernel.read_bytes()).loads
+    return sum(s.size for s in loads), sum(s.memory for s in loads)
 
 
 def initrd_bytes() -> int:
