@@ -2,11 +2,11 @@
 #
 #   make              the kernel and the initrd
 #   make qemu         boot to a shell; HARTS=4 (or CPUS=4), MEM=256M, EXTRA=DIR
-#   make qemu-gdb     the same, waiting for a debugger: make gdb, elsewhere
+#   make qemu-gdb     the same, but wait for gdb: run make gdb in another terminal
 #   make test         all tests
 #   make stress       a stress test of ten minutes; STRESS_S=, SEED=
 #   make fuzz         hostile system calls at random; SEED=1, CALLS=10000000,
-#                     HARTS=4, ICOUNT=6 (ICOUNT= runs free), ROUND=, V=1
+#                     HARTS=4, ICOUNT=6 (ICOUNT= for no icount), ROUND=, V=1
 #   make races        RUN=COMMAND on harts that QEMU switches at random moments:
 #                     SEEDS=5 boots, EXTRA=DIR, HARTS=4
 #   make labs         check that the labs' graders are right; ONLY='NAME..'
@@ -15,7 +15,7 @@
 #   make explore      all random tests, for MINUTES=60; SEED=, ONLY='KIND..'
 #   make coverage     measure which lines of the kernel tests reach; TESTS='FILE..',
 #                     or other arguments of scripts/test; QEMU=
-#   make truth        check profiles against what was executed; QEMU=
+#   make truth        check profiles against the executed instructions; QEMU=
 #   make truth-table  the same, and write the tables of docs/truth.md
 #   make tlb-check    check that no stale TLB entry is used; QEMU=,
 #                     PROGRAMS='NAME..', or MUTANT='NAME..' (or all)
@@ -31,7 +31,7 @@
 #   make check        run the checkers of sources, scripts and manuals
 #   make locks        Clang's analysis of which locks are held, in the kernel
 #   make analyze      the compiler's own analysis, of kernel and library
-#   make hostile      the tests of random input, with ten times as much of it
+#   make hostile      the tests with random input, with ten times the usual amount
 #   make overlay      EXTRA=DIR OVERLAY=FILE.tar: pack DIR's programs for a boot
 #   make clean        remove what was built; make help shows this text
 #
@@ -388,7 +388,7 @@ qemu-gdb: all
 
 ifneq ($(filter gdb,$(goals)),)
   ifeq ($(call found,$(firstword $(GDB))),)
-    $(error no $(GDB): install gdb-multiarch, or set GDB=)
+    $(error no $(GDB): install gdb-multiarch, or set GDB to gdb's name)
   endif
   ifeq ($(wildcard $(kernel)),)
     $(error no $(kernel) to debug: first `make qemu-gdb' in another terminal)

@@ -27,7 +27,8 @@ def attempt(command, hint):
 
 
 attempt("set architecture riscv:rv64",
-        "this gdb is for other machines; install gdb-multiarch, or set GDB=")
+        "this gdb is for other machines;"
+        " install gdb-multiarch, or set GDB to gdb's name")
 
 # The hardware's single steps: for Linux gdb would put breakpoints behind each
 # instruction, and let one hart alone come to them, for which QEMU waits for ever

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import fcntl
 import io
 import math
@@ -58,7 +59,9 @@ class Parser(argparse.ArgumentParser):
         import difflib  # as late as that: each script would load it
 
         near = difflib.get_close_matches(name, self._option_string_actions, 1, 0.75)
-        return f"{name}: no such option" + (f"; {near[0]}?" if near else "")
+        return f"{name}: no such option" + (
+            f"; did you mean {near[0]}?" if near else ""
+        )
 
 
 def wrong(text: str, wanted: str) -> NoReturn:
@@ -101,7 +104,7 @@ def add_jobs(parser: argparse.ArgumentParser, what: str) -> None:
         type=JOBS,
         metavar="N",
         default=os.cpu_count() or 1,
-        help=f"{what} at once (one per processor)",
+        help=f"{what} at once (default: one per processor)",
     )
 
 
@@ -173,6 +176,17 @@ def put(name: Name, data: bytes) -> None:
             _replace(name, data)
 
 
+def check_put(name: Name) -> None:
+    """Raises what `put` would raise, as far as that is known before there is data."""
+    with _named(name):
+        if os.path.isdir(name):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not os.path.lexists(name) or _is_plain(name):
+            part = _part(name)
+            open(part, "wb").close()
+            os.unlink(part)
+
+
 def put_stdout(data: bytes) -> None:
     """The same for -, which stands for standard output."""
     with _named("-"):
@@ -199,8 +213,13 @@ def _is_plain(name: Name) -> bool:
     return os.path.isfile(name) and not os.path.islink(name)
 
 
+def _part(name: Name) -> str:
+    """The file beside it that becomes it when it is whole."""
+    return os.path.join(os.path.dirname(name), f".{os.getpid()}.part")
+
+
 def _replace(name: Name, data: bytes) -> None:
-    part = os.path.join(os.path.dirname(name), f".{os.getpid()}.part")
+    part = _part(name)
     try:
         with open(part, "wb") as file:
             file.write(data)

@@ -169,7 +169,7 @@ class Machine(NamedTuple):
         """Returns one line that explains why QEMU did not start."""
         lines = complaint.splitlines() or ["QEMU said nothing"]
         if "cannot set up guest memory" in complaint:
-            return f"--mem {self.mem} is more than this host gives"
+            return f"--mem {self.mem} is more than this host can allocate"
         if "fsdev" in complaint and self.share is not None:
             return f"--share {self.share}: {lines[-1]}"
         # QEMU's own messages begin with its name; other lines are details.
@@ -213,8 +213,8 @@ def check_port(port: int) -> None:
             server.bind(("127.0.0.1", port))
         except OSError as error:
             raise SetupError(
-                f"--gdb {port}: {error.strerror}: does another machine wait there?"
-                " Choose another port, or stop that machine"
+                f"--gdb {port}: {error.strerror}: is another machine using"
+                " this port? Choose another port, or stop that machine"
             ) from error
 
 
@@ -450,8 +450,12 @@ class Boot:
         if self.frames.channel == frames.PANIC:
             return Outcome(STATUS_PANIC, "panic", "the kernel panicked")
         if self.frames.channel == frames.LIMIT:
-            limit = f"{self.machine.limit:g} s" if self.machine.limit else "time"
-            return Outcome(STATUS_LIMIT, "limit", f"the limit of {limit} is over")
+            limit = (
+                f"{self.machine.limit:g} s of virtual time"
+                if self.machine.limit
+                else "time"
+            )
+            return Outcome(STATUS_LIMIT, "limit", f"the limit of {limit} is reached")
         return None
 
     def _outcome(self, status: int, control: Control) -> Outcome:
@@ -476,5 +480,7 @@ def _exited(status: int, control: Control) -> Outcome:
 
 def _timed_out(machine: Machine) -> Outcome:
     return Outcome(
-        STATUS_LIMIT, "timeout", f"not done after {machine.timeout:g} s, stopped"
+        STATUS_LIMIT,
+        "timeout",
+        f"the machine was stopped, still running after {machine.timeout:g} s",
     )

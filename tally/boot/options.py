@@ -97,22 +97,28 @@ def parser() -> Parser:
         "--races",
         type=SEED,
         metavar="SEED",
-        help="as --icount (5), but switch harts at random moments",
+        help="as --icount 5, but harts take turns at random moments, chosen by SEED",
     )
     p.add_argument(
         "--cpu",
         type=cpu,
         metavar="OPTIONS",
-        help="the OPTIONS in QEMU's -cpu rv64,OPTIONS",
+        help="pass OPTIONS to QEMU in -cpu rv64,OPTIONS",
     )
     p.add_argument(
-        "--extra", type=folder, metavar="DIR", help="add your programs in DIR"
+        "--extra",
+        type=folder,
+        metavar="DIR",
+        help="add the programs in DIR to the guest",
     )
     p.add_argument(
         "--share", type=folder, metavar="DIR", help="show DIR to the guest as /host"
     )
     p.add_argument(
-        "--kernel", type=Path, metavar="FILE", help="boot this kernel instead"
+        "--kernel",
+        type=Path,
+        metavar="FILE",
+        help="boot the kernel FILE instead of build/kernel.elf",
     )
     p.add_argument(
         "--limit",
@@ -136,7 +142,7 @@ def parser() -> Parser:
         "--gdb",
         type=PORT,
         metavar="PORT",
-        help="wait at PORT for a debugger before the first instruction",
+        help="wait for gdb at TCP port PORT before the first instruction",
     )
     p.add_argument(
         "-v",

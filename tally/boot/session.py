@@ -40,7 +40,7 @@ from tally.build.brought import bring
 FLUSH_GRACE = 5.0  # seconds that a reader has after the machine was stopped
 BUILDING = "run: building, which takes a while the first time\n"
 HINT = "Ctrl-A X ends QEMU at once"
-NO_TERMINAL = "input is not a terminal: to leave the shell, use poweroff"
+NO_TERMINAL = "standard input is not a terminal: leave the shell with poweroff"
 
 
 class Output:
@@ -169,7 +169,7 @@ class Session:
         port = self.options.machine.gdb
         if port and self._is_watched():
             complain(
-                f"waiting for gdb at port {port}: make gdb GDB_PORT={port}", self.me
+                f"waiting for gdb at port {port}: run make gdb GDB_PORT={port}", self.me
             )
 
     def _is_watched(self) -> bool:

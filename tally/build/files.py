@@ -14,6 +14,7 @@ from typing import Iterable, Iterator, Optional
 
 from tally.build.image import contents
 from tally.formats.digest import KERNEL, Digest, digest
+from tally.formats.executable import Image
 
 HOST = "/host/"  # where the guest has the shared folder
 
@@ -41,6 +42,9 @@ class Files:
         """Returns the host's file; None if no file has that content."""
         found = self._find_shared(path, wanted) if path.startswith(HOST) else None
         return found or self._find_built(path, wanted)
+
+    def image(self, file: Path) -> Image:
+        return Image(file, unnamed=True)
 
     def _find_built(self, path: str, wanted: Digest) -> Optional[Path]:
         if self._known is None:

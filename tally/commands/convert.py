@@ -6,10 +6,11 @@ import dataclasses
 import os
 import re
 import sys
+import tempfile
 from pathlib import Path
-from typing import Callable, Optional
+from typing import TYPE_CHECKING, Callable, Optional
 
-from tally.base.cli import Parser, complain, put, put_stdout, script
+from tally.base.cli import Parser, check_put, complain, put, put_stdout, script
 from tally.base.errors import ConvertError
 from tally.base.text import clean, plural
 from tally.build.image import BUILD
@@ -18,34 +19,23 @@ from tally.formats.digest import KERNEL as KERNEL_IN_GUEST
 from tally.formats.executable import Image
 from tally.profile import (
     detect,
+    outputs,
     read_counters,
     read_histogram,
     read_pcs,
-    write_folded,
     write_gmon,
-    write_html,
-    write_pprof,
-    write_speedscope,
-    write_svg,
 )
 from tally.profile.profile import HZ_MAX, IDLE, KERNEL_BASE, Profile, Unfit, is_kernel
 from tally.profile.stacks import KERNEL_FILE, Programs, Stacks, lazy_kernel
+
+if TYPE_CHECKING:
+    from tally.profile.archive import Archive
 
 ME = "tally-convert"
 BIN = BUILD / "bin"
 STATUS_ERROR, STATUS_USAGE = 1, 2
 INPUT_LIMIT = 1 << 30  # bytes
 PIECE = 1 << 20  # read at a time
-
-# Outputs, and how the names of their files end.
-ENDINGS = {
-    "folded": (".folded", ".txt"),
-    "pprof": (".pb.gz", ".pprof"),
-    "speedscope": (".json",),
-    "gmon": ("gmon.out", ".gmon"),
-    "svg": (".svg",),
-    "html": (".html",),
-}
 
 USAGE = """tally-convert [--from KIND] [--to KIND] [--kernel FILE]
            [--program [PID=|NAME=]FILE] ... [--share DIR] [--ps FILE]
@@ -69,12 +59,12 @@ def parser() -> Parser:
         "--from",
         choices=detect.KINDS,
         dest="kind",
-        help="FILE's format, if its contents don't tell",
+        help="FILE's format, if its contents don't show it",
     )
     p.add_argument(
         "--to",
-        choices=ENDINGS,
-        help="OUTPUT's format, if its name doesn't tell (one OUTPUT only)",
+        choices=[*outputs.WRITERS, "gmon"],
+        help="OUTPUT's format, if its suffix doesn't select it (one OUTPUT only)",
     )
     p.add_argument(
         "--kernel",
@@ -93,22 +83,22 @@ def parser() -> Parser:
         "--share",
         type=Path,
         metavar="DIR",
-        help="the folder that was shared as /host, to find its programs",
+        help="the folder that was shared as /host, to find programs in it",
     )
     p.add_argument("--ps", metavar="FILE", help="the output of ps, to name processes")
     p.add_argument(
         "--hz",
         type=rate,
         metavar="N",
-        help="how many samples a second each hart took (100)",
+        help="the rate: samples per second on each hart (100)",
     )
     p.add_argument(
         "--of",
         metavar="WHAT",
-        help="for gmon, whose samples: kernel, a process's id or a program's name",
+        help="for gmon, the samples to write: kernel, a process ID or a program's name",
     )
     p.add_argument("--title", metavar="TEXT", help="the title of a page or graph")
-    p.add_argument("--no-idle", action="store_true", help="leave idle samples out")
+    p.add_argument("--no-idle", action="store_true", help="omit idle samples")
     p.add_argument(
         "--no-pids", action="store_true", help="merge the processes of each program"
     )
@@ -151,7 +141,7 @@ def parse(words: list[str]) -> Options:
         p.error("which file?")
     chosen.outputs = chosen.outputs or ["-"]
     if chosen.to and len(chosen.outputs) > 1:
-        p.error("--to sets the format of one output; of several, their names do")
+        p.error("--to needs a single OUTPUT: the names of several select their formats")
     forms = [chosen.to or form(p, name) for name in chosen.outputs]
     if chosen.of is not None and "gmon" not in forms:
         p.error("--of is for gmon only")
@@ -160,11 +150,10 @@ def parse(words: list[str]) -> Options:
 
 def form(p: Parser, output: str) -> str:
     """What to write to an output of this name."""
-    name = os.path.basename(output).lower()
-    for to, ends in ENDINGS.items():
-        if name.endswith(ends):
-            return to
-    p.error(f"--to is needed: {output} does not tell what to write")
+    to = outputs.selected(output)
+    if to is not None and to != "tally":
+        return to
+    p.error(f"--to is needed: the suffix of {output} selects no format")
 
 
 def say(file: object, text: str) -> None:
@@ -198,7 +187,7 @@ def load_program(word: str, programs: Programs) -> None:
         who, name = "", word
     image = Image(Path(name), None if is_pid(who) else who or None, unnamed=True)
     if image.text[1] > KERNEL_BASE:
-        raise ConvertError(name, "not a program: its text has the kernel's addresses")
+        raise ConvertError(name, "not a program: its code is at kernel addresses")
     if is_pid(who):
         programs.by_pid[int(who)] = image
     else:
@@ -247,7 +236,7 @@ def drop_idle(profile: Profile) -> None:
     left_out = profile.total - sum(s.count for s in busy)
     profile.samples = busy
     if left_out:
-        profile.notes.append(f"{left_out} idle left out")
+        profile.notes.append(f"{left_out} idle samples omitted")
 
 
 def check_kernel(file: str, profile: Profile) -> None:
@@ -255,27 +244,18 @@ def check_kernel(file: str, profile: Profile) -> None:
     if profile.kernel and not Files(BUILD).find(KERNEL_IN_GUEST, profile.kernel):
         raise ConvertError(
             file,
-            f"recorded on another kernel than {KERNEL_FILE}:" " name it with --kernel",
+            f"recorded on another kernel than {KERNEL_FILE}:"
+            " name that one with --kernel",
         )
 
 
 # --- What comes out -----------------------------------------------------------
 
 
-def make_output(form: str, stacks: Stacks, options: Options) -> bytes:
-    name = "standard input" if options.file == "-" else os.path.basename(options.file)
-    title = options.title or f"Tally: {name}"
+def make_output(form: str, stacks: Stacks, title: str, options: Options) -> bytes:
     try:
-        if form == "folded":
-            return write_folded.write(stacks)
-        if form == "pprof":
-            return write_pprof.write(stacks, title)
-        if form == "speedscope":
-            return write_speedscope.write(stacks, title)
-        if form == "svg":
-            return write_svg.write(stacks, title)
-        if form == "html":
-            return write_html.write(stacks, title)
+        if form in outputs.WRITERS:
+            return outputs.WRITERS[form](stacks, title)
         data, lacking = write_gmon.write(stacks, options.of)
     except Unfit as error:
         raise ConvertError(options.file, str(error)) from None
@@ -284,36 +264,80 @@ def make_output(form: str, stacks: Stacks, options: Options) -> bytes:
     return data
 
 
-def convert(options: Options) -> None:
-    programs = Programs(Files(BUILD, options.share))
+def read_stacks(
+    kind: str, data: bytes, kept: Optional[Archive], options: Options
+) -> Stacks:
+    """kept: the files of the archive that has the recording; else those of the build."""
+    programs = Programs(kept or Files(BUILD, options.share))
     programs.merged = options.no_pids
     kernel = lazy_kernel(options.kernel)
+    if kept and options.kernel is None:
+        own = kept.image(kept.kernel)
+        kernel = lambda: own
     for word in options.program:
         load_program(word, programs)
     if options.ps:
         load_processes(options.ps, programs)
-    data = read_input(options.file)
-    kind = options.kind or detect.kind(options.file, data)
-    if not data:
-        raise ConvertError(options.file, "empty")
     profile = read(kind, options.file, data, kernel, programs)
-    if options.kernel is None:
+    if options.kernel is None and kept is None:
         check_kernel(options.file, profile)
     profile.hz = options.hz or profile.hz
     if options.no_idle:
         drop_idle(profile)
-    stacks = Stacks(profile, kernel, programs)
+    return Stacks(profile, kernel, programs)
+
+
+def read_exact(kept: Archive, options: Options) -> Stacks:
+    for word in ("kernel", "program", "ps", "hz"):
+        if getattr(options, word):
+            raise ConvertError(
+                options.file,
+                f"it counts instructions, and has all programs: --{word} can't apply",
+            )
+    stacks = kept.exact()
+    if options.no_idle:
+        drop_idle(stacks.profile)
+    return stacks
+
+
+def convert(options: Options, folder: Path) -> None:
+    """folder: for files of a .tally."""
+    data = read_input(options.file)
+    kind = options.kind or detect.kind(options.file, data)
+    if not data:
+        raise ConvertError(options.file, "empty")
+    name = "standard input" if options.file == "-" else os.path.basename(options.file)
+    kept = None
+    if kind == "tally":
+        from tally.profile.archive import Archive  # few recordings need it
+
+        kept = Archive(options.file, data, folder)
+        if options.share:
+            raise ConvertError(
+                options.file, "it has its own programs: --share can't apply"
+            )
+        kind, data, name = kept.kind, kept.recording, kept.command
+    if kept and kept.is_exact:
+        stacks = read_exact(kept, options)
+    else:
+        stacks = read_stacks(kind, data, kept, options)
+    title = options.title or f"Tally: {name}"
+    write(stacks, title, options)
+
+
+def write(stacks: Stacks, title: str, options: Options) -> None:
+    profile = stacks.profile
     for pid, names in stacks.ambiguous.items():
         say(
             options.file,
             f"process {pid} may be {' or '.join(names)}:"
-            f" --program {pid}=FILE tells",
+            f" select one with --program {pid}=FILE",
         )
     for why, count in stacks.unknown.items():
         say(options.file, f"{plural(count, 'sample')} without names: {why}")
     for caution in profile.cautions():
         say(options.file, caution)
-    made = [make_output(form, stacks, options) for form in options.forms]
+    made = [make_output(form, stacks, title, options) for form in options.forms]
     for name, data in zip(options.outputs, made):
         if name == "-":
             put_stdout(data)
@@ -323,8 +347,12 @@ def convert(options: Options) -> None:
 
 def run() -> int:
     options = parse(sys.argv[1:])
+    for output in options.outputs:
+        if output != "-":
+            check_put(output)
     try:
-        convert(options)
+        with tempfile.TemporaryDirectory() as folder:
+            convert(options, Path(folder))
     except MemoryError:
         raise ConvertError(options.file, "this host has too little memory") from None
     return 0

@@ -8,8 +8,9 @@ import sys
 from typing import Optional
 from xml.sax.saxutils import quoteattr
 
-from tally.base.cli import Parser, amount, number, put, script
+from tally.base.cli import Parser, amount, complain, number, put, script
 from tally.base.errors import ConvertError
+from tally.base.table import Table
 from tally.profile import compare, read_pprof, write_diff
 from tally.profile.compare import Change, Comparison
 from tally.profile.compare_lines import Lines
@@ -46,13 +47,13 @@ def parse(words: list[str]) -> Options:
     p.add_argument(
         "--only",
         metavar="FUNCTION",
-        help="compare only FUNCTION with what it calls",
+        help="compare only FUNCTION and what it calls",
     )
     p.add_argument(
         "--sources",
         nargs=2,
         metavar=("FOLDER", "FOLDER"),
-        help="the sources of BASE and of NEW: compare lines, too",
+        help="also compare lines; the folders hold the sources of BASE and NEW",
     )
     p.add_argument(
         "-n",
@@ -62,7 +63,9 @@ def parse(words: list[str]) -> Options:
         help=f"show at most COUNT rows of each table ({ROWS})",
     )
     p.add_argument("--json", metavar="FILE", help="write the comparison as JSON")
-    p.add_argument("--junit", metavar="FILE", help="write the verdict for CI")
+    p.add_argument(
+        "--junit", metavar="FILE", help="write the verdict of --fail as JUnit XML"
+    )
     p.add_argument(
         "-o", dest="svg", metavar="FILE.svg", help="write a differential flame graph"
     )
@@ -104,12 +107,20 @@ def growth(change: Change) -> str:
     return f"{change.percent:+.2f} %" if change.new else "gone"
 
 
+def columns(title: str) -> Table:
+    return Table(
+        ("before", ">15,.0f"),
+        ("now", ">15,.0f"),
+        ("change", ">10"),
+        ("of all", ">10"),
+        (title, ""),
+    )
+
+
 def row(change: Change, whole: float, what: str) -> str:
     share = 100 * change.difference / whole if whole else 0.0
-    return (
-        f"{change.base:>15,.0f} {change.new:>15,.0f} {growth(change):>10} "
-        f"{share:>+8.3f} %  {what}"
-    )
+    sizes = change.base, change.new, growth(change), f"{share:+.3f} %"
+    return columns("").row(*sizes, what)
 
 
 def path_text(change: Change) -> str:
@@ -122,12 +133,12 @@ def table(title: str, changes: list[Change], whole: float, rows: int) -> list[st
     moved = [c for c in changes if c.sure]
     if not moved:
         return []
-    lines = ["", f"{'before':>15} {'now':>15} {'change':>10} {'of all':>10}  {title}"]
+    lines = ["", columns(title).head()]
     for change in moved[:rows]:
         text = change.what if isinstance(change.what, str) else path_text(change)
         lines.append(row(change, whole, text))
     if len(moved) > rows:
-        lines.append(f"and {len(moved) - rows} more (-n shows them)")
+        lines.append(f"and {len(moved) - rows} more (a larger -n shows them)")
     return lines
 
 
@@ -155,8 +166,8 @@ def page(
         unsure = sum(1 for c in own if c.difference and not c.sure)
         lines += [
             "",
-            f"{unsure} functions differ by no more than chance explains"
-            f" (at {compare.SURE:.0%}, of {len(own)} functions together)",
+            f"{unsure} of {len(own)} functions changed, but perhaps by chance, and are"
+            f" not shown (significance level for all together: {compare.SURE:.0%})",
         ]
     return "\n".join(lines) + "\n"
 
@@ -230,11 +241,9 @@ def run(options: Options) -> int:
     sys.stdout.write(page(comparison, subject, by_line, options.n))
     sys.stdout.flush()
     if bad:
-        print(
-            f"{ME}: {subject.what}: {growth(subject)}, more than"
-            f" {options.fail:g} %",
-            file=sys.stderr,
-        )
+        limit = f"the limit of {options.fail:g} %"
+        text = f"{subject.what}: {growth(subject)}, more than {limit}"
+        complain(text, ME)
     return STATUS_GREW if bad else 0
 
 

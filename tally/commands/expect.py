@@ -33,6 +33,7 @@ from tally.base.cli import (
     wrong,
 )
 from tally.base.errors import SetupError, UsageError
+from tally.base.text import plural
 from tally.boot import frames
 from tally.boot.machine import (
     STOP_SIGNALS,
@@ -94,6 +95,10 @@ def machine_name(text: str) -> str:
     return text
 
 
+def machine_shown(name: str) -> str:
+    return "4 harts in parallel" if name == FREE else plural(int(name), "hart")
+
+
 def shown_file(text: str) -> str:
     if not re.fullmatch(r"\S+( +[1-9]\d*)?", text):
         wrong(text, "FILE or FILE BYTES")
@@ -143,7 +148,7 @@ def choose(options: Options) -> tuple[list[Script], list[Verdict]]:
         raise UsageError(f"{place}: there is no NAME.sh")
     for name in files:
         if "." in name:  # NAME.4.expected belongs to NAME.sh
-            raise UsageError(f"{place}/{name}.sh: the name may have no other dot")
+            raise UsageError(f"{place}/{name}.sh: the name must have no dot before .sh")
     chosen = {Path(word).name.removesuffix(".sh") for word in options.names}
     for name in sorted(chosen - set(files)):
         raise UsageError(f"{place}: there is no {name}.sh")
@@ -154,7 +159,9 @@ def choose(options: Options) -> tuple[list[Script], list[Verdict]]:
         for name, file in files.items()
         if name in chosen or not chosen
     ]
-    return scripts, [Verdict(name, "FAIL", "it has no script") for name in strays]
+    return scripts, [
+        Verdict(name, "FAIL", "it belongs to no script") for name in strays
+    ]
 
 
 # --- An expected file --------------------------------------------------------
@@ -377,7 +384,7 @@ class Judge:
         """With --update, the first machine decides what a file says, and the other
         machines are compared with that."""
         script = result.script
-        name = f"{script.name} on {result.machine}"
+        name = f"{script.name} on {machine_shown(result.machine)}"
         lines = result.text.splitlines()
         if result.died:
             return Verdict(name, "FAIL", result.died, tuple(lines))
@@ -396,7 +403,8 @@ class Judge:
             why = f"there is no {file.name}; --update writes it"
         elif self.update:
             own = f"{script.name}.{result.machine}.expected"
-            why += f", which is another machine's; if this is right, too, make {own}"
+            why += ", which the output of another machine matches;"
+            why += f" if both outputs are right, add {own}"
         diff = difflib.unified_diff(wanted, lines, file.name, name, lineterm="")
         return Verdict(name, "FAIL", why, tuple(diff))
 
@@ -448,13 +456,16 @@ def parse(words: list[str]) -> Options:
         action="append",
         default=[],
         metavar="NAME",
-        help="a number of harts (4), or free: in parallel; repeatable",
+        help="number of harts (4), or free: 4 harts in parallel; may be repeated",
     )
     p.add_argument(
         "--together", action="store_true", help="run all scripts in one boot"
     )
     p.add_argument(
-        "--extra", type=folder, metavar="DIR", help="add your programs in DIR"
+        "--extra",
+        type=folder,
+        metavar="DIR",
+        help="add the programs in DIR to the guest",
     )
     p.add_argument(
         "--icount",
@@ -481,7 +492,7 @@ def parse(words: list[str]) -> Options:
     add_jobs(p, "run N boots")
     chosen = p.parse(words)
     if chosen.folder is None:
-        raise UsageError("no folder of scripts")
+        raise UsageError("no folder of scripts given")
     return Options(**vars(chosen))
 
 

@@ -12,9 +12,9 @@ import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
-from typing import Callable, Optional
+from typing import Optional
 
-from tally.base.cli import Parser, complain, number, put, script, wrong
+from tally.base.cli import Parser, check_put, complain, number, put, script, wrong
 from tally.base.errors import ConvertError, SetupError, UsageError
 from tally.boot import options as run_options
 from tally.boot.machine import Outcome
@@ -23,18 +23,10 @@ from tally.build import image
 from tally.build.files import Files
 from tally.build.programs import of_initrd, of_share, original
 from tally.formats.executable import Image
-from tally.formats.program import SIGRETURN, program
+from tally.formats.program import SIGRETURN, Program, program
 from tally.plugins import plugin
-from tally.profile import (
-    read_pcs,
-    write_callgrind,
-    write_folded,
-    write_gmon,
-    write_html,
-    write_pprof,
-    write_speedscope,
-    write_svg,
-)
+from tally.profile import archive, outputs, read_pcs, write_gmon, write_html
+from tally.profile.archive import Kept
 from tally.profile.exact import Exact, Tree, write_map
 from tally.profile.page import TABLES, Model, Page, compared, missing_samples
 from tally.profile.profile import IDLE, NANOSECONDS, USER, Unfit
@@ -42,6 +34,7 @@ from tally.profile.stacks import Programs, Stacks, lazy_kernel
 from tally.profile.waits import Waits, read as read_waits
 
 ME = "tally"
+ENDS = " ".join(suffixes[0] for suffixes in outputs.SUFFIXES.values())
 HARTS, ICOUNT = 1, 6
 FREE_HARTS = 4
 HZ, HZ_MAX = 1000, 20_000
@@ -73,7 +66,7 @@ BOTH = SAMPLING.replace("getpc", "echo startclr >/dev/waitctl\ngetpc").replace(
 )
 
 
-def gmon(stacks: Stacks, _title: str) -> bytes:
+def gmon(stacks: Stacks) -> bytes:
     """It has room for one executable: the kernel, or a process's, whichever has
     the most samples."""
     of: Counter[str] = Counter()
@@ -88,18 +81,6 @@ def gmon(stacks: Stacks, _title: str) -> bytes:
     return data
 
 
-Writer = Callable[[Stacks, str], bytes]
-WRITERS: dict[str, Writer] = {
-    ".folded": lambda stacks, _: write_folded.write(stacks),
-    ".pb.gz": write_pprof.write,
-    ".svg": write_svg.write,
-    ".html": write_html.write,
-    ".speedscope.json": write_speedscope.write,
-    ".callgrind": write_callgrind.write,
-    ".gmon": gmon,
-}
-
-
 def parser() -> Parser:
     p = run_options.parser()
     p.prog, p.usage = ME, "%(prog)s [OPTIONS] [--] COMMAND"
@@ -112,7 +93,7 @@ def parser() -> Parser:
     p.add_argument(
         "--sampled",
         action="store_true",
-        help="with --exact: sample, too, and show both side by side",
+        help="with --exact: also take samples, and show both side by side",
     )
     p.add_argument(
         "--waits",
@@ -122,7 +103,7 @@ def parser() -> Parser:
     p.add_argument(
         "--free",
         action="store_true",
-        help="let harts run in parallel: times and shares are then QEMU's",
+        help="let harts run in parallel; times and shares then reflect QEMU's speed",
     )
     p.add_argument(
         "-r",
@@ -159,9 +140,12 @@ def parser() -> Parser:
     )
     p.add_argument(
         "-o",
-        dest="output",
+        dest="outputs",
+        action="append",
+        default=[],
         metavar="FILE",
-        help="also write a file, whose suffix selects the format: " + " ".join(WRITERS),
+        help="also write a file, whose suffix selects the format; several -o write"
+        f" several: {ENDS}",
     )
     return p
 
@@ -179,13 +163,14 @@ def moment(text: str) -> float:
     return float(text)
 
 
-def writer(name: str) -> Writer:
-    for suffix, write in WRITERS.items():
-        if name.endswith(suffix):
-            return write
-    raise UsageError(
-        f"-o {name}: unknown suffix; the name must end with one of " + " ".join(WRITERS)
-    )
+def selected(file: str) -> str:
+    """Returns the format that the name selects."""
+    format = outputs.selected(file)
+    if format is None:
+        raise UsageError(
+            f"-o {file}: unknown suffix; the name must end with one of {ENDS}"
+        )
+    return format
 
 
 @dataclasses.dataclass(frozen=True)
@@ -202,7 +187,7 @@ class Options:
     until: Optional[float]
     of: Optional[str]  # a function
     by: Optional[str]  # a table
-    output: Optional[str]  # a file
+    outputs: dict[str, str]  # files, and their formats
 
     @property
     def window(self) -> tuple[float, float]:
@@ -223,12 +208,12 @@ def parse(words: list[str]) -> Options:
     chosen, command = run_options.parse(words, parser)
     if command is None:
         raise UsageError("no command")
-    if chosen.output is not None:
-        writer(chosen.output)
-    if chosen.output and chosen.exact and writer(chosen.output) == gmon:
-        raise UsageError(
-            f"-o {chosen.output}: a gmon.out holds samples, but --exact takes none"
-        )
+    chosen.outputs = {file: selected(file) for file in chosen.outputs}
+    for file, format in chosen.outputs.items():
+        if format == "gmon" and chosen.exact:
+            raise UsageError(
+                f"-o {file}: a gmon.out holds samples, but --exact takes none"
+            )
     if chosen.waits:
         check_waits(chosen)
     timed = chosen.since is not None or chosen.until is not None
@@ -255,21 +240,23 @@ def parse(words: list[str]) -> Options:
         chosen.until,
         chosen.of,
         chosen.by,
-        chosen.output,
+        chosen.outputs,
     )
 
 
 def check_waits(chosen: argparse.Namespace) -> None:
     """Waits come beside samples in a file, or on a page of their own."""
-    if chosen.output and writer(chosen.output) != write_html.write:
-        raise UsageError(
-            f"-o {chosen.output}: --waits can write only a page for a browser (.html)"
-        )
+    for file, format in chosen.outputs.items():
+        if format != "html":
+            raise UsageError(
+                f"-o {file}: --waits can write only a page for a browser (.html)"
+            )
     defaults = parser()
-    for option in NOT_WAITS if chosen.output else (*NOT_WAITS, "hz"):
+    for option in NOT_WAITS if chosen.outputs else (*NOT_WAITS, "hz"):
         if getattr(chosen, option) != defaults.get_default(option):
             raise UsageError(
-                "--waits can't be combined with this script's other options"
+                "--waits can't be combined with --exact, --sampled, --from, --to, --of"
+                " or --by, nor with -r if there is no -o"
             )
 
 
@@ -296,15 +283,19 @@ class Known:
             self.programs += of_share(Path(options.machine.share))
         self.programs.append(SIGRETURN)
 
+    def file(self, p: Program) -> Path:
+        """The host's file, with lines if the host has these."""
+        file = p.file or original(p, self.folders)
+        if not file:
+            file = self.folder / f"program-{self.programs.index(p)}"
+            file.write_bytes(p.data)
+        return file
+
     @functools.lru_cache(maxsize=None)
     def image(self, name: str) -> Optional[Image]:
         """With its functions and, if it is known on the host, lines."""
         each = next(p for p in [self.kernel, *self.programs] if p.name == name)
-        file = each.file or original(each, self.folders)
-        if not file:
-            file = self.folder / f"program-{self.programs.index(each)}"
-            file.write_bytes(each.data)
-        return Image(file, name, unnamed=True) if each.functions else None
+        return Image(self.file(each), name, unnamed=True) if each.functions else None
 
 
 class Run:
@@ -326,7 +317,7 @@ class Run:
         if options.sampled:
             guest = SAMPLING % options.hz
         elif options.waits:
-            guest = BOTH % options.hz if options.output else WAITING
+            guest = BOTH % options.hz if options.outputs else WAITING
         if guest:
             member = image.member(COMMAND_FILE, os.fsencode(options.command))
             session.build(guest, member)
@@ -338,7 +329,7 @@ class Run:
     def counted(self) -> tuple[Outcome, Optional[Model]]:
         """None: it ended too early for a profile."""
         session = self.session
-        known = Known(session, self.folder)
+        self.known = known = Known(session, self.folder)
         result = self.folder / "result"
         try:
             written = write_map(
@@ -351,7 +342,7 @@ class Run:
         except KeyError as error:
             raise SetupError(
                 f"{session.options.kernel_file}: --exact can't follow this kernel:"
-                f" it has no {error}"
+                f" it has no symbol {error}"
             ) from None
         arguments = ["-plugin", plugin.option(self.library, written)]
         outcome = session.boot(arguments, self.sent)
@@ -361,7 +352,8 @@ class Run:
             )
         if not result.exists():
             return outcome, None
-        tree = Tree(result.read_text(), known.kernel, known.programs)
+        self.result = result.read_bytes()
+        tree = Tree(self.result.decode(), known.kernel, known.programs)
         exact = Exact(tree, lambda p: known.image(p.name))
         return outcome, exact_model(exact, self.options.of)
 
@@ -396,9 +388,34 @@ class Run:
         first = image.overlay_path(boot.extra) if boot.extra else None
         share = boot.machine.share and Path(boot.machine.share)
         brought = [file for _, file in self.session.brought]
-        programs = Programs(Files(image.BUILD, share or None, first, brought))
+        self.files = Files(image.BUILD, share or None, first, brought)
+        programs = Programs(self.files)
         stacks = Stacks(profile, lazy_kernel(boot.kernel), programs)
         return sampled_model(stacks, self.options)
+
+    def archive(self, stacks: Stacks) -> bytes:
+        """The recording, with the files that give its addresses names."""
+        if isinstance(stacks, Exact):
+            kind, recording = archive.EXACT, self.result
+            used = stacks.tree.used
+            programs = [
+                Kept(
+                    p.name,
+                    None,
+                    self.known.file(p) if i in used and p.functions else None,
+                )
+                for i, p in enumerate(self.known.programs, 1)
+            ]
+        else:
+            kind, recording = archive.PCS, self.left(RECORDING) or b""
+            found = {(p.program, p.digest) for p in stacks.profile.processes}
+            programs = [
+                Kept(path, digest, file)
+                for path, digest in sorted(found)
+                if digest and (file := self.files.find(path, digest))
+            ]
+        kernel = self.session.options.kernel_file
+        return archive.write(kind, self.options.command, recording, kernel, programs)
 
     def waited(self, stacks: Stacks) -> Waits:
         """What the guest has left beside the recording that these are of."""
@@ -407,9 +424,11 @@ class Run:
 
 
 def profile(options: Options) -> Outcome:
+    for file in options.outputs:
+        check_put(file)
     with tempfile.TemporaryDirectory() as name:
         run = Run(options, Path(name))
-        if options.waits and not options.output:
+        if options.waits and not options.outputs:
             return waits(run)
         if not options.exact:
             outcome = run.run()
@@ -424,9 +443,9 @@ def profile(options: Options) -> Outcome:
             )
         if model:
             found = run.waited(model.stacks) if options.waits else None
-            report(model, beside, options, found)
+            report(run, model, beside, found)
         elif not outcome.text:
-            raise SetupError("no profile: the machine ended without leaving one")
+            raise SetupError("no profile: the machine ended without writing one")
     return outcome
 
 
@@ -438,7 +457,7 @@ def waits(run: Run) -> Outcome:
         _, _, rest = page.decode(errors="replace").partition("\n")
         print(run.options.command, rest, sep="\n", end="", flush=True)
     elif not outcome.text:
-        raise SetupError("no waits: the machine ended without leaving any")
+        raise SetupError("no report of waits: the machine ended without writing one")
     return outcome
 
 
@@ -468,21 +487,25 @@ def exact_model(stacks: Exact, of: Optional[str]) -> Model:
 
 
 def report(
-    model: Model, beside: Optional[Model], options: Options, found: Optional[Waits]
+    run: Run, model: Model, beside: Optional[Model], found: Optional[Waits]
 ) -> None:
+    options = run.options
     page = Page(model, options.command, beside, options.by, options.time)
     print(page.text(), flush=True)
-    if not options.output:
-        return
-    write = writer(options.output)
-    if write == write_html.write:
-        write = functools.partial(
-            write, waits=found, beside=beside and side_by_side(model, beside)
-        )
-    try:
-        put(options.output, write(model.stacks, f"Tally: {options.command}"))
-    except Unfit as error:
-        raise ConvertError(options.output, str(error)) from None
+    title = f"Tally: {options.command}"
+    for file, format in options.outputs.items():
+        try:
+            if format == "tally":
+                put(file, run.archive(model.stacks))
+            elif format == "gmon":
+                put(file, gmon(model.stacks))
+            elif format == "html":
+                both = side_by_side(model, beside) if beside else None
+                put(file, write_html.write(model.stacks, title, found, both))
+            else:
+                put(file, outputs.WRITERS[format](model.stacks, title))
+        except Unfit as error:
+            raise ConvertError(file, str(error)) from None
 
 
 def side_by_side(model: Model, samples: Model) -> write_html.Object:

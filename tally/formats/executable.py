@@ -37,10 +37,16 @@ class Image:
     """An ELF file for RISC-V. Addresses are those in memory: the file's plus `base'."""
 
     def __init__(
-        self, path: Path, name: Optional[str] = None, unnamed: bool = False
+        self,
+        path: Path,
+        name: Optional[str] = None,
+        unnamed: bool = False,
+        origin: Optional[Path] = None,
     ) -> None:
-        """unnamed: accept a file without symbols, and name functions by addresses."""
+        """unnamed: accept a file without symbols, and name functions by addresses.
+        origin: where the file was that is now at path."""
         self.path = path
+        self.origin = origin or path
         self.name = clean(name or path.name)
         try:
             data = path.read_bytes()

@@ -48,7 +48,7 @@ def apply(source: str, hunks: Hunks, place: str) -> str:
         times = source.count("\n" + old)
         if times != 1:
             raise HunkError(
-                f"{place} has its lines "
+                f"{place}: the old lines of a hunk are found "
                 + ("nowhere" if times == 0 else f"{times} times")
             )
         source = source.replace("\n" + old, "\n" + new)

@@ -62,13 +62,13 @@ class Heard:
 #: How a boot ended before the script's end.
 DIED = {"panic": "the kernel panicked", "machine": "the machine restarted"}
 #: It ended by its time limit: all harts were idle, or not.
-WAITS = "it is still waiting after twice the solution's time"
-WORKS = "it is still busy after twice the solution's time"
+WAITS = "the kernel still waits, with all harts idle, after twice the solution's time"
+WORKS = "the kernel is still busy after twice the solution's time"
 #: tally/plugins/cap ended it.
-HANGS = "it hangs with interrupts off"
+HANGS = "the kernel hangs with interrupts off"
 WRONG_CLOCK = (
-    "it executed more instructions than fit into twice the solution's time: the"
-    " kernel's clock is wrong"
+    "the kernel's clock is slow or stopped: the kernel executed instructions for more"
+    " than twice the solution's time, but its clock has not reached that time"
 )
 
 
@@ -127,11 +127,11 @@ def hear(text: str, plan: Plan) -> tuple[dict[str, str], str]:
         found = LINE.fullmatch(line)
         token, mark, result = found.groups() if found else ("", "", "")
         if token not in process:
-            forged = f"something other than the tests has printed {line[:60]!r}"
+            forged = f"code other than the test program has printed {line[:60]!r}"
             break
         turn = waiting[process[token]]
         if not turn or turn[-1] != token:
-            when = "twice" if token not in turn else "before it was asked"
+            when = "twice" if token not in turn else "before it began"
             forged = f"a step was answered {when}: {line[:60]!r}"
             break
         answers[token] = answers.get(token, "") + result
@@ -147,7 +147,8 @@ def read_marks(counts: list[int], steps: list[Step]) -> tuple[dict[str, int], st
     if len(counts) > len(asked):
         return (
             {},
-            "code other than the tests' has executed a marker of instruction counts",
+            "code other than the test program has executed a marker of the test"
+            " program's instruction counts",
         )
     return dict(zip(asked, counts)), ""
 

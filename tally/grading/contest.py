@@ -23,6 +23,7 @@ from typing import Optional
 from tally import ROOT
 from tally.base.cli import Parser, put, script
 from tally.base.errors import SetupError
+from tally.base.table import Table
 from tally.boot import frames
 from tally.boot.machine import Machine
 from tally.build import image
@@ -71,7 +72,9 @@ def plants() -> list[Plant]:
         name, _, what = lines[0].partition(": ")
         word, *shows = lines[1].split()
         if word != "shows" or not what:
-            raise LabError(f"{place}: expected NAME: WHAT, shows FUNCTION, FILE, hunks")
+            raise LabError(
+                f"{place}: expected the lines NAME: WHAT, shows FUNCTION, FILE, hunks"
+            )
         edit = Edit(place, lines[2], "", tuple(lines[3:]))
         found.append(Plant(name, what, tuple(shows), edit))
     return found
@@ -148,7 +151,9 @@ class Kernels:
             count = int(boot.count.read_text())
         ended = "" if outcome.reason == "exit" else outcome.text or outcome.reason
         if count > CAP:
-            ended = f"it takes over {CAP // 1_000_000} million instructions"
+            ended = (
+                f"the workload takes more than {CAP // 1_000_000} million instructions"
+            )
         return Run(said.decode(errors="replace"), count, ended)
 
 
@@ -164,7 +169,7 @@ def submission(folder: Path) -> dict[str, bytes]:
         if not (ROOT / name).is_file():
             raise SubmissionError(f"{name} is not one of the kernel's files")
         if not file.is_file() or file.stat().st_size > FILE_MAX:
-            raise SubmissionError(f"{name} is no regular file, or too large")
+            raise SubmissionError(f"{name} is not a regular file, or is too large")
         files[name] = file.read_bytes()
     if not files:
         raise SubmissionError("none of the kernel's files was handed in")
@@ -185,7 +190,7 @@ def measure(kernels: Kernels, plant: Plant, folder: Path, right: Run) -> Place:
     if run.ended:
         return Place(who, why=run.ended)
     if run.output != right.output:
-        return Place(who, why="the output isn't right")
+        return Place(who, why="the workload's output is wrong")
     return Place(who, run.instructions)
 
 
@@ -212,7 +217,7 @@ def rank(top: Path, options: Options, plant: Plant) -> None:
     places = [measure(kernels, plant, f, right) for f in folders]
     places.sort(key=lambda p: (p.instructions is None, p.instructions or 0, p.who))
     print(f"{plant.name}: {plant.what} (nonce {nonce})")
-    show("without it", right.instructions, slow.instructions)
+    show("without the slow code", right.instructions, slow.instructions)
     for p in places:
         show(p.who, p.instructions, slow.instructions, p.why)
     show("as handed out", slow.instructions, slow.instructions)
@@ -228,10 +233,11 @@ def rank(top: Path, options: Options, plant: Plant) -> None:
 
 
 def show(who: str, count: Optional[int], slow: int, why: str = "") -> None:
+    table = Table(("", "<24"), ("", ">12"), ("", ">8"), ("", ""))
     if count is None:
-        print(f"{who:24} {'-':>10}          {why.splitlines()[0]}")
+        print(table.row(who, None, "", why.splitlines()[0]))
     else:
-        print(f"{who:24} {count / 1e6:10.1f} M  {100 * count / slow:5.1f} %")
+        print(table.row(who, f"{count / 1e6:.1f} M", f"{100 * count / slow:.1f} %"))
 
 
 def hand_out(to: Path, plant: Plant) -> None:

@@ -22,7 +22,9 @@ def find_gdb() -> str:
     for name in [wanted] if wanted else NAMES:
         if shutil.which(name):
             return name
-    raise LabError(f"no {wanted or NAMES[0]}: install gdb-multiarch, or set GDB=")
+    raise LabError(
+        f"no {wanted or NAMES[0]}: install gdb-multiarch, or set GDB to gdb's name"
+    )
 
 
 def debug(booter: Booter, stop: Stop, sources: Path) -> None:

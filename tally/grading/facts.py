@@ -117,7 +117,9 @@ class Grade:
             "nonce": self.nonce,
             "ended": self.ended,
             "why": self.why,
-            "gate": without and f"{number(most)} points at most: it fails {without}",
+            "gate": without
+            and f"{number(most)} points at most, because the submission"
+            f" fails {without}",
             "stores": self.stores,
             "instructions": self.instructions,
             "submitted": moment(came),
@@ -151,7 +153,7 @@ def lateness(facts: Facts) -> str:
     if not facts["late"]:
         return ""
     return (
-        f"{100 * facts['late']:g} % less for lateness: handed in"
+        f"{100 * facts['late']:g} % of the points are lost for lateness: handed in"
         f" {facts['submitted']}, due {facts['due']}"
     )
 

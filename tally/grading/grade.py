@@ -35,7 +35,7 @@ from tally import ROOT
 from tally.grading.lab import HANDED_OUT, CompileError, Lab, LabError, read_course
 from tally.build import image
 from tally.grading import report
-from tally.base.cli import STATUS_SETUP, script
+from tally.base.cli import STATUS_SETUP, complain, script
 from tally.grading.boots import Booter
 from tally.grading.debug import debug
 from tally.grading.facts import Facts, Grade, check_common, counted
@@ -50,6 +50,7 @@ from tally.grading.submissions import Submission, lab_of, read, submitted_folder
 from tally.grading.tree import Built, Kernel, Tree, git, lab_tree, read_kernel
 
 WORK = image.BUILD / "labs"
+ME = "grade"
 
 
 def start(lab: Lab, folder: Path, like: Optional[Path] = None) -> Tree:
@@ -229,10 +230,11 @@ def grade_here(lab: Lab, judge: Judge, options: Options) -> Grade:
     """The tree as it is, built as always."""
     if HANDED_OUT.exists():
         for name in changed_elsewhere():
-            complain(
-                f"{name} isn't as it was handed out;"
-                " the course grades without the change"
+            text = (
+                "has changed since it was handed out; the course grades without this"
+                " change"
             )
+            complain(f"{name} {text}", ME)
     if lab.host:
         built = Tree(WORK / "here" / lab.name, lab, None).make()
         if built.kernel is None:
@@ -284,7 +286,8 @@ class Reports:
             self.known[grade.who] = facts
             report.write(self.facts(), self.options.reports)
         if self.options.all is not None:
-            complain(f"{grade.who}: {as_number(facts['points'])}, {grade.ended}")
+            text = f"{grade.who}: {as_number(facts['points'])}, {grade.ended}"
+            complain(text, ME)
 
 
 def place(lab: Lab, options: Options) -> Path:
@@ -381,10 +384,6 @@ def nonce_of(known: dict[str, Facts], options: Options) -> int:
 # --- The command -------------------------------------------------------------
 
 
-def complain(text: str) -> None:
-    print(f"grade: {text}", file=sys.stderr, flush=True)
-
-
 def grade_foreign(
     lab: Lab, roster: Optional[Roster], options: Options
 ) -> tuple[list[Facts], Judge]:
@@ -400,7 +399,8 @@ def grade_foreign(
         strangers = known.keys() - folders
         if strangers:
             raise LabError(
-                f"{options.reports.json}: {min(strangers)} isn't in this part"
+                f"{options.reports.json}: the submission {min(strangers)} isn't in this"
+                " part of --all"
             )
     reports = Reports(list(folders), among, known, options)
     submissions = [
@@ -417,7 +417,7 @@ def grade_foreign(
 def stop_in_gdb(judge: Judge, options: Options) -> None:
     """Before the first step that failed."""
     if not judge.stops:
-        complain("no step failed, so there is none to stop at")
+        complain("no step failed, so gdb is not started", ME)
         return
     tree = ROOT if options.submission is None else place(judge.lab, options) / "0/tree"
     assert isinstance(judge.booter, Booter)  # see check
@@ -440,9 +440,7 @@ def run(options: Options) -> int:
         report.write(found, options.reports)
     if many:
         good = sum(facts["points"] == facts["of"] for facts in found)
-        print(
-            f"{counted(found)}, {good} with all points;" f" nonce {found[0]['nonce']}"
-        )
+        print(f"{counted(found)}, {good} with all points; nonce {found[0]['nonce']}")
     else:
         print(report.text(found[0]), end="", flush=True)
     if options.gdb:
@@ -454,7 +452,7 @@ def run(options: Options) -> int:
 
 def entry() -> int:
     return script(
-        "grade",
+        ME,
         lambda: run(parse(sys.argv[1:])),
         LabError,
         SetupError,

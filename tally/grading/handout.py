@@ -242,13 +242,15 @@ def main(words: list[str]) -> int:
     parser.add_argument("name", metavar="NAME", help="the lab's name")
     parser.add_argument("to", metavar="DIR", help="the folder to make")
     parser.add_argument(
-        "--roster", metavar="FILE", help="make a folder in DIR for each student (CSV)"
+        "--roster",
+        metavar="FILE",
+        help="make a folder in DIR for each student in FILE (CSV)",
     )
     parser.add_argument(
         "--student",
         type=utf8,
         metavar="WHO",
-        help="make DIR for this student of the roster alone",
+        help="make DIR only for the student WHO of the roster",
     )
     add_course_options(parser)
     run(Options(**vars(parser.parse(words))))

@@ -151,6 +151,6 @@ def came_to(test: Test, at: Step, answers: dict[str, str]) -> list[str]:
         line = f"{name} reached {step}"
         if done:
             last = done[-1]
-            line += f", after `{cut(last.text)}`: {cut(answers[last.token])}"
+            line += f", after `{cut(last.text)}` returned {cut(answers[last.token])}"
         lines.append(line)
     return lines

@@ -61,9 +61,9 @@ class Runner:
                         timeout=TIMEOUT,
                     )
                 except subprocess.TimeoutExpired:
-                    raise TroubleError(f"it ran for {TIMEOUT:g} s; grade again") from (
-                        None
-                    )
+                    raise TroubleError(
+                        f"the program ran for {TIMEOUT:g} s; grade again"
+                    ) from None
             answers, forged = hear(said.read_text(errors="replace"), plan)
             why = report(words.read_text(errors="replace"))
             return Heard(answers, forged, died(done.returncode, why), why)
@@ -90,7 +90,11 @@ def report(words: str) -> str:
 
 def died(status: int, why: str) -> str:
     if status == 0:
-        return "it exited before the last step"
+        return "the program exited before the last step"
     if status == NEVER and not why:
-        return "it never ends"
-    return "the sanitizer stopped it" if why else f"it ended with status {status}"
+        return "the program never ends"
+    return (
+        "the sanitizer stopped the program"
+        if why
+        else f"the program ended with status {status}"
+    )

@@ -44,7 +44,7 @@ class Verdict:
 
 def no_symbol(name: str) -> int:
     """Stands for Symbol in labs on the host, which have no addresses."""
-    raise LabError(f"{name}: a lab on the host has no symbols")
+    raise LabError(f"{name}: a lab that runs on the host has no kernel symbols")
 
 
 def symbols(elf: Image) -> Symbol:
@@ -54,7 +54,7 @@ def symbols(elf: Image) -> Symbol:
     def symbol(name: str) -> int:
         address = elf.symbol(name)
         if address is None:
-            raise LookupError(f"the kernel has no {name}")
+            raise LookupError(f"the kernel has no symbol {name}")
         return address
 
     return symbol
@@ -110,8 +110,8 @@ class Judge:
         stray = grading.stray_stores()
         if stray:
             raise LabError(
-                f"{self.lab.name}: lab.conf doesn't allow what the solution"
-                f" does: {', '.join(stray)}"
+                f"{self.lab.name}: lab.conf doesn't allow these stores of"
+                f" the solution: {', '.join(stray)}"
             )
         return reference
 
@@ -168,11 +168,11 @@ class Reference:
         }
         for what, counts in counted.items():
             if cost.end not in counts:
-                return f"{cost.name}: no count of its {what}"
+                return f"{cost.name}: {what} not measured"
             try:
                 took = int(counts[cost.end]) - int(counts[cost.begin])
             except ValueError:
-                return f"{cost.name}: its {what} is not a number"
+                return f"{cost.name}: the value for {what} is not a number"
             name = f"{test}: {cost.name}: {what}"
             if measuring:
                 self.costs[name] = max(self.costs.get(name, 0), took)
@@ -279,7 +279,7 @@ class Grading:
             begun, first = self._forged(plan, heard)
             self.forged = self.forged or begun
         for i, (kind, test) in enumerate(zip(kinds, tests)):
-            why, at = f"before the test: {begun}", first
+            why, at = f"in the setup, before this test: {begun}", first
             if not begun:
                 why, at = self._wrong(test, heard)
             replay = f'--test "{kind.name}" --nonce {self.judge.nonce}'

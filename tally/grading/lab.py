@@ -243,7 +243,7 @@ class Lab:
         if not re.fullmatch(r"0(\.\d+)?", share) or test not in {
             kind.name for kind in self.tests
         }:
-            raise LabError(f"{self.name}/lab.conf: gates: {line}: not SHARE TEST")
+            raise LabError(f"{self.name}/lab.conf: gates: {line}: expected SHARE TEST")
         return test, float(share)
 
     @property
@@ -311,8 +311,8 @@ class Lab:
         if due:
             text += (
                 f" It is due {due}. A later submission loses"
-                f" {100 * self.course.per_day:g} % for each day begun, and all after"
-                f" {self.course.days} days."
+                f" {100 * self.course.per_day:g} % for each started day, and all points"
+                f" after {self.course.days} days."
             )
         return textwrap.fill(text, width=88)
 
@@ -361,7 +361,7 @@ class Lab:
             if unknown:
                 raise LabError(f"{place}: {name}: no test {unknown[0]}")
             if bool(fails) != wrong or not edits:
-                raise LabError(f"{place}: {name}: not {form}")
+                raise LabError(f"{place}: {name}: expected {form}")
             made = tuple(Edit(f"{place}: {name}", f, "", tuple(h)) for f, h in edits)
             variants.append(Variant(name, what, tuple(fails), made))
         return variants

@@ -25,7 +25,7 @@ def merged(files: list[Path]) -> list[Facts]:
         for facts in read(file):
             who = facts["submission"]
             if who in found:
-                raise LabError(f"{who} is in {places[who]} and in {file}")
+                raise LabError(f"{who} is in both {places[who]} and {file}")
             found[who] = facts
             places[who] = file
             check_common([*found.values()][:1] + [facts], str(file))
@@ -37,8 +37,8 @@ def check_whole(found: list[Facts]) -> None:
     among = max(facts["among"] for facts in found)
     if len(found) < among:
         raise LabError(
-            f"{len(found)} of {among} submissions: a part is missing or incomplete"
-            " (--partial merges these)"
+            f"the reports have {len(found)} of {among} submissions: a part is missing"
+            " or incomplete (--partial merges these reports)"
         )
 
 
@@ -59,7 +59,7 @@ def main(words: list[str]) -> int:
     parser.add_argument(
         "--partial",
         action="store_true",
-        help="merge them though submissions are missing",
+        help="merge the reports even if submissions are missing",
     )
     report.add_options(parser, KINDS)
     chosen = parser.parse(words)

@@ -57,7 +57,7 @@ def parse(words: list[str]) -> Options:
         "--student",
         type=utf8,
         metavar="WHO",
-        help="who handed in, if the name of --submission DIR doesn't tell",
+        help="the student or group that handed in, if the name of DIR isn't theirs",
     )
     parser.add_argument("--test", metavar="T", help="run only test T")
     parser.add_argument(
@@ -69,29 +69,34 @@ def parse(words: list[str]) -> Options:
         help="stop in gdb before the first step that fails",
     )
     parser.add_argument(
-        "--nonce", type=NONCE, metavar="N", help="repeat the tests drawn with nonce N"
+        "--nonce",
+        type=NONCE,
+        metavar="N",
+        help="repeat the tests that nonce N selected",
     )
     parser.add_argument(
-        "--races", type=SEED, metavar="N", help="run the tests of races with seed N"
+        "--races", type=SEED, metavar="N", help="run the race tests with seed N"
     )
     add_course_options(parser)
     parser.add_argument("--debug", action="store_true", help="grade a debug build")
     parser.add_argument(
         "--trust", action="store_true", help="build without the sandbox"
     )
-    parser.add_argument("--submitted", metavar="TIME", help="when it was handed in")
+    parser.add_argument(
+        "--submitted", metavar="TIME", help="when the submission was handed in"
+    )
     add_jobs(parser, "grade N submissions")
     parser.add_argument(
         "--shard",
         type=shard,
         metavar="I/N",
         default=(1, 1),
-        help="grade the Ith of N parts of --all",
+        help="split --all into N parts, and grade only part I",
     )
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="keep the results that the --json report has",
+        help="reuse the results that the --json report already has",
     )
     report.add_options(parser, tuple(report.KINDS))
     chosen = vars(parser.parse(words))
@@ -109,7 +114,9 @@ def check(options: Options, lab: Lab) -> None:
     if many and options.submission is not None:
         raise LabError("give --submission DIR or --all DIR, not both")
     if options.gdb and (many or lab.host):
-        raise LabError("--gdb works with one kernel only")
+        raise LabError(
+            "--gdb works only with one submission, of a lab that boots a kernel"
+        )
     if options.gdb:
         find_gdb()
     if options.reports.gradescope and many:
@@ -126,9 +133,12 @@ def check(options: Options, lab: Lab) -> None:
         raise LabError("--roster: this is a student's tree, which has one seed")
     if options.roster is not None and options.trust:
         raise LabError(
-            "--roster needs the sandbox: else a submission could read all" " seeds"
+            "--roster and --trust can't be combined: without the sandbox, a submission"
+            " could read the seeds of all students"
         )
     if options.roster is not None and not foreign:
         raise LabError("--roster needs --submission DIR, or --all DIR")
     if not foreign and not HANDED_OUT.exists():
-        raise LabError("this is no student's tree: give --submission DIR, or --all DIR")
+        raise LabError(
+            "this is not a student's tree: give --submission DIR, or --all DIR"
+        )

@@ -139,7 +139,7 @@ def rows(file: Path) -> Iterator[tuple[str, dict[str, str]]]:
     if twice:
         raise LabError(f"{place}: two columns are called {twice[0]}")
     if "name" not in head:
-        raise LabError(f"{place}: no column is called name")
+        raise LabError(f"{place}: no column is called 'name'")
     empty = True
     for place, fields in found:
         if any(fields[len(head) :]):
@@ -198,7 +198,7 @@ def days_of(extension: str, course: Course, place: str) -> dict[str, float]:
             raise LabError(f"{place}: extension: the course has no lab {lab}")
         if lab in said:
             raise LabError(
-                f"{place}: extension: {word!r} sets days that are set before"
+                f"{place}: extension: {word!r} sets days that an earlier word has set"
             )
         said[lab] = float(found[2])
     return {lab: said.get(lab, said.get("", 0.0)) for lab in course.labs}

@@ -36,8 +36,8 @@ class Sandbox:
         path = shutil.which("bwrap")
         if path is None:
             raise LabError(
-                "no bwrap to isolate the code with: install bubblewrap, or give"
-                " --trust if you trust the code"
+                "bwrap, which isolates the submitted code, is missing: install"
+                " bubblewrap, or give --trust if you trust the code"
             )
         self._bwrap = path
         done = subprocess.run(

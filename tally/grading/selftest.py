@@ -152,17 +152,20 @@ def start_fails(bench: Bench) -> Finding:
     grading = Judge(bench.lab, 0).judge(bench.start(), Reference())
     if grading.died_early:
         return f"doesn't boot: {grading.judged()[0].why}"
-    return None if failed(grading) else "passes"
+    return None if failed(grading) else "passes all tests"
 
 
 def solution_passes(bench: Bench, nonce: int) -> Finding:
-    return None if bench.reference(nonce).seconds else "the solution took no time"
+    return (
+        None if bench.reference(nonce).seconds else "the solution's measured time is 0"
+    )
 
 
 def wrong_fails(bench: Bench, wrong: Variant) -> Finding:
     grading = bench.judge(bench.variant(wrong.name, wrong.edits), wrong.fails)
     passed = [test for test in wrong.fails if test not in failed(grading)]
-    return f"passes {', '.join(map(repr, passed))}" if passed else None
+    tests = ", ".join(map(repr, passed))
+    return f"passes {tests}, but must fail" if passed else None
 
 
 def right_passes(bench: Bench, right: Variant) -> Finding:
@@ -175,7 +178,9 @@ def worth_little(bench: Bench, kernel: Optional[Kernel]) -> Finding:
     """What isn't made for the lab has no more points than the start."""
     got, most = bench.points(kernel) if kernel else 0.0, bench.little()
     return (
-        None if got <= most else f"gets {got:.1%} of the points, more than {most:.1%}"
+        None
+        if got <= most
+        else f"gets {got:.1%} of the points; at most {most:.1%} are right"
     )
 
 
@@ -215,7 +220,7 @@ def replays_alike(bench: Bench, edits: Sequence[Edit] = (), name: str = "") -> F
     return (
         None
         if len(reports) == 1
-        else f"one kernel got {len(reports)} different reports"
+        else f"gradings of the same kernel gave {len(reports)} different reports"
     )
 
 
@@ -243,13 +248,16 @@ def checks(
     wrong, right = first.lab.wrong(), first.lab.right()
     solutions = list(itertools.product(benches, range(NONCES)))
     all: list[tuple[str, Callable[[], Finding]]] = [
-        (f"{name}: the start", lambda: start_fails(first)),
-        (f"{name}: the kernel's own", lambda: worth_little(first, first.kernels_own())),
+        (f"{name}: the starting point, without a solution", lambda: start_fails(first)),
+        (
+            f"{name}: the kernel's original file, handed in as a solution",
+            lambda: worth_little(first, first.kernels_own()),
+        ),
     ]
     for n in range(1, 1 + (YEARS if quick is None else 1)):
         all.append(
             (
-                f"{name}: the solution of {n} years ago",
+                f"{name}: the solution for another course ({n})",
                 functools.partial(last_year_worth_little, first, n),
             )
         )
@@ -275,15 +283,20 @@ def checks(
         all.append((f"{name}: {w.name}", functools.partial(wrong_fails, first, w)))
     if not short:
         w = wrong[0]
-        all.append((f"{name}: the solution, replayed", lambda: replays_alike(first)))
         all.append(
             (
-                f"{name}: {w.name}, replayed",
+                f"{name}: the solution, graded several times",
+                lambda: replays_alike(first),
+            )
+        )
+        all.append(
+            (
+                f"{name}: {w.name}, graded several times",
                 lambda: replays_alike(first, w.edits, f"{w.name}-again"),
             )
         )
     for r in right:
-        label = f"{name}: {r.name}, a right solution"
+        label = f"{name}: {r.name}, another right solution"
         all.append((label, functools.partial(right_passes, first, r)))
     return all
 
@@ -330,9 +343,14 @@ def main(words: list[str]) -> int:
     parser.add_argument("names", metavar="NAME", nargs="*", help="test only these labs")
     part = parser.add_mutually_exclusive_group()
     part.add_argument(
-        "--quick", type=utf8, metavar="SEED", help="test a sample that SEED draws"
+        "--quick",
+        type=utf8,
+        metavar="SEED",
+        help="test a random sample, chosen by SEED",
     )
-    part.add_argument("--short", action="store_true", help="two kernels of each kind")
+    part.add_argument(
+        "--short", action="store_true", help="test only two kernels of each lab"
+    )
     add_jobs(parser, "run N tests")
     return run(Options(**vars(parser.parse(words))))
 

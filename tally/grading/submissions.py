@@ -42,7 +42,9 @@ def submitted_folders(
     folders.update((who, folder.resolve()) for who, folder in found.items())
     part, parts = options.shard
     if part > len(folders):
-        raise LabError(f"--shard: there are only {len(folders)} submissions")
+        raise LabError(
+            f"--shard: this part is empty: there are only {len(folders)} submissions"
+        )
     mine = {who: folders[who] for who in sorted(folders)[part - 1 :: parts]}
     return mine, len(folders)
 

@@ -4,6 +4,7 @@ from traps, and instructions that change SIE."""
 from __future__ import annotations
 
 import bisect
+import functools
 from pathlib import Path
 from typing import Iterator, NamedTuple, Optional
 
@@ -13,7 +14,6 @@ from tally.formats.riscv import (
     A0,
     A1,
     JAL,
-    LOAD,
     RA,
     STORE,
     SYSTEM,
@@ -27,7 +27,6 @@ SIE = 2
 SRET = 0x10200073
 # funct3 of instructions that write a CSR: from a register, from a 5-bit constant.
 WRITES, SETS, CLEARS = (1, 5), (2, 6), (3, 7)
-LOAD_RA_FROM_A1 = LOAD | RA << 7 | 3 << 12 | A1 << 15  # ld ra, OFFSET(a1)
 
 # Calls that show that a trap is not the timer's, or that the exit's work is not
 # profil's. Some kernels lack some of them.
@@ -88,15 +87,14 @@ class Code:
         at = bisect.bisect_right(self._starts, address) - 1
         return self.functions[at].name if at >= 0 else f"{address:#x}"
 
-    def instructions(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yields each instruction's address and code."""
-        at = start
-        while at < end:
-            found = instruction(self.text, at - self.start)
-            if not found:
-                break
-            yield at, found[0]
+    @functools.cached_property
+    def instructions(self) -> list[tuple[int, int]]:
+        """The address and code of each instruction."""
+        decoded, at = [], self.start
+        while found := instruction(self.text, at - self.start):
+            decoded.append((at, found[0]))
             at += found[1]
+        return decoded
 
 
 class Change(NamedTuple):
@@ -118,48 +116,19 @@ def sie_change(address: int, code: int) -> Optional[Change]:
 
 
 def sie_changes(kernel: Code) -> Iterator[Change]:
-    for address, code in kernel.instructions(kernel.start, kernel.end):
+    for address, code in kernel.instructions:
         change = sie_change(address, code)
         if change:
             yield change
 
 
-def landmarks(kernel: Code) -> Iterator[tuple[str, int]]:
-    """Yields the landmarks for follow.c."""
-    symbol = kernel.symbols
-    yield "hold", symbol["hold_or_go"]
-    yield "trap", symbol["trap_vector"]
-    yield "in_exit", symbol["exit_interrupted"]
-    yield "exit", symbol["exit_user"]
-    yield "exit_work", symbol["exit_work"]
-    yield "pay", symbol["profil_pay"]
-    yield "signal", symbol["signal_deliver"]
-    yield "sample", symbol["sample"]
-    yield "timer", symbol["clock_interrupt"]
-    yield "new_thread", symbol["thread_first"]
-    yield "dozes", symbol["doze"]
-    for name in NOT_TIMER:
-        if name in symbol:
-            yield "not_timer", symbol[name]
-    for address, code in kernel.instructions(kernel.start, kernel.end):
-        where = kernel.function(address).partition(".")[0]
-        if where == "context_switch" and code & 0xFFFFF == LOAD_RA_FROM_A1:
-            yield "switch", address
-        if code == SRET:
-            yield ("user_return" if where == "exit_user" else "kernel_return"), address
-    for change in sie_changes(kernel):
-        where = kernel.function(change.address)
-        if change.sets:
-            yield "entered" if where in ENTRIES else "unmasked", change.address
-        elif change.certain:
-            yield LETS_OTHERS.get(where, "masked"), change.address
-
-
-# --- For the calls ---
-
 OFFSETS = header("kernel/sched/offsets.h")
 A0_IN_FRAME = 8 * (A0 - 1)  # T_REG: the user's registers, from x1 on, lie first
 RA_IN_CONTEXT = OFFSETS["T_CTX"] + OFFSETS["CTX_RA"]
+
+#: A name in the plugin's table, an address, and the offset in struct thread that the
+#: instruction accesses.
+Landmark = tuple[str, int, int]
 
 
 def store(code: int) -> Optional[tuple[int, int, int]]:
@@ -174,30 +143,20 @@ def jump(address: int, code: int) -> Optional[int]:
     return address + jal_offset(code) if code & 0x7F == JAL else None
 
 
-def call_landmarks(kernel: Code) -> Iterator[tuple[str, int, int]]:
-    """Yields the landmarks for calls.c. The last number is the offset in struct thread
-    that the instruction accesses."""
+def thread_landmarks(kernel: Code) -> Iterator[Landmark]:
+    """Yields the landmarks of traps and of thread switches, for follow.c."""
     symbol = kernel.symbols
     yield "trap", symbol["trap_vector"], 0
     yield "in_exit", symbol["exit_interrupted"], 0
     yield "exit", symbol["exit_user"], 0
-    yield "stack", symbol["log_stack"], 0
-    yield "fault", symbol["trap_user"], 0
-    yield "kernel_fault", symbol["kernel_exception"], 0
     before = 0
-    for address, code in kernel.instructions(kernel.start, kernel.end):
+    for address, code in kernel.instructions:
         if address == symbol["switch_loads"]:
             yield "switch", before, 0
         before = address
-        if symbol["trap_return_user"] < address < symbol["user_interrupt"]:
-            yield "to_exit", address, 0  # the stack is empty by now
         if code == SRET:
             user = kernel.function(address) == "exit_user"
-            yield ("user_return" if user else "kernel_return"), address, 0
-        if jump(address, code) == symbol["tf_change_end"]:
-            yield {"signal_push_frame": "handler", "sys_rt_sigreturn": "sigreturn"}.get(
-                kernel.function(address), "exec"
-            ), address, 0
+            yield "user_return" if user else "kernel_return", address, 0
         stored = store(code)
         if stored is None:
             continue
@@ -209,5 +168,45 @@ def call_landmarks(kernel: Code) -> Iterator[tuple[str, int, int]]:
             yield "this_thread", address, offset
         elif where == "thread_create" and offset == RA_IN_CONTEXT:
             yield "created", address, offset
-        elif where == "make_child" and (source, offset) == (0, A0_IN_FRAME):
-            yield "child", address, offset
+
+
+def landmarks(kernel: Code) -> Iterator[Landmark]:
+    """Yields the landmarks for counts.c."""
+    symbol = kernel.symbols
+    yield from thread_landmarks(kernel)
+    yield "hold", symbol["hold_or_go"], 0
+    yield "exit_work", symbol["exit_work"], 0
+    yield "pay", symbol["profil_pay"], 0
+    yield "signal", symbol["signal_deliver"], 0
+    yield "sample", symbol["sample"], 0
+    yield "timer", symbol["clock_interrupt"], 0
+    yield "dozes", symbol["doze"], 0
+    for name in NOT_TIMER:
+        if name in symbol:
+            yield "not_timer", symbol[name], 0
+    for change in sie_changes(kernel):
+        where = kernel.function(change.address)
+        if change.sets:
+            yield "entered" if where in ENTRIES else "unmasked", change.address, 0
+        elif change.certain:
+            yield LETS_OTHERS.get(where, "masked"), change.address, 0
+
+
+def call_landmarks(kernel: Code) -> Iterator[Landmark]:
+    """Yields the landmarks for calls.c."""
+    symbol = kernel.symbols
+    yield from thread_landmarks(kernel)
+    yield "stack", symbol["log_stack"], 0
+    yield "fault", symbol["trap_user"], 0
+    yield "kernel_fault", symbol["kernel_exception"], 0
+    for address, code in kernel.instructions:
+        if symbol["trap_return_user"] < address < symbol["user_interrupt"]:
+            yield "to_exit", address, 0  # the stack is empty by now
+        if jump(address, code) == symbol["tf_change_end"]:
+            yield {"signal_push_frame": "handler", "sys_rt_sigreturn": "sigreturn"}.get(
+                kernel.function(address), "exec"
+            ), address, 0
+        stored = store(code)
+        if stored is not None and stored[:2] == (0, A0_IN_FRAME):
+            if kernel.function(address).partition(".")[0] == "make_child":
+                yield "child", address, A0_IN_FRAME

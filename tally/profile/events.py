@@ -64,6 +64,7 @@ class Events:
         self._files: dict[tuple[str, int, int], Digest] = {}
         self._whose: list[tuple[int, int, Optional[int]]] = []  # sample, context, time
         self._clock: Optional[tuple[int, int]] = None  # first count; counts a second
+        self._last = 0  # the count of the last event
         self._moment: Optional[int] = None
         self._time: Optional[int] = None
         self._context = 0
@@ -96,6 +97,7 @@ class Events:
 
     def _event(self, kind: int, r: Any, path: str) -> None:
         event = r.event
+        self._last = max(self._last, event.time)
         if kind == PCS["BORN"]:
             self._born(event, r.of, r.parent, r.tid)
         elif kind == PCS["EXECED"]:
@@ -173,6 +175,9 @@ class Events:
     def finish(self) -> None:
         """Sets the samples' processes, threads and times."""
         profile = self.profile
+        if self._clock:
+            last = max((time or 0 for *_, time in self._whose), default=0)
+            profile.elapsed = self._nanoseconds(max(last, self._last))
         for r in self._running:
             path = r.file[0] if r.file else ""
             profile.processes.append(
@@ -200,7 +205,7 @@ class Events:
             )
         if self.untold:
             profile.warnings.append(
-                f"{self.untold} events lost: not all processes are known"
+                f"{self.untold} process events lost, so some processes may be unknown"
             )
 
     def _find(

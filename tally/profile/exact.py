@@ -128,6 +128,7 @@ class Tree:
         self.counts: list[tuple[Node, int, int, Optional[int]]] = []
         self.harts: Counter[tuple[int, str]] = Counter()  # by hart and mode
         self.processes: list[tuple[str, int, int]] = []  # user, kernel
+        self.used: set[int] = set()  # the numbers of programs in nodes
         self.unfollowed = 0
         self.elsewhere = 0
         hart: Optional[int] = None
@@ -136,6 +137,7 @@ class Tree:
             if kind == "node":
                 node = _node(words, self.nodes, kernel.functions)
                 self.nodes.append(node)
+                self.used.update((node.program, node.root))
                 for word in words[5:]:
                     number, count = map(int, word.split(":"))
                     self.harts[number, node.mode] += count

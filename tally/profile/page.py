@@ -9,6 +9,7 @@ from collections import Counter
 from typing import Iterable, Iterator, NamedTuple, Optional, TypeVar
 
 from tally import ROOT
+from tally.base.table import Table
 from tally.base.text import plural
 from tally.formats.lines import Line
 from tally.profile.profile import FREE, IDLE, MODES, USER, Sample
@@ -39,6 +40,7 @@ ALL = 1 << 62  # rows: no limit
 # The tables that --by can select.
 TABLES = ("time", "harts", "paths", "functions", "lines", "callers", "processes")
 BAR = 20
+BELOW = 16 * " "  # begins a line below a table
 NAME_WIDTH = 60  # a longer name is shortened
 POINTS_MIN = 0.05  # percentage points; less would not show in a share
 SURE, Z = 0.95, 1.96  # 95 % of a normal distribution lie within Z deviations
@@ -292,9 +294,10 @@ class Page:
             return f"{percent:6.1f}"
         return f"{percent:6.1f} {between(count, *wilson(count, total))}"
 
-    @property
-    def share_head(self) -> str:
-        return f"{'%':>6} {'95 % interval':>13}" if self.sure else f"{'%':>6}"
+    def columns(self, *columns: tuple[str, str]) -> Table:
+        """A table whose first columns are a count and its share, of `share`."""
+        head = f"{'%':>6} {'95 % interval':>13}" if self.sure else f"{'%':>6}"
+        return Table((self.unit, ">15,"), (head, f">{len(head)}"), *columns)
 
     def text(self) -> str:
         apart = "harts" if self.model.of else "paths"
@@ -318,9 +321,9 @@ class Page:
         p = self.model.profile
         points = 100 * p.missing / max(1, p.total + p.missing)
         if points >= POINTS_MIN:
-            yield (
-                f"{'':15} skipped or lost: {p.missing:,}; each share may be up to"
-                f" {points:.1f} points off"
+            yield BELOW + (
+                f"{p.missing:,} samples skipped or lost: each share may be wrong by"
+                f" up to {points:.1f} percentage points"
             )
 
     def rows(self, counts: Counter[Kind], n: int) -> list[tuple[Kind, int]]:
@@ -354,102 +357,108 @@ class Page:
 
     def time(self) -> Iterator[str]:
         m = self.model
-        yield f"{self.unit:>15} {self.share_head}  time"
+        table = self.columns(("time", "<9"), ("", ""))
+        yield table.head()
         for mode, count in sorted(m.modes.items(), key=lambda item: -item[1]):
             if count:
                 bar = "#" * round(BAR * count / m.profile.total)
                 share = self.share(count, m.profile.total)
-                yield f"{count:15,} {share}  {mode:9} {bar}"
+                yield table.row(count, share, mode, bar)
 
     def harts(self) -> Iterator[str]:
         m = self.model
-        yield f"{self.unit:>15} hart" + "".join(f"{mode:>11}" for mode in MODES)
+        modes = ((mode, ">10.2f") for mode in MODES)
+        table = Table((self.unit, ">15,"), ("hart", ">4"), *modes)
+        yield table.head()
         for hart in sorted({hart for hart, _ in m.harts}):
             counts = [m.harts[hart, mode] for mode in MODES]
             total = sum(counts)
-            shares = "".join(f"{100 * n / total:11.2f}" for n in counts)
-            yield f"{total:15,} {hart:4}{shares}"
+            yield table.row(total, hart, *(100 * n / total for n in counts))
 
     def functions(self) -> Iterator[str]:
         m = self.model
-        yield (
-            f"{self.unit:>15} {self.share_head} {'with callees':>12}"
-            "  function, its program and source"
+        table = self.columns(
+            ("with callees", ">12.2f"), ("function, its program and source", "")
         )
+        yield table.head()
         for function, count in self.rows(m.own, FUNCTIONS):
             inclusive = 100 * m.all[function] / m.busy
-            yield (
-                f"{count:15,} {self.share(count, m.busy)} {inclusive:12.2f}"
-                f"  {_name(function)}  {place(m.starts[function])}"
-            )
+            name = f"{_name(function)}  {place(m.starts[function])}"
+            yield table.row(count, self.share(count, m.busy), inclusive, name)
 
     def lines(self) -> Iterator[str]:
         m = self.model
-        yield f"{self.unit:>15} {self.share_head}  line"
+        table = self.columns(("line", ""))
+        yield table.head()
         for (line, where), count in self.rows(m.lines, LINES):
             text = f"{place(line)} [{where}]  {self.sources.text(line)}"
-            yield f"{count:15,} {self.share(count, m.busy)}  {text}"
+            yield table.row(count, self.share(count, m.busy), text)
 
     def callers(self) -> Iterator[str]:
         m = self.model
-        yield f"{self.unit:>15} {self.share_head}  called by"
+        table = self.columns(("called by", ""))
+        yield table.head()
         for function, _ in self.rows(m.own, CALLED):
-            yield f"{'':15} {'':{len(self.share_head)}}  {_name(function)}"
+            yield table.row("", "", _name(function))
             mine = Counter({c: n for c, n in m.called.items() if c[1] == function})
             for call, count in self.rows(mine, CALLERS):
                 times = f", {m.calls[call]:,} calls" if m.calls is not None else ""
-                yield (
-                    f"{count:15,} {self.share(count, m.busy)}    from"
-                    f" {_name(call[0])}{times}"
-                )
+                text = f"  from {_name(call[0])}{times}"
+                yield table.row(count, self.share(count, m.busy), text)
             if not mine:
-                yield f"{'':15} {'':{len(self.share_head)}}    no callers"
+                yield table.row("", "", "  no callers")
 
     def processes(self) -> Iterator[str]:
         m = self.model
-        yield f"{self.unit:>15} {self.share_head} {'in the kernel':>15}  processes"
+        table = self.columns(("in the kernel", ">15,"), ("processes", ""))
+        yield table.head()
         groups = {g: g.user + g.kernel for g in m.groups()}
         for group, count in self.rows(Counter(groups), PROGRAMS):
             many = f" ({group.processes})" if group.processes > 1 else ""
-            yield (
-                f"{count:15,} {self.share(count, m.busy)} {group.kernel:15,}"
-                f"  {group.program}{many}"
-            )
+            share = self.share(count, m.busy)
+            yield table.row(count, share, group.kernel, group.program + many)
         yield from self.more(len(groups) - PROGRAMS, "programs")
 
     def paths(self) -> Iterator[str]:
         """Yields the chains of callers of the function that --of names."""
         m = self.model
-        yield f"{self.unit:>15} {self.share_head}  callers, innermost first"
+        table = self.columns(("callers, innermost first", ""))
+        yield table.head()
         for path, count in self.rows(m.paths, PATHS):
-            yield f"{count:15,} {self.share(count, m.busy)}  {_path(path)}"
+            yield table.row(count, self.share(count, m.busy), _path(path))
         yield from self.more(len(m.paths) - PATHS, "paths")
 
     def more(self, rest: int, what: str) -> Iterator[str]:
         """Yields the line below a table that says how many rows are not shown."""
         if rest > 0 and not self.by:
-            yield f"{'':15} and {rest} more {what}"
+            yield BELOW + f"and {rest} more {what}"
 
     def both(self, samples: Model) -> Iterator[str]:
         """Yields sampled and exact shares, side by side."""
-        yield (
-            f"{'samples':>15} {'%':>6} {'95 % interval':>13} {'exact %':>8}"
-            f" {'inside':>6}  function, sampled and counted; without {RECORDER}"
+        table = Table(
+            ("samples", ">15,"),
+            ("%", ">6.1f"),
+            ("95 % interval", ">13"),
+            ("exact %", ">8.2f"),
+            ("inside", ">6"),
+            (f"function (those of {RECORDER} are excluded)", ""),
         )
+        yield table.head()
         rows = compared(self.model, samples)
         for row in rows:
             inside = ("yes" if row.inside else "no") if row.sure else ""
             sure = between(row.count, row.low, row.high)
-            yield (
-                f"{row.count:15,} {100 * row.share:6.1f} {sure}"
-                f" {100 * row.exact:8.2f} {inside:>6}  {_name(row.function)}"
-            )
+            shares = 100 * row.share, sure, 100 * row.exact
+            yield table.row(row.count, *shares, inside, _name(row.function))
         missing = missing_samples(samples)
         if missing:
-            yield f"{'':15} {missing}"
+            yield BELOW + missing
         outside = sum(row.sure and not row.inside for row in rows)
         each = round(1 / (1 - SURE))
-        yield f"{'':15} {outside} outside; expect about 1 in {each} by chance"
+        yield BELOW + (
+            f"{outside} exact shares are outside their intervals;"
+            f" expect 1 in {each} by chance"
+        )
 
 
 class Compared(NamedTuple):
@@ -488,8 +497,8 @@ def missing_samples(samples: Model) -> str:
     if missing <= sum(samples.seen().values()) / 100:
         return ""
     return (
-        f"skipped or lost: {missing:,} more samples, which differ from those"
-        " taken; a lower rate (-r) would help"
+        f"{missing:,} more samples skipped or lost, perhaps in other functions than the"
+        " samples above; a lower rate (-r) would lose fewer"
     )
 
 

@@ -21,7 +21,7 @@ NANOSECONDS = 1_000_000_000
 HZ_MAX = NANOSECONDS  # a period is at least 1 ns
 # The last second since 1970 whose nanoseconds have 63 bits: in the year 2262.
 LAST_SECOND = (1 << 63) // NANOSECONDS - 1
-FREE = "the machine ran freely (no -icount): times and shares are the emulator's"
+FREE = "the machine ran freely (no -icount): times and shares reflect QEMU's speed"
 
 
 class Unfit(Exception):
@@ -82,6 +82,7 @@ class Profile:
     hz: Optional[int] = None  # samples a second on each hart; None: unknown
     begin: Optional[int] = None  # seconds since 1970
     end: Optional[int] = None
+    elapsed: Optional[int] = None  # nanoseconds to the last event, if events have times
     lost: int = 0  # samples
     lost_more: bool = False  # more than that: the count reached its limit
     notes: list[str] = dataclasses.field(default_factory=list)

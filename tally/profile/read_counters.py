@@ -43,7 +43,7 @@ def _words(data: bytes) -> array[int]:
 def read_kpdata(file: str, data: bytes, kernel: Image) -> Profile:
     start, end = kernel.symbol("text_start"), kernel.symbol("etext")
     if start is None or end is None or end < start:
-        raise ConvertError(kernel.path, "not a kernel: no text_start and etext")
+        raise ConvertError(kernel.path, "not a kernel: no symbols text_start and etext")
     buckets = -(-(end - start) // BUCKET)
     wanted = WORD * (2 + buckets)
     if len(data) != wanted:
@@ -53,7 +53,10 @@ def read_kpdata(file: str, data: bytes, kernel: Image) -> Profile:
     total, inside, *counts = _words(data)
     profile = Profile("kpdata", text=(start, start + buckets * BUCKET))
     if inside != sum(counts) & 0xFFFFFFFF:
-        profile.warnings.append("read while the kernel was counting: sums don't agree")
+        profile.warnings.append(
+            "read while the kernel was counting, so its total isn't the sum of"
+            " its counts"
+        )
     if total > inside:
         profile.samples.append(Sample(USER, total - inside))
     for i, count in enumerate(counts):
@@ -113,7 +116,9 @@ def read_prf(file: str, data: bytes) -> Profile:
     if max(rows[0][0], rows[-1][0]) <= LAST_SECOND:
         profile.begin, profile.end = rows[0][0], rows[-1][0]
     else:
-        profile.warnings.append("its times are impossible: after the year 2262")
+        profile.warnings.append(
+            "its times are impossible: they are after the year 2262"
+        )
     if len(rows) == 1:
         profile.warnings.append(
             "only one record: its counts begin when the table was loaded"
@@ -133,7 +138,7 @@ def _add_difference(
     """Adds the samples between two records."""
     if any(a < b for a, b in zip(after, before)):
         before = (0,) * len(after)
-        note = "counters decreased: counted from 0 there"
+        note = "counters decreased, so they are assumed to have restarted at 0"
         if note not in profile.warnings:
             profile.warnings.append(note)
     *kernel, user, idle = (a - b for a, b in zip(after, before))

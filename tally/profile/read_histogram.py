@@ -46,15 +46,15 @@ def looks_like_mon(data: bytes) -> bool:
 
 def read_mon(file: str, data: bytes, find: Finder) -> Profile:
     if len(data) < 24:
-        raise ConvertError(file, "truncated: no whole header")
+        raise ConvertError(file, "truncated: the header is incomplete")
     low, high, cells = struct.unpack_from("<3Q", data)
     if low >= high:
         raise ConvertError(file, f"not a mon.out: {low:#x} is not below {high:#x}")
     at = 24 + 16 * cells
     if len(data) < at:
-        raise ConvertError(file, f"truncated: {cells} cells don't fit")
+        raise ConvertError(file, f"truncated: too short for its {cells} call counts")
     if (len(data) - at) % 2:
-        raise ConvertError(file, "truncated: half a counter at its end")
+        raise ConvertError(file, "truncated: it ends within a counter")
     bins = struct.unpack_from(f"<{(len(data) - at) // 2}H", data, at)
     profile = Profile("mon.out", text=(low, high), width=_width(low, high, len(bins)))
     for i in range(cells):
@@ -93,7 +93,9 @@ class _Gmon:
     def histogram(self, file: str, profile: Profile, find: Finder) -> None:
         low, high, count, rate, _unit, letter = self.take("<QQII15sc")
         if low >= high or not count or not 0 < rate <= HZ_MAX or letter != b"s":
-            raise ConvertError(file, "not a gmon.out: a histogram makes no sense")
+            raise ConvertError(
+                file, "not a gmon.out: a histogram's range, size or rate is invalid"
+            )
         bins = self.take(f"<{count}H")
         profile.hz = rate
         profile.width = _width(low, high, count)
@@ -108,7 +110,7 @@ class _Gmon:
 
 def read_gmon(file: str, data: bytes, find: Finder) -> Profile:
     if len(data) < GMON_HEADER:
-        raise ConvertError(file, "truncated: no whole header")
+        raise ConvertError(file, "truncated: the header is incomplete")
     magic, version = struct.unpack_from("<4sI", data)
     if magic != GMON_MAGIC or version != 1:
         raise ConvertError(file, "not a gmon.out of version 1")
@@ -125,7 +127,7 @@ def read_gmon(file: str, data: bytes, find: Finder) -> Profile:
             elif tag == TAG_BLOCKS:
                 gmon.blocks()
             else:
-                raise ConvertError(file, f"not a gmon.out: no record has tag {tag}")
+                raise ConvertError(file, f"not a gmon.out: unknown record tag {tag}")
     except _Cut:
         raise ConvertError(file, "truncated: its last record is cut off") from None
     return profile

@@ -72,12 +72,12 @@ def _size(buffer: bytes, at: int) -> int:
     if kind in events.LAYOUTS:
         size = buffer[at + 1] * RECORD
         if size < events.LAYOUTS[kind].size:
-            raise _Damaged(f"no record of type {kind} has {size} bytes")
+            raise _Damaged(f"a record of type {kind} can't have {size} bytes")
         return size
     if kind == STACK:
         return (STKSAMPLE.size + 4 * buffer[at + 1] + RECORD - 1) & ~(RECORD - 1)
     if kind not in SIZES:
-        raise _Damaged(f"no record is of type {kind}")
+        raise _Damaged(f"unknown record type {kind}")
     return SIZES[kind]
 
 
@@ -118,7 +118,7 @@ class _Reader:
     def buffer(self, buffer: bytes) -> None:
         lost = HEAD.unpack(buffer).h_numlost
         if lost < 0:
-            raise _Damaged(f"invalid header: {lost} records lost")
+            raise _Damaged(f"invalid header: its number of lost records is {lost}")
         self.profile.lost += lost
         self.profile.lost_more |= lost == ALL_LOST
         before = 0
@@ -136,7 +136,7 @@ class _Reader:
         elif kind in MERGED:
             hits = MSAMPLE.unpack(record)
             if hits.count < 0:
-                raise _Damaged(f"a sample's count is {hits.count}")
+                raise _Damaged(f"a sample can't have the count {hits.count}")
             self.profile.samples.append(
                 Sample(MERGED[kind], hits.count, hart=hits.cfill)
             )
@@ -187,7 +187,9 @@ class _Reader:
     def stack(self, record: bytes) -> None:
         _, n, nkernel, cut = STKSAMPLE.unpack(record)
         if nkernel > n:
-            raise _Damaged(f"a stack of {n} frames, {nkernel} of them in the kernel")
+            raise _Damaged(
+                f"invalid stack: {n} frames, {nkernel} of them in the kernel"
+            )
         if max(cut >> 4, cut & 15) >= CUTS:
             raise _Damaged(f"unknown reason for a truncated stack: {cut:#04x}")
         pcs = struct.unpack_from(f"<{n}I", record, STKSAMPLE.size)

@@ -6,11 +6,11 @@ import collections
 import functools
 import os
 from pathlib import Path
-from typing import Any, Callable, Iterable, NamedTuple, Optional
+from typing import Any, Callable, Iterable, NamedTuple, Optional, Protocol
 
 from tally.base.errors import ConvertError
-from tally.build.files import Files
 from tally.build.image import BUILD
+from tally.formats.digest import Digest
 from tally.formats.executable import Image
 from tally.profile.profile import (
     IDLE,
@@ -59,10 +59,21 @@ class Called(NamedTuple):
     count: int  # type: ignore[assignment]  # a tuple has one
 
 
+class Finder(Protocol):
+    """Finds the host's file for the guest's file of that path and contents."""
+
+    def find(self, path: str, wanted: Digest) -> Optional[Path]:
+        ...
+
+    def image(self, file: Path) -> Image:
+        """Reads a file that was found."""
+        ...
+
+
 class Programs:
     """The executables that were named for user code."""
 
-    def __init__(self, files: Optional[Files] = None) -> None:
+    def __init__(self, files: Optional[Finder] = None) -> None:
         self.files = files  # where to look for files that a recording names
         self.by_pid: dict[int, Image] = {}
         self.names: dict[int, str] = {}  # of processes without an executable
@@ -87,7 +98,7 @@ class Programs:
             return None
         path = self.files.find(process.program, process.digest)
         if path and path not in self._images:
-            self._images[path] = Image(path, unnamed=True)
+            self._images[path] = self.files.image(path)
         return self._images[path] if path else None
 
 
@@ -133,9 +144,9 @@ class Stacks:
             else:
                 p = self.profile.processes[s.process]
                 why = f"{p.program or p.name}: " + (
-                    "no file here has its contents"
+                    "no file on this host has the same contents"
                     if p.digest
-                    else "its file was gone or changed at the end"
+                    else "its file was removed or changed during the recording"
                 )
             self.unknown[why] += s.count
 

@@ -34,7 +34,7 @@ KINDS = {
     WAITS["WAITS_THREADS"]: "the end of threads",
 }
 BY_SIGNAL = WAITS["WAITS_BY_SIGNAL"]
-BY = ("the kernel", "a signal", "its time", "an interrupt", "others")
+BY = ("the kernel", "a signal", "a timeout", "an interrupt", "others")
 ENTRY = "syscall"  # not shown, nor its callers: all paths have them
 RECORDER = "getpc"  # its children are the command's processes
 

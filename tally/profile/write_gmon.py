@@ -114,7 +114,7 @@ def _histograms(profile: Profile, low: int, bins: list[int]) -> bytes:
     """Returns the records of the histogram. gprof adds up records of one range."""
     records = sum(count // BIN_LIMIT for count in bins)
     if records > RECORD_LIMIT:
-        raise Unfit(f"its counts would fill {records:,} records of a gmon.out")
+        raise Unfit(f"too large for a gmon.out: its counts fill {records:,} records")
     out = bytearray()
     for first, last in _pieces(bins):
         head = struct.pack(
@@ -141,5 +141,5 @@ def _remarks(profile: Profile, inside: int) -> list[str]:
     left = profile.total - inside
     if not left:
         return []
-    text = f"{plural(left, 'sample')} of other code not in the histogram"
+    text = f"the histogram omits {plural(left, 'sample')} of other code"
     return [f"{text}, {idle:,} of them idle" if idle else text]

@@ -76,7 +76,7 @@ class _Builder:
                         number(1, self.mappings[image]),
                         number(2, low // PAGE * PAGE),
                         number(3, -(-high // PAGE) * PAGE),
-                        number(5, self.string(str(image.path))),
+                        number(5, self.string(str(image.origin))),
                         number(7, True),  # has functions, so don't look for them
                         number(8, image.has_lines),
                         number(9, image.has_lines),
@@ -159,9 +159,11 @@ class _Builder:
 
 
 def _duration(stacks: Stacks) -> int:
-    """Returns the duration in nanoseconds: the file's, or else that of the busiest
+    """Returns the duration in nanoseconds: the recorded one, or else that of the busiest
     hart's samples."""
     profile = stacks.profile
+    if profile.elapsed:
+        return profile.elapsed
     if profile.begin is not None and profile.end is not None:
         if profile.end > profile.begin:
             return (profile.end - profile.begin) * NANOSECONDS

@@ -1,11 +1,11 @@
 """scripts/bench: measures the guest instructions of operations.
 
 Without arguments it measures, prints a table beside the figures of xv6 and Linux, and
-writes build/bench.json. --check FILE compares with earlier figures, by compiler, and
-fails if any is more than 3 % worse, or 15 % with another compiler. --from FILE reads
-figures instead of measuring, --save FILE writes them for later checks. --scaling
-measures ratios of rates on several harts instead. These depend on the host, which
-needs as many processors.
+writes build/bench.json. --check FILE compares with earlier figures of the same
+compiler, and fails if any is more than 3 % worse; if FILE has only other compilers'
+figures, 15 %. --from FILE reads figures instead of measuring, --save FILE writes them
+for later checks. --scaling measures ratios of rates on several harts instead. These
+depend on the host, which needs as many processors as there are harts.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 from tally import ROOT
-from tally.base.cli import Parser, put, script
+from tally.base.cli import Parser, complain, put, script
 from tally.base.errors import SetupError, UsageError
+from tally.base.table import Table
 from tally.boot.machine import Machine, find_qemu
 from tally.build import image
 from tally.formats.elf import Elf
@@ -64,19 +65,23 @@ ROWS = {
     "pipe_512": Row("pipe, 1 MiB by 512, a byte", 547, 6.3, 2.5),
     "tick": Row("timer tick over a user loop", 22_090, 4_200, 300),
     "tick_sbi": Row("the same, sstc=off", None, 5_450, 1_200),
-    "sample_prf": Row("a tick more with prf", None, None, 80),
+    "sample_prf": Row("added per tick, with prf", None, None, 80),
     "sample_kprof": Row("with kprof", None, 46, 25),
     "sample_pcs": Row("with pcs", None, None, 60),
     "sample_profil": Row("with profil", None, None, 120),
     "sample_all": Row("with all four", None, 2_978, 260),
-    "sample_prf_kernel": Row("over a kernel's loop, with prf", None, None, 80, 208),
+    "sample_prf_kernel": Row(
+        "added per tick in a kernel loop, with prf", None, None, 80, 208
+    ),
     "sample_kprof_kernel": Row("with kprof", None, None, 25),
     "sample_pcs_kernel": Row("with pcs", None, None, 60, 116),
     "sample_profil_kernel": Row("with profil", None, None, 120, 116),
     "sample_all_kernel": Row("with all four", None, None, 260, 361),
     "boot": Row("first instruction to a shell's command", 20_000_000, None, 5_000_000),
     "image_bytes": Row("the kernel's image, bytes", None, None, 256 << 10),
-    "boot_bytes": Row("memory in use then, 4 harts, bytes", None, None, 2 << 20),
+    "boot_bytes": Row(
+        "memory in use at a shell's command, 4 harts, bytes", None, None, 2 << 20
+    ),
 }
 
 
@@ -160,11 +165,22 @@ class Ratio(NamedTuple):
 
 RATIOS = (
     Ratio(
-        "getpid, 2 processes on 2 harts, to 1", (2, "getpid 2"), (2, "getpid 1"), 1.9
+        "getpid on 2 harts, 2 processes relative to 1",
+        (2, "getpid 2"),
+        (2, "getpid 1"),
+        1.9,
     ),
-    Ratio("fork + exit + wait, the same", (2, "fork 2"), (2, "fork 1"), 1.6),
     Ratio(
-        "getpid, 1 process on 4 harts, to 1 hart", (4, "getpid 1"), (1, "getpid 1"), 0.9
+        "fork + exit + wait, 2 harts, 2 processes relative to 1",
+        (2, "fork 2"),
+        (2, "fork 1"),
+        1.6,
+    ),
+    Ratio(
+        "getpid, 1 process, 4 harts relative to 1",
+        (4, "getpid 1"),
+        (1, "getpid 1"),
+        0.9,
     ),
     Ratio(
         "a loop sampled at 10 kHz, 1 hart, 1 ns an instruction",
@@ -174,7 +190,7 @@ RATIOS = (
         ("--icount", "0"),
     ),
     Ratio(
-        "the same on 4 harts, which share that",
+        "the same on 4 harts, which take turns",
         (4, "loop 4 100 10000"),
         (4, "loop 4 100"),
         0.99,
@@ -197,6 +213,7 @@ def rate(harts: int, what: str, options: tuple[str, ...]) -> float:
 def scaling() -> int:
     """Prints each ratio; returns how many are below their goals."""
     below = 0
+    table = Table(("", "<56"), ("", ">6.3f"), ("", ">6.2f"), ("", ""))
     for r in RATIOS:
         pairs = [
             rate(*r.of, r.options) / rate(*r.to, r.options)
@@ -204,7 +221,7 @@ def scaling() -> int:
         ]
         ratio = statistics.median(pairs)
         below += ratio < r.goal
-        print(f"{r.what:56} {ratio:6.3f} {r.goal:6.2f}{'  below' * (ratio < r.goal)}")
+        print(table.row(r.what, ratio, r.goal, "below" * (ratio < r.goal)))
     return below
 
 
@@ -215,12 +232,19 @@ def number(value: Optional[float]) -> str:
 
 
 def table(figures: dict[str, float]) -> str:
-    lines = [f"{'':40} {'Tally':>12} {'xv6 -O2':>12} {'Linux':>10} {'goal':>10}"]
+    columns = Table(
+        ("", "<40"),
+        ("Tally", ">12"),
+        ("xv6 -O2", ">12"),
+        ("Linux", ">10"),
+        ("goal", ">10"),
+        ("", ""),
+    )
+    lines = [columns.head()]
     for name, row in ROWS.items():
-        cells = [figures[name], row.xv6, row.linux, row.goal]
-        shown = [number(cell).rjust(w) for cell, w in zip(cells, (12, 12, 10, 10))]
-        mark = "" if figures[name] <= row.goal else "  over"
-        lines.append(f"{row.what:40} {' '.join(shown)}{mark}")
+        cells = map(number, (figures[name], row.xv6, row.linux, row.goal))
+        mark = "" if figures[name] <= row.goal else "over"
+        lines.append(columns.row(row.what, *cells, mark))
     return "\n".join(lines)
 
 
@@ -262,7 +286,7 @@ def read_known(file: Path) -> dict[str, dict[str, float]]:
     known: dict[str, dict[str, float]] = read_json(file)
     good = isinstance(known, dict) and known and all(map(is_complete, known.values()))
     if not good:
-        raise BenchError(f"{file}: not figures by compiler")
+        raise BenchError(f"{file}: not a file with figures for each compiler")
     return known
 
 
@@ -284,7 +308,7 @@ def is_complete(figures: object) -> bool:
 def check(figures: dict[str, float], file: Path) -> int:
     found = worse(figures, read_known(file), compiler_name())
     for line in found:
-        print(f"bench: worse: {line}", file=sys.stderr)
+        complain(f"worse: {line}", "bench")
     return 1 if found else 0
 
 

@@ -31,9 +31,9 @@ SAMPLES = "hz 2000", "jitter on"
 #: path relative to the checkout, as make can't handle all paths.
 COSTS = {
     "conversion to folded stacks": "{scripts}/tally-convert {record} {out}/x.folded",
-    "to a flame graph": "{scripts}/tally-convert {record} {out}/x.svg",
-    "to pprof's format": "{scripts}/tally-convert {record} {out}/x.pb.gz",
-    "to a page for a browser": "{scripts}/tally-convert {record} {out}/x.html",
+    "conversion to a flame graph": "{scripts}/tally-convert {record} {out}/x.svg",
+    "conversion to pprof's format": "{scripts}/tally-convert {record} {out}/x.pb.gz",
+    "conversion to a browser page": "{scripts}/tally-convert {record} {out}/x.html",
     "boot to the end of true": "{scripts}/run -- true",
     "exact profile of true": "{scripts}/tally --exact -- true",
     "build": "make -s -C {root} BUILD={below}/build",
@@ -81,12 +81,12 @@ def main() -> int:
         "what",
         metavar="WHAT",
         nargs="*",
-        help="measure only what has WHAT in its name (all)",
+        help="measure only costs whose names contain WHAT (all)",
     )
     chosen = parser.parse(sys.argv[1:]).what
     names = [n for n in COSTS if not chosen or any(word in n for word in chosen)]
     if not names:
-        parser.error(f"nothing is called {chosen[0]}: there are {', '.join(COSTS)}")
+        parser.error(f"no cost is called {chosen[0]}: there are {', '.join(COSTS)}")
     with image.build_lock():
         image.make()
     with tempfile.TemporaryDirectory() as folder:

@@ -2,12 +2,13 @@
 
     explore [--seed SEED] [--minutes MINUTES] [--list] [KIND...]
 
-Kinds take turns, each with seeds of its own, derived from SEED: mutants, hostile system
-calls, everything at once, races, labs' wrong solutions, damaged input, a host that
-dies, the cookbook's questions. A failed trial is a finding: the end of its output is
-printed, and the command that repeats it. It should become a test with that seed.
+The kinds of trials take turns, each with its own seeds, derived from SEED: mutants,
+hostile system calls, stress by everything at once, races, labs' wrong solutions,
+damaged input, a QEMU that is killed, the cookbook's questions. If a trial fails, the
+end of its output is printed, and the command that repeats it, which should become a
+test with that seed.
 
-No trial begins after MINUTES. Exits 1 if something was found.
+No trial begins after MINUTES. Exits 1 if a trial failed.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def holds(trial: Trial) -> bool:
     )
     if run.returncode != 0:
         print(*run.stdout.splitlines()[-SHOWN:], sep="\n")
-        print(f"explore: found: {trial.command}", flush=True)
+        print(f"explore: failed: {trial.command}", flush=True)
     return run.returncode == 0
 
 
@@ -86,9 +87,9 @@ def explore(seed: int, minutes: float, kinds: list[str]) -> list[Trial]:
             break
         if not holds(trial):
             found.append(trial)
-    print(f"explore: seed {seed}: {number} trials, {len(found)} found something")
+    print(f"explore: seed {seed}: {number} trials, {len(found)} failed")
     for trial in found:
-        print(f"explore: again: {trial.command}")
+        print(f"explore: repeat with: {trial.command}")
     return found
 
 

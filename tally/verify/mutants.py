@@ -101,7 +101,9 @@ def read_fields(lines: list[str], place: str) -> dict[str, str]:
     for line in lines:
         key, _, value = line.partition(" ")
         if key not in FIELDS:
-            raise MutantError(f"{place}: {key}: none of {', '.join(FIELDS)}")
+            raise MutantError(
+                f"{place}: unknown field {key}; the fields are {', '.join(FIELDS)}"
+            )
         fields[key] = f"{fields[key]} {value}" if key in fields else value
     return fields
 
@@ -120,7 +122,7 @@ def read(file: Path) -> tuple[list[Mutant], dict[str, str]]:
         elif not patch:
             common = read_fields(head, place)
         elif ": " not in head[0] or any(line[0] not in " -+@" for line in patch):
-            raise MutantError(f"{place}: expected NAME: WHAT IS WRONG, fields, lines")
+            raise MutantError(f"{place}: expected NAME: WHAT IS WRONG, fields, hunks")
         else:
             own = read_fields(head[1:], place)
             # A mutant without tests of its own has its clauses' tests.
@@ -182,7 +184,7 @@ def wrong_with(mutant: Mutant) -> Iterator[str]:
         yield f"{about}: {error}"
         return
     if not ids:
-        yield f"{about}: no test is given that must fail"
+        yield f"{about}: no test that must fail is given"
     for name, function in (i.partition("[")[0].split("::") for i in ids):
         test = TESTS / name
         if not test.exists() or f"def {function}(" not in test.read_text():
@@ -196,7 +198,9 @@ def check() -> list[str]:
     places: dict[str, str] = {}
     for mutant in mutants:
         if mutant.name in places:
-            lines.append(f"{mutant.place}: {mutant.name} is in {places[mutant.name]}")
+            lines.append(
+                f"{mutant.place}: {mutant.name} is also in {places[mutant.name]}"
+            )
         places[mutant.name] = mutant.place
     have = {clause for mutant in mutants for clause in mutant.clauses}
     for manual in MANUALS:
@@ -258,7 +262,7 @@ def choose(
     chosen = [m for m in read_all()[0] if not words or named(m, words)]
     if words and not chosen:
         raise MutantError(
-            f"no mutant, and no mutant's file, is called {' '.join(words)}"
+            f"no mutant, file, folder, list or clause is called {' '.join(words)}"
         )
     if commit is None and sample is None:
         return chosen

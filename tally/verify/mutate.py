@@ -1,9 +1,10 @@
-"""scripts/mutants: wrong versions of the sources, built, and their tests run.
+"""scripts/mutants: builds wrong versions of the sources, and runs their tests.
 
-Each of some copies of the checkout, in build/mutants, takes one mutant after
-another: changes it, builds, runs its tests with pytest, changes it back. What
-they say is read from pytest's report. A survivor that the lists don't explain
-is a failure, and so is a mutant that can't be built.
+Several copies of the checkout, in build/mutants, each take one mutant after
+another: the source is changed and built, the mutant's tests run with pytest, and
+the source is changed back. The results are read from pytest's report. A mutant
+counts as failed if its tests pass and the lists don't explain why, or if it can't be
+built.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from pathlib import Path
 from typing import Callable, Iterable, Iterator, Optional, TextIO
 
 from tally import ROOT
-from tally.base.cli import JOBS, Parser, amount, number, script, utf8
+from tally.base.cli import JOBS, Parser, amount, complain, number, script, utf8
+from tally.base.table import Table
 from tally.build import image
 from tally.verify import mutants
 from tally.verify.mutants import Mutant, MutantError
@@ -189,7 +191,11 @@ class Copy:
         for clause in mutant.clauses:
             cited = [f.show(line) for f in failed for line in f.notices(clause)]
             if not cited:
-                return Verdict(mutant, "SURVIVED", f"not cited by {clause}: {how}")
+                return Verdict(
+                    mutant,
+                    "SURVIVED",
+                    f"no failed check names the clause {clause}: {how}",
+                )
             how = cited[0]
         return Verdict(mutant, "killed", how)
 
@@ -217,7 +223,9 @@ def sound_tests(copies: list[Copy], chosen: list[Mutant]) -> None:
     each(run, zip(copies, share))
     if failed:
         first = failed[0]
-        raise MutantError(f"fails even without a mutant: {first.show(first.said()[0])}")
+        raise MutantError(
+            f"a test fails even without a mutant: {first.show(first.said()[0])}"
+        )
 
 
 def each(run: Callable[..., None], arguments: Iterable[tuple[object, ...]]) -> None:
@@ -269,10 +277,16 @@ def summary(verdicts: list[Verdict], out: TextIO) -> None:
     for verdict in verdicts:
         folder = str(Path(verdict.mutant.file).parent)
         folders.setdefault(folder, collections.Counter())[verdict.kind] += 1
-    print(f"\n{'folder':16} {'mutants':>8} {'killed':>8} {'explained':>10}", file=out)
+    table = Table(
+        ("folder", "<16"),
+        ("mutants", ">8"),
+        ("killed", ">8"),
+        ("explained", ">10"),
+    )
+    print("", table.head(), sep="\n", file=out)
     for folder, kinds in sorted(folders.items()):
-        total, killed = sum(kinds.values()), kinds["killed"]
-        print(f"{folder:16} {total:8} {killed:8} {kinds['explained']:10}", file=out)
+        row = folder, sum(kinds.values()), kinds["killed"], kinds["explained"]
+        print(table.row(*row), file=out)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -294,7 +308,7 @@ def run(options: Options) -> int:
     if options.check:
         wrong = mutants.check()
         for line in wrong:
-            print(f"mutants: {line}", file=sys.stderr)
+            complain(line, "mutants")
         return 1 if wrong else 0
     chosen = mutants.choose(
         options.words, options.changed, options.sample, options.seed
@@ -311,7 +325,7 @@ def run(options: Options) -> int:
     except BlockingIOError as error:
         raise MutantError("another run is using build/mutants") from error
     if options.sample is not None:
-        print(f"mutants: sample drawn with seed {options.seed}", flush=True)
+        print(f"mutants: sample chosen with seed {options.seed}", flush=True)
     with image.build_lock():
         image.make()
         copies = [Copy(i) for i in range(min(options.jobs, len(chosen)))]
@@ -327,7 +341,10 @@ def run(options: Options) -> int:
         summary(verdicts, table)
     summary(verdicts, sys.stdout)
     if len(verdicts) < len(chosen):
-        print(f"mutants: no time was left for {len(chosen) - len(verdicts)} of them")
+        print(
+            f"mutants: {len(chosen) - len(verdicts)} not run, because the time of"
+            " --minutes was over"
+        )
     kinds = collections.Counter(verdict.kind for verdict in verdicts)
     bad = sum(verdict.bad for verdict in verdicts)
     print(
@@ -354,14 +371,14 @@ def main() -> int:
         "--sample",
         type=number(0, 10**6),
         metavar="N",
-        help="and N others, drawn at random",
+        help="also run N other mutants, chosen at random",
     )
     parser.add_argument(
         "--seed",
         type=utf8,
         default="1",
         metavar="TEXT",
-        help="draw the sample with this seed",
+        help="the seed with which --sample chooses",
     )
     parser.add_argument(
         "--minutes", type=amount, metavar="N", help="start no mutant after N minutes"
@@ -373,12 +390,14 @@ def main() -> int:
         "--list", action="store_true", help="only print the names of mutants"
     )
     parser.add_argument(
-        "--check", action="store_true", help="only check the lists of mutants"
+        "--check",
+        action="store_true",
+        help="only check the lists of mutants for mistakes",
     )
     parser.add_argument(
         "--trust",
         action="store_true",
-        help="skip the first run of the tests, without a mutant",
+        help="skip the first run of the tests, which has no mutant",
     )
     return run(Options(**vars(parser.parse(sys.argv[1:]))))
 

@@ -1,15 +1,9 @@
-/* Following the calls of all threads: see calls.h. */
-#include "calls.h"
+/* See calls.h. */
+#include "follow.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define THREADS 4096
-
-static struct hart harts[HARTS];
-static struct thread threads[THREADS];
-
-unsigned int hart_now;
 unsigned int unfollowed;
 
 /* --- Lists of calls --- */
@@ -67,18 +61,6 @@ static uint64_t
 interrupted_at(const struct step *last)
 {
 	return (last ? last->at : 0) | 1;
-}
-
-static struct thread *
-thread_of(uint64_t name)
-{
-	struct thread *t = &threads[name / 64 % THREADS];
-
-	while (t->name != 0 && t->name != name)
-		if (++t == threads + THREADS)
-			t = threads;
-	t->name = name;
-	return t;
 }
 
 /* --- Calls and returns --- */
@@ -147,12 +129,11 @@ calls_leave(struct hart *h, const struct step *s)
 	} else if (s->kind == RETURN && !s->kernel) {
 		return_user(t);
 	} else if (s->kind == RETURN) {
-		size_t least = t->traps ? t->trap[t->traps - 1].calls : 0;
+		size_t least = t->traps ? innermost(t)->calls : 0;
 
 		if (c->n > least)
 			pop(c, c->n - 1);
 	}
-	h->in_user = !s->kernel;
 	h->in_firmware = false;
 	h->last = s;
 	if (!s->kernel)
@@ -211,18 +192,15 @@ static void
 at_trap(struct hart *h)
 {
 	struct thread *t = h->thread;
-	struct trap *trap = &t->trap[t->traps];
+	struct trap *trap = follow_trap(h);
 
-	if (h->in_user) {
-		t->exits = false;
-		t->traps = 0;
+	if (trap->user) {
 		empty_kernel(t);
 		return;
 	}
-	if (t->traps == NESTED)
-		die("traps nest too deep");
-	*trap = (struct trap){h->last, t->kernel.n, t->kernel.now, false};
-	t->traps++;
+	trap->last = h->last;
+	trap->calls = t->kernel.n;
+	trap->now = t->kernel.now;
 	enter(&t->kernel, interrupted_at(h->last));
 }
 
@@ -240,20 +218,18 @@ at_kernel_fault(struct hart *h)
 	struct thread *t = h->thread;
 
 	if (t->traps > 0)
-		t->trap[t->traps - 1].faulted = true;
+		innermost(t)->faulted = true;
 }
 
-/* exit_interrupted: below this trap there is nothing. */
+/* exit_interrupted: nothing in the kernel is left to return to. */
 static void
 at_in_exit(struct hart *h)
 {
 	struct thread *t = h->thread;
 
-	if (t->traps > 0)
-		t->trap[0].last = t->trap[t->traps - 1].last;
+	follow_in_exit(h);
 	t->trap[0].calls = 0;
-	t->traps = 1;
-	t->exits = true;
+	t->trap[0].exits = true;
 	empty_kernel(t);
 }
 
@@ -263,39 +239,40 @@ at_exit(struct hart *h)
 {
 	struct thread *t = h->thread;
 
-	t->exits = false;
-	t->traps = 0;
+	follow_exit(h);
 	if (t->kernel.n > 0)
 		empty_kernel(t);
 }
 
+/* An instruction on the way to it, when the kernel's stack is empty */
+static void
+at_way_to_exit(struct hart *h, uint64_t at)
+{
+	(void)at;
+	at_exit(h);
+}
+
 /* The exit's sret */
 static void
-at_user_return(struct hart *h)
+at_user_return(struct hart *h, uint64_t at)
 {
-	h->in_user = true;
+	(void)at;
+	follow_user_return(h);
 }
 
 static void
-at_kernel_return(struct hart *h)
+at_kernel_return(struct hart *h, uint64_t at)
 {
 	struct thread *t = h->thread;
-	struct trap *trap;
+	struct trap *trap = follow_kernel_return(h);
 
-	if (t->traps > 0)
-		t->traps--;
-	trap = &t->trap[t->traps];
+	(void)at;
+	if (trap == NULL)
+		return;
 	t->kernel.n = trap->calls;
 	t->kernel.now = trap->now;
 	h->last = trap->last;
 	h->repeats = trap->faulted;
-}
-
-/* It is the one that runs, though its registers are not yet loaded. */
-static void
-at_switch(struct hart *h)
-{
-	h->thread = thread_of(h->next);
 }
 
 /* tf_change_end in signal_push_frame: a handler will run. */
@@ -345,30 +322,9 @@ at_exec(struct hart *h)
 	t->jumps = 0;
 }
 
-/* --- Landmarks, by what they access --- */
-
-/* The store of the thread's hart, just before it is the current one. */
+/* The store of where a new thread begins */
 static void
-named_next(struct hart *h, uint64_t thread)
-{
-	h->next = thread;
-}
-
-/* That of a register of the thread that is left. */
-static void
-named_this(struct hart *h, uint64_t thread)
-{
-	if (h->thread != &h->first)
-		return;
-	h->thread = thread_of(thread);
-	copy(&h->thread->kernel, &h->first.kernel);
-	h->thread->traps = h->first.traps;
-	memcpy(h->thread->trap, h->first.trap, sizeof(h->first.trap));
-}
-
-/* That of where a new thread begins. */
-static void
-named_created(struct hart *h, uint64_t thread)
+created(struct hart *h, uint64_t thread)
 {
 	struct thread *t = thread_of(thread);
 
@@ -376,16 +332,16 @@ named_created(struct hart *h, uint64_t thread)
 	begin(&t->kernel);
 	t->process = h->thread->process;
 	t->traps = 0;
-	t->exits = t->execs = t->faulted = false;
+	t->execs = t->faulted = false;
 	t->expected = 0;
 	t->last = NULL;
 	t->jumps = 0;
 	t->jumping = NULL;
 }
 
-/* That of a new process's 0 from fork. */
+/* The store of a new process's 0 from fork */
 static void
-named_child(struct hart *h, uint64_t thread)
+forked(struct hart *h, uint64_t thread)
 {
 	struct thread *child = thread_of(thread), *parent = h->thread;
 
@@ -402,7 +358,7 @@ named_child(struct hart *h, uint64_t thread)
 void
 calls_setjmp(unsigned int vcpu, uint32_t info, uint64_t buffer, void *udata)
 {
-	struct thread *t = harts[hart_now].thread;
+	struct thread *t = executing()->thread;
 	unsigned int i = 0;
 
 	(void)vcpu, (void)info, (void)udata;
@@ -419,7 +375,7 @@ calls_setjmp(unsigned int vcpu, uint32_t info, uint64_t buffer, void *udata)
 void
 calls_longjmp(unsigned int vcpu, uint32_t info, uint64_t buffer, void *udata)
 {
-	struct thread *t = harts[hart_now].thread;
+	struct thread *t = executing()->thread;
 
 	(void)vcpu, (void)info, (void)udata;
 	for (unsigned int i = 0; i < JUMPS && i < t->jumps; i++)
@@ -429,93 +385,36 @@ calls_longjmp(unsigned int vcpu, uint32_t info, uint64_t buffer, void *udata)
 
 /* --- What plugin.c calls --- */
 
-static const struct call_mark {
-	const char *name;
-	void (*before)(struct hart *h);
-	void (*after)(struct hart *h);
-	void (*named)(struct hart *h, uint64_t thread); /* by an access */
-} landmarks[] = {
-    {"trap", at_trap, NULL, NULL},
-    {"fault", at_fault, NULL, NULL},
-    {"kernel_fault", at_kernel_fault, NULL, NULL},
-    {"in_exit", at_in_exit, NULL, NULL},
-    {"exit", at_exit, NULL, NULL},
-    {"user_return", NULL, at_user_return, NULL},
-    {"to_exit", NULL, at_exit, NULL},
-    {"kernel_return", NULL, at_kernel_return, NULL},
-    {"switch", NULL, at_switch, NULL},
-    {"handler", at_handler, NULL, NULL},
-    {"sigreturn", at_sigreturn, NULL, NULL},
-    {"exec", at_exec, NULL, NULL},
-    {"stack", stacks_write, NULL, NULL},
-    {"begin", tree_begin, NULL, NULL},
-    {"end", tree_pause, NULL, NULL},
-    {"next_thread", NULL, NULL, named_next},
-    {"this_thread", NULL, NULL, named_this},
-    {"created", NULL, NULL, named_created},
-    {"child", NULL, NULL, named_child},
+const struct landmark calls_landmarks[] = {
+    {.name = "trap", .before = at_trap},
+    {.name = "fault", .before = at_fault},
+    {.name = "kernel_fault", .before = at_kernel_fault},
+    {.name = "in_exit", .before = at_in_exit},
+    {.name = "exit", .before = at_exit},
+    {.name = "user_return", .after = at_user_return},
+    {.name = "to_exit", .after = at_way_to_exit},
+    {.name = "kernel_return", .after = at_kernel_return},
+    {.name = "handler", .before = at_handler},
+    {.name = "sigreturn", .before = at_sigreturn},
+    {.name = "exec", .before = at_exec},
+    {.name = "stack", .before = stacks_write},
+    {.name = "begin", .before = tree_begin},
+    {.name = "end", .before = tree_pause},
+    {.name = "created", .accessed = created},
+    {.name = "child", .accessed = forked},
+    {0},
 };
-
-const struct call_mark *
-calls_landmark(const char *name)
-{
-	for (size_t i = 0; i < sizeof(landmarks) / sizeof(landmarks[0]); i++)
-		if (strcmp(landmarks[i].name, name) == 0)
-			return &landmarks[i];
-	return NULL;
-}
-
-void
-calls_before(unsigned int vcpu, void *udata)
-{
-	const struct mark *m = udata;
-
-	(void)vcpu;
-	if (m->call->before)
-		m->call->before(&harts[hart_now]);
-}
-
-void
-calls_after(unsigned int vcpu, void *udata)
-{
-	const struct mark *m = udata;
-
-	(void)vcpu;
-	if (m->call->after)
-		m->call->after(&harts[hart_now]);
-}
-
-void
-calls_accessed(unsigned int vcpu, uint32_t info, uint64_t address, void *udata)
-{
-	const struct mark *m = udata;
-
-	(void)vcpu;
-	(void)info;
-	if (m->call->named)
-		m->call->named(&harts[hart_now], address - m->offset);
-}
 
 void
 calls_init(void)
 {
-	for (int i = 0; i < HARTS; i++) {
-		harts[i].thread = &harts[i].first;
-		begin(&harts[i].first.user);
-		begin(&harts[i].first.kernel);
+	struct thread *t;
+
+	for (unsigned int i = 0; i < HARTS; i++) {
+		follow_hart(i);
+		t = executing()->thread;
+		begin(&t->user);
+		begin(&t->kernel);
 	}
-}
-
-void
-calls_hart(unsigned int hart)
-{
-	if (hart >= HARTS)
-		die("there are too many harts");
-	hart_now = hart;
-}
-
-struct hart *
-calls_of_hart(void)
-{
-	return &harts[hart_now];
+	follow_hart(0);
 }

@@ -8,8 +8,7 @@
 
 #include "counter.h"
 
-#define NESTED 32 /* traps within traps */
-#define JUMPS  32 /* places that a thread's longjmp may go to */
+#define JUMPS 32 /* places that a thread's longjmp may go to */
 
 /* An instruction, as far as it matters here. */
 struct step {
@@ -51,47 +50,16 @@ struct calls {
 	struct cursor now;
 };
 
-struct thread {
-	uint64_t name; /* its struct, 0: not known yet */
-	struct process *process;
-	bool execs; /* what it executes next in user mode is a new program */
-	struct calls user, kernel;
-	const struct step *last; /* in user mode; NULL: it begins */
-	uint64_t expected;       /* where a return leads to */
-	bool faulted;            /* its last instruction is to be repeated */
-	bool exits;              /* the outermost trap was of the exit stub */
-	unsigned int traps;      /* of the kernel, and what each interrupted */
-	struct trap {
-		const struct step *last;
-		size_t calls;
-		struct cursor now;
-		bool faulted;
-	} trap[NESTED];
-	/* Where setjmp was called, by its buffer. */
-	struct jump {
-		uint64_t buffer;
-		size_t calls;
-		struct cursor now;
-	} jump[JUMPS];
-	unsigned int jumps;
-	const struct jump *jumping; /* longjmp is on its way */
+/* A call of setjmp, by its buffer: what longjmp returns to. */
+struct jump {
+	uint64_t buffer;
+	size_t calls;
+	struct cursor now;
 };
 
-struct hart {
-	struct thread *thread, first;
-	const struct step *last;
-	bool in_user; /* what is executed next, if no trap comes */
-	bool in_firmware;
-	bool repeats;  /* what was interrupted by a fault; if it is h->last */
-	uint64_t next; /* the thread that is switched to */
-};
-
-extern unsigned int hart_now;
 extern unsigned int unfollowed; /* returns to where no call came from */
 
 void calls_init(void);
-void calls_hart(unsigned int hart);
-struct hart *calls_of_hart(void);
 
 struct step *step_new(uint64_t at, unsigned int size, uint32_t code,
 		      bool kernel);
@@ -101,11 +69,6 @@ bool calls_arrive(struct hart *h, const struct step *s);
 /* And where does it lead to? */
 void calls_leave(struct hart *h, const struct step *s);
 
-/* A landmark (its mark): before it, after it, and what it accesses. */
-void calls_before(unsigned int vcpu, void *udata);
-void calls_after(unsigned int vcpu, void *udata);
-void calls_accessed(unsigned int vcpu, uint32_t info, uint64_t address,
-		    void *udata);
 /* What setjmp's first instruction stores to, and longjmp's loads from. */
 void calls_setjmp(unsigned int vcpu, uint32_t info, uint64_t buffer, void *);
 void calls_longjmp(unsigned int vcpu, uint32_t info, uint64_t buffer, void *);

@@ -1,14 +1,14 @@
 /*
  * A TCG plugin that counts every instruction that a Tally machine executes
- * between two moments, by address. It counts apart what a sampler can't see:
- * a timer interrupt until its return. docs/truth.md says what the counts are
- * compared with.
+ * between two moments. docs/truth.md says what the counts are compared with.
  *
- * QEMU calls plugin.c. As the machine runs, that calls follow.c; or, in other
- * runs, calls.c, which follows all calls, for stacks.c (the stacks that pcs
- * should have recorded) or tree.c (the exact profile of scripts/tally). The
- * plugin reads no registers but mhartid, on several harts: the map has the
- * kernel's landmarks, and execution is followed from one to the next.
+ * QEMU calls plugin.c, which reads the map and has a function called for each
+ * instruction, in one of three modes: counts.c counts by address, and apart
+ * what a sampler can't see; stacks.c writes the call stacks that pcs should
+ * record; tree.c counts by call path, for the exact profile of scripts/tally.
+ * The last two need the calls in progress, from calls.c. All need the threads
+ * and traps of follow.c, which finds them by landmarks in the kernel's code,
+ * from the map: the plugin reads no registers but mhartid, on several harts.
  */
 #ifndef COUNTER_H
 #define COUNTER_H
@@ -49,13 +49,11 @@ struct window {
 	uint64_t times;
 };
 
-/* A landmark in the kernel, for follow.c; or for calls.c, where the instruction
- * may access a struct thread at that offset. */
+/* A landmark's address, and the offset in struct thread that the instruction
+ * accesses. */
 struct mark {
-	uint64_t address;
+	uint64_t address, offset;
 	const struct landmark *what;
-	const struct call_mark *call;
-	uint64_t offset;
 };
 
 #define WINDOWS 4096
@@ -70,27 +68,14 @@ struct taken {
 
 extern struct taken taken;
 
-/* The landmark of this name; NULL: there is none. */
-const struct landmark *landmark_find(const char *name);
-/* Is it the load with which a hart switches to another thread? */
-bool landmark_switches(const struct landmark *l);
+/* --- counts.c: called before the kernel's instruction (udata: its site), the
+ * firmware's, and one in user mode (its place) --- */
 
-void follow_init(void);
-/* From now on this hart executes. */
-void follow_hart(unsigned int hart);
-
-/* Called before each instruction: the kernel's (udata: its site), the
- * firmware's, user mode's (its place). */
 void kernel_executed(unsigned int vcpu, void *udata);
 void firmware_executed(unsigned int vcpu, void *udata);
 void user_executed(unsigned int vcpu, void *udata);
-/* Called at a landmark (its mark), before it is counted, and after. */
-void before_executed(unsigned int vcpu, void *udata);
-void after_executed(unsigned int vcpu, void *udata);
-/* The load of the registers of a thread to which a hart switches. */
-void switched(unsigned int vcpu, uint32_t info, uint64_t address, void *udata);
 
-/* --- calls.c: used instead if the map says so --- */
+/* --- stacks.c and tree.c: called before an instruction (its step) --- */
 
 struct hart;
 struct process;
@@ -105,8 +90,6 @@ struct function {
 
 /* Code of no program. */
 enum { NO_PROGRAM = -1, ELSEWHERE = -2, FIRMWARE_PROGRAM = -3 };
-
-const struct call_mark *calls_landmark(const char *name);
 
 /* stacks.c: writes the calls of each sample to this file. */
 void stacks_init(const char *file);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calls.h"
+#include "follow.h"
 #include "kernel/base/layout.h"
 
 const char plugin_name[] = "counter";
@@ -94,26 +94,37 @@ function_at(const struct program *p, uint64_t at)
 	return &p->functions[low];
 }
 
+/* The first mark at an address from m on; NULL: there are no more. */
+static struct mark *
+mark_at(struct mark *m, uint64_t at)
+{
+	for (; m < marks + nmarks; m++)
+		if (m->address == at)
+			return m;
+	return NULL;
+}
+
 /* QEMU calls back in the order of registration. */
 static void
 watch(struct qemu_plugin_insn *insn, executed *count, void *udata)
 {
 	uint64_t at = qemu_plugin_insn_vaddr(insn);
+	struct mark *m, *found = mark_at(marks, at);
 
-	for (unsigned int i = 0; i < nmarks; i++)
-		if (marks[i].address == at)
+	for (m = found; m; m = mark_at(m + 1, at))
+		if (m->what->before)
 			qemu_plugin_register_vcpu_insn_exec_cb(
-			    insn, before_executed, NO_REGISTERS, &marks[i]);
+			    insn, follow_before, NO_REGISTERS, m);
 	qemu_plugin_register_vcpu_insn_exec_cb(insn, count, NO_REGISTERS,
 					       udata);
-	for (unsigned int i = 0; i < nmarks; i++)
-		if (marks[i].address == at)
+	for (m = found; m; m = mark_at(m + 1, at)) {
+		if (m->what->after)
 			qemu_plugin_register_vcpu_insn_exec_cb(
-			    insn, after_executed, NO_REGISTERS, &marks[i]);
-	for (unsigned int i = 0; i < nmarks; i++)
-		if (marks[i].address == at && landmark_switches(marks[i].what))
+			    insn, follow_after, NO_REGISTERS, m);
+		if (m->what->accessed)
 			qemu_plugin_register_vcpu_mem_cb(
-			    insn, switched, NO_REGISTERS, ACCESSES, NULL);
+			    insn, follow_accessed, NO_REGISTERS, ACCESSES, m);
+	}
 }
 
 /* For the tree: the function that an instruction is in, of each program. */
@@ -136,29 +147,6 @@ add_functions(struct step *s, struct qemu_plugin_insn *insn,
 	}
 }
 
-/* The same as watch, but for calls.c. */
-static void
-watch_calls(struct qemu_plugin_insn *insn, struct step *step)
-{
-	uint64_t at = qemu_plugin_insn_vaddr(insn);
-
-	for (unsigned int i = 0; i < nmarks; i++)
-		if (marks[i].address == at)
-			qemu_plugin_register_vcpu_insn_exec_cb(
-			    insn, calls_before, NO_REGISTERS, &marks[i]);
-	qemu_plugin_register_vcpu_insn_exec_cb(
-	    insn, mode == TREE ? tree_executed : stacks_executed, NO_REGISTERS,
-	    step);
-	for (unsigned int i = 0; i < nmarks; i++)
-		if (marks[i].address == at) {
-			qemu_plugin_register_vcpu_insn_exec_cb(
-			    insn, calls_after, NO_REGISTERS, &marks[i]);
-			qemu_plugin_register_vcpu_mem_cb(insn, calls_accessed,
-							 NO_REGISTERS, ACCESSES,
-							 &marks[i]);
-		}
-}
-
 #if API > 1
 static struct qemu_plugin_register *mhartid;
 
@@ -175,10 +163,7 @@ block_executed(unsigned int vcpu, void *udata)
 {
 	(void)vcpu;
 	(void)udata;
-	if (mode == COUNTS)
-		follow_hart(register_read(mhartid));
-	else
-		calls_hart(register_read(mhartid));
+	follow_hart(register_read(mhartid));
 }
 #endif
 
@@ -193,7 +178,7 @@ follow(struct qemu_plugin_insn *insn, bool in_kernel, bool begins)
 	if (mode == TREE)
 		add_functions(s, insn,
 			      in_kernel ? &kernel : programs_of(insn, begins));
-	watch_calls(insn, s);
+	watch(insn, mode == TREE ? tree_executed : stacks_executed, s);
 }
 
 /* begins: it is the first instruction of its block. */
@@ -334,20 +319,28 @@ add_function(uint64_t start, const char *what)
 		f[-1].end = start;
 }
 
+/* The landmark of that name in a table; NULL: it has none. */
+static const struct landmark *
+landmark_in(const struct landmark *l, const char *name)
+{
+	while (l->name != NULL && strcmp(l->name, name) != 0)
+		l++;
+	return l->name != NULL ? l : NULL;
+}
+
 static void
 add_mark(const char *name, uint64_t address, uint64_t offset)
 {
-	struct mark m = {.address = address, .offset = offset};
+	const struct landmark *l = landmark_in(follow_landmarks, name);
 
-	if (mode == COUNTS)
-		m.what = landmark_find(name);
-	else
-		m.call = calls_landmark(name);
+	if (l == NULL)
+		l = landmark_in(
+		    mode == COUNTS ? counts_landmarks : calls_landmarks, name);
+	if (l == NULL || nmarks == MARKS)
+		die("a landmark is unknown, or there are too many");
 	if (strcmp(name, "begin") == 0)
 		tree_wait();
-	if ((m.what == NULL && m.call == NULL) || nmarks == MARKS)
-		die("a landmark is unknown, or there are too many");
-	marks[nmarks++] = m;
+	marks[nmarks++] = (struct mark){address, offset, l};
 }
 
 /* Lines: first stacks FILE or tree, unless counts are wanted. Then program

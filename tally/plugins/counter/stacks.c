@@ -9,14 +9,14 @@
  */
 #include <stdio.h>
 
-#include "calls.h"
+#include "follow.h"
 
 static FILE *out;
 
 void
 stacks_executed(unsigned int vcpu, void *udata)
 {
-	struct hart *h = calls_of_hart();
+	struct hart *h = executing();
 
 	(void)vcpu;
 	calls_arrive(h, udata);
@@ -57,8 +57,8 @@ stacks_write(struct hart *h)
 	if (out == NULL) /* another mode */
 		return;
 	fprintf(out, "%u K", hart_now);
-	for (unsigned int i = t->traps; i-- > 0;) {
-		if (i > 0 || !t->exits || t->traps == 1)
+	for (unsigned int i = t->traps; i-- > 0 && !t->trap[i].user;) {
+		if (!t->trap[i].exits || t->traps == 1)
 			write_place(t->trap[i].last);
 		write_calls(&t->kernel, i > 0 ? t->trap[i - 1].calls : 0,
 			    t->trap[i].calls);

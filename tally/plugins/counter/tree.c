@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "calls.h"
+#include "follow.h"
 
 /* The depth of a path; beyond it a callee replaces its caller. */
 #define DEEPEST  500
@@ -252,7 +252,7 @@ tree_pause(struct hart *h)
 void
 tree_executed(unsigned int vcpu, void *udata)
 {
-	struct hart *h = calls_of_hart();
+	struct hart *h = executing();
 	const struct step *s = udata;
 	struct thread *t = h->thread;
 	bool again = calls_arrive(h, s);
@@ -273,7 +273,7 @@ tree_executed(unsigned int vcpu, void *udata)
 void
 tree_firmware(unsigned int vcpu, void *udata)
 {
-	struct hart *h = calls_of_hart();
+	struct hart *h = executing();
 	struct thread *t = h->thread;
 	struct node *from = h->in_user ? t->user.now.node : t->kernel.now.node;
 	bool *called = &h->in_firmware;

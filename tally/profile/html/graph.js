@@ -54,7 +54,7 @@ class Graph {
 			inner.append(this.draw(box, rows));
 		this.home.replaceChildren(inner);
 		if (!this.zoomed.total)
-			inner.append(element("p", "empty", "No samples are chosen."));
+			inner.append(element("p", "empty", "No samples match the selection."));
 		const first = Array.from(this.boxes.keys())
 			.find((e) => this.boxes.get(e).item === this.zoomed);
 		if (first)

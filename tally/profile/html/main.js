@@ -21,14 +21,14 @@ const KEYS = [
 	["/ or Ctrl-F", "Search: a word or a regular expression"],
 	[`1 to ${Object.keys(TABS).length}`, "The views"],
 	["Enter, or a click", "Zoom: the frame fills the width"],
-	["Arrow keys", "To callee or caller, and to the frames beside"],
+	["Arrow keys", "Move to a callee or caller, or to a frame beside"],
 	["Backspace", "Zoom out by one frame"],
-	["Escape", "Back, one by one: search, zoom, span, rows, modes"],
+	["Escape", "Undo one by one: search, zoom, span, rows, modes"],
 	["s", "Source and instructions of the frame"],
-	["t", "To the strip of time: arrow keys select a span, with Shift resize it"],
+	["t", "Move to the time strip: arrow keys select a span, with Shift resize it"],
 	["z", "Timeline: show only the selected span, or all"],
-	["d", "Dark or light"],
-	["?", "These keys"],
+	["d", "Switch between dark and light"],
+	["?", "Show these keys"],
 ];
 
 // --- Drawing ---------------------------------------------------------------

@@ -126,8 +126,8 @@ function sourceSide(f) {
 		side.append(element("h3", "", excerpt.file, element("small", "",
 			excerpt.newer ? " changed since the program was built" : "")));
 		if (!excerpt.runs) {
-			side.append(element("p", "empty", "This file is not here, or not among " +
-				"the sources that may be shown."));
+			side.append(element("p", "empty", "This source file is missing, or not " +
+				"among those that may be shown."));
 			return;
 		}
 		side.append(columnHead("Line"));
@@ -139,7 +139,7 @@ function sourceSide(f) {
 		});
 	});
 	if (!f.source.length)
-		side.append(element("p", "empty", "It has no line numbers."));
+		side.append(element("p", "empty", "This function has no line numbers."));
 	return side;
 }
 

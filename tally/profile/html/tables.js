@@ -103,7 +103,7 @@ function facts() {
 		["Begun", about.begin && date(about.begin)],
 		["Ended", about.end && date(about.end)],
 		["Time shown", bins && seconds(bins * binSeconds)],
-		["Told apart in time", bins && seconds(binSeconds)],
+		["Time resolution", bins && seconds(binSeconds)],
 		[exact ? "Instructions" : "Samples", about.total.toLocaleString("en")],
 		["Rate", !exact && `${about.rate.toLocaleString("en")} Hz on each hart` +
 			(about.hz ? "" : ", which is assumed")],
@@ -168,7 +168,7 @@ function hartsTable(byHart) {
 	const kinds = data.kinds.slice(0, MODES);
 	const rows = Array.from(byHart).sort(([a], [b]) => a - b);
 	return table("By hart", ["Hart", exact ? "Instructions" : "Samples", ...kinds],
-		rows.map(([hart, counts]) => cells(hart === null ? "not told" : String(hart),
+		rows.map(([hart, counts]) => cells(hart === null ? "unknown" : String(hart),
 			sum(counts).toLocaleString("en"),
 			...kinds.map((kind, mode) => shareCell(counts[mode], sum(counts))))));
 }
@@ -206,13 +206,13 @@ function drawStatistics() {
 		list.append(element("div", "", element("dt", "", what),
 			element("dd", "", value)));
 	const remarks = [...data.about.warnings, ...data.about.notes,
-		...(data.samples.apart ? [] : ["There are too many different samples here " +
-			"to tell harts, processes and times apart"]),
+		...(data.samples.apart ? [] : ["The recording has too many different samples " +
+			"to show harts, processes and times separately"]),
 		...data.unknown.map(([why, count]) =>
 			`${plural(count, data.unit)} without names: ${why}`)];
-	const hint = exact ? "Every instruction was counted: there is no chance in it." :
-		!sure ? "No interval could say how far these shares are from those of " +
-		"instructions." :
+	const hint = exact ? "Every instruction was counted, so the shares are exact." :
+		!sure ? "The harts ran freely, so no interval can say how far these shares " +
+		"are from those of instructions." :
 		"An interval says how sure a share is: the true share lies in 95 of 100 " +
 		"such intervals (Wilson), and so it did in 1,000 runs of each of three " +
 		"programs (docs/truth.md). Few samples give wide ones, and fewer than " +

@@ -188,7 +188,7 @@ function drawRows() {
 	const home = get("timeline").querySelector(".lanes");
 	if (!bins) {
 		home.replaceChildren(element("p", "empty", exact ?
-			"Instructions were counted, without their time." :
+			"There is no timeline: instructions are counted without times." :
 			`There is no timeline: a ${data.about.source} like this one does ` +
 			"not tell when its samples were taken."));
 		return;

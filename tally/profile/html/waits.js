@@ -47,14 +47,14 @@ function drawWaits() {
 	const found = rows.filter((row) => isWaitFound(row) &&
 		(choice.program === null || row[2] === choice.program));
 	const missing = [
-		more && `${more} shorter ones are left out`,
-		lost && `${plural(lost, "wait")} lost, for want of room`,
+		more && `${more} rows with shorter waits are omitted`,
+		lost && `${plural(lost, "wait")} lost, as the table was full`,
 	].filter(Boolean).join("; ");
 	const caption = `${plural(found.length, "row")} of ${seconds(watched)}` +
 		(missing && `; ${missing}`);
 	get("waits").replaceChildren(
-		element("p", "hint", "Each wait was timed, none was sampled: these are all, of " +
-			"the whole recording, whichever span, hart or mode is chosen."),
+		element("p", "hint", "Each wait was timed, not sampled. The table shows the " +
+			"whole recording, whichever span, hart or mode is chosen."),
 		table(caption, WAITS_HEADS, found.map(waitRow)),
 		table("Runnable, not running", ["Program", "Time, ms", "Times", "Longest, ms",
 			"at, s", "Ran, ms"],

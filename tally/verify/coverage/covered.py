@@ -8,6 +8,7 @@ import dataclasses
 import html
 from typing import Iterable, Iterator
 
+from tally.base.table import Table
 from tally.verify.coverage.record import Boots
 
 FOLDERS = ("boot/", "kernel/", "lib/")
@@ -152,7 +153,9 @@ def _row(name: str, lines: Share, functions: Share) -> str:
 def _section(file: File, text: list[str]) -> str:
     parts = [f'<h2 id="{file.name}">{file.name}</h2>']
     if file.never_entered():
-        parts.append(f"<p>Never entered: {', '.join(file.never_entered())}</p>")
+        parts.append(
+            f"<p>Functions never entered: {', '.join(file.never_entered())}</p>"
+        )
     lines, last = [], 0
     for number in file.unreached():
         if last and number > last + 1:
@@ -165,8 +168,9 @@ def _section(file: File, text: list[str]) -> str:
 def summary(all: list[File], boots: Boots) -> str:
     """Returns a summary of one screen: the files with the most lines unreached."""
     worst = sorted(all, key=lambda file: -len(file.unreached()))[:SHOWN]
-    rows = [said_of(boots), "", f"{'':28} {'lines':>18} {'functions':>18}"]
+    table = Table(("", "<28"), ("lines", ">18"), ("functions", ">18"))
+    rows = [said_of(boots), "", table.head()]
     for name, counted in [("all", all), *((file.name, [file]) for file in worst)]:
         cells = (f"{format(s):>11} {format(s, '%'):>6}" for s in totals(counted))
-        rows.append(f"{name:28} {' '.join(cells)}")
+        rows.append(table.row(name, *cells))
     return "\n".join(rows)

@@ -60,7 +60,7 @@ class Recorder:
     def _symbol(self, name: str) -> int:
         address = self.image.symbol(name)
         if address is None:
-            raise SetupError(f"the kernel has no {name}")
+            raise SetupError(f"the kernel has no symbol {name}")
         return address
 
     def merged(self) -> Boots:

@@ -2,11 +2,12 @@
 
 Runs guest programs on four harts, with a QEMU plugin that models what the TLB and the
 instruction cache of a real hart may hold (docs/testing.md). Prints a line for each
-program, and each access that could have gone wrong. Exits 1 if there is any.
+program, and for each access that may have used an old entry or old code. Exits 1 if
+there is such an access.
 
---mutants runs wrong versions of the kernel, tally/verify/tlb/mutants.txt, which must
-all be found. Each runs until it is found; mutants that are named run to their end, and
-all reports are shown.
+--mutants runs wrong versions of the kernel (tally/verify/tlb/mutants.txt), each of
+which must be reported. A mutant's run stops at its first report of the expected kind.
+If NAMEs are given, these mutants run to the end, and all reports are shown.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ HERE = Path(__file__).resolve().parent
 from tally.boot import frames
 from tally.build import image
 from tally.plugins import plugin
-from tally.base.cli import Parser, script
+from tally.base.cli import Parser, complain, script
+from tally.base.table import Table
 from tally.formats.hunks import HunkError
 from tally.formats.executable import Image as Executable
 from tally.verify.machines import MACHINES
@@ -48,18 +50,18 @@ SHOWN = 5  # reports of one kind and cause
 
 # The text of each kind of report, about a hart and another hart's earlier access.
 KINDS = {
-    "access": "{hart} at {pc} may use the old entry for {va}, which {other} changed at"
-    " {cause}",
-    "kept": "{hart} may use the old entry for {va}, which {other} changed at {cause},"
-    " after the lock is released at {pc}",
-    "freed": "{hart} may use the old entry for {va}, which {other} changed at {cause},"
-    " after its page is freed at {pc}",
+    "access": "{hart} at {pc} may use the old TLB entry for {va}, which {other} changed"
+    " at {cause}",
+    "kept": "{hart} may use the old TLB entry for {va}, which {other} changed at"
+    " {cause}, after the lock is released at {pc}",
+    "freed": "{hart} may use the old TLB entry for {va}, which {other} changed at"
+    " {cause}, after its page is freed at {pc}",
     "stale": "{hart} may read the page that {va} had before {other} changed its entry"
     " at {cause}, though others may store to the new page from {pc} on",
-    "early": "{hart} at {pc} maps {va} before other harts are sure to see what {other}"
-    " stored at {cause}",
-    "text": "{hart} may execute old code at {va}, from {pc} on, which {other} replaced"
-    " at {cause}",
+    "early": "{hart} at {pc} maps {va} to a page before other harts are sure to see what"
+    " {other} stored in that page at {cause}",
+    "text": "{hart} may execute, from {pc} on, the old code at {va} that {other}"
+    " replaced at {cause}",
 }
 
 
@@ -127,7 +129,7 @@ class Kernel:
         for name, symbol in PLACES.items():
             address = self.code.symbol(symbol)
             if address is None:
-                raise CheckError(f"the kernel has no {symbol}")
+                raise CheckError(f"the kernel has no symbol {symbol}")
             yield name, address
 
     def place(self, pc: int) -> str:
@@ -256,11 +258,18 @@ def show(kernel: Kernel, reports: list[Report]) -> Iterator[str]:
         yield f"    {r.kind}: {text}; {r.times} times"
     for (kind, cause), n in seen.items():
         if n > SHOWN:
-            yield f"    {kind}: {n - SHOWN} more places, due to {kernel.place(cause)}"
+            more = f"{n - SHOWN} more places with the cause"
+            yield f"    {kind}: {more} {kernel.place(cause)}"
 
 
 def check_all(images: Images, chosen: list[Run]) -> int:
-    print(f"{'program':18} {'accesses':>12} {'changes':>8} {'reports':>8}")
+    table = Table(
+        ("program", "<18"),
+        ("accesses", ">12,"),
+        ("changes", ">8,"),
+        ("reports", ">8"),
+    )
+    print(table.head())
     bad = 0
 
     def one(run: Run) -> Result:
@@ -272,18 +281,20 @@ def check_all(images: Images, chosen: list[Run]) -> int:
             watched += result.watched
             changes += result.changes
             bad += bool(result.reports or result.trouble)
-            print(
-                f"{run.name:18} {result.watched:12,} {result.changes:8,}"
-                f" {len(result.reports):8}"
-            )
+            row = run.name, result.watched, result.changes, len(result.reports)
+            print(table.row(*row))
             if result.trouble:
-                print(f"    it failed: {result.trouble}")
+                print(f"    the program failed: {result.trouble}")
             for line in show(images.kernel, result.reports):
                 print(line)
             sys.stdout.flush()
     print(
         f"{len(chosen)} programs, {watched:,} accesses, {changes:,} changes: "
-        + (f"{bad} failed" if bad else "no hart uses an old entry")
+        + (
+            f"{bad} failed"
+            if bad
+            else "no use of an old TLB entry or of old code was found"
+        )
     )
     return 1 if bad else 0
 
@@ -291,7 +302,14 @@ def check_all(images: Images, chosen: list[Run]) -> int:
 def check_mutants(
     images: Images, mutants: list[Mutant], programs: dict[str, Run], shown: bool
 ) -> int:
-    print(f"{'mutant':18} {'program':12} {'found as':10} {'reports':>8}")
+    table = Table(
+        ("mutant", "<18"),
+        ("program", "<12"),
+        ("found as", "<10"),
+        ("reports", ">8"),
+        ("", ""),
+    )
+    print(table.head())
     survivors = []
 
     def one(mutant: Mutant) -> tuple[Kernel, Result]:
@@ -307,20 +325,16 @@ def check_mutants(
         for mutant, (kernel, result) in zip(mutants, pool.map(one, mutants)):
             kinds = sorted({r.kind for r in result.reports})
             found = mutant.kind in kinds
-            print(
-                f"{mutant.name:18} {mutant.program:12} {', '.join(kinds) or '-':10}"
-                f" {len(result.reports):8}{'' if found else '  SURVIVES'}",
-                flush=True,
-            )
+            row = mutant.name, mutant.program, ", ".join(kinds) or None
+            mark = "" if found else "SURVIVES"
+            print(table.row(*row, len(result.reports), mark), flush=True)
             for line in show(kernel, result.reports) if shown else ():
                 print(line)
             if not found:
                 survivors.append(mutant)
     for mutant in survivors:
-        print(
-            f"tlb-check: {mutant.name} isn't found as {mutant.kind}: {mutant.what}",
-            file=sys.stderr,
-        )
+        text = f"{mutant.name}: no report of kind {mutant.kind}: {mutant.what}"
+        complain(text, "tlb-check")
     return 1 if survivors else 0
 
 

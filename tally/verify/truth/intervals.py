@@ -12,13 +12,20 @@ from __future__ import annotations
 from collections import Counter
 from typing import Mapping, TypeVar
 
+from tally.base.text import plural
 from tally.profile.page import SURE_MIN, wilson
 
 GOAL = 0.94  # the least share of intervals that must contain the true share
-BANDS = (SURE_MIN, 30, 100)  # bands of a row's samples: the lowest count of each
+#: Bands of a row's samples, by the lowest count of each.
+BANDS = {SURE_MIN: f"{SURE_MIN} to 29 samples", 30: "30 to 99", 100: "100 or more"}
 
 
 Cell = TypeVar("Cell")  # the type of what has samples
+
+
+def run_of(workload: str, harts: int) -> str:
+    """Names a run in messages."""
+    return f"{workload} on {plural(harts, 'hart')}"
 
 
 class Intervals:
@@ -46,13 +53,14 @@ class Intervals:
 
     def __str__(self) -> str:
         bands = "".join(
-            f", {self.right[b] / self.all[b]:.4f} of {self.all[b]} from {b} samples on"
-            for b in BANDS
+            f"; {self.right[b] / self.all[b]:.4f} of {self.all[b]} with {samples}"
+            for b, samples in BANDS.items()
             if self.all[b]
         )
         return (
-            f"{self.workload:10} {self.harts:5} {self.runs:6} runs:"
-            f" {self.share():.4f} of {sum(self.all.values())} intervals hold{bands}"
+            f"{run_of(self.workload, self.harts)}, {self.runs} runs:"
+            f" {self.share():.4f} of"
+            f" {sum(self.all.values())} intervals contain the true share{bands}"
         )
 
     def verdict(self) -> list[str]:
@@ -60,6 +68,7 @@ class Intervals:
         if self.share() >= GOAL:
             return []
         return [
-            f"{self.workload} on {self.harts}: {self.share():.4f} of the intervals"
+            f"{run_of(self.workload, self.harts)}: {self.share():.4f} of the"
+            " intervals"
             f" contain the true share; the goal is {GOAL}"
         ]

@@ -209,7 +209,7 @@ def compare_stacks(
     for hart in sorted({*true, *records}):
         if len(true[hart]) != len(records[hart]):
             raise ValueError(
-                f"hart {hart}: {len(records[hart])} records of"
+                f"hart {hart}: {len(records[hart])} recorded stacks, but"
                 f" {len(true[hart])} samples"
             )
         for r, t in zip(records[hart], true[hart]):

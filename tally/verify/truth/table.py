@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tally import ROOT
+from tally.base.text import plural
 
 DOCUMENT = ROOT / "docs" / "truth.md"
 CODE = (
@@ -75,10 +76,10 @@ def profiles(
     return [
         *table("TV/E, p", rows, harts),
         "",
-        f"Of all {len(measured)} rows, those of the other profilers among them, the"
-        f" smallest p is {worst['p']:.2g}:",
-        f"{worst['profiler']} in `{worst['workload']}` on {worst['harts']}. The mean of"
-        f" TV/E in the table is {mean:.2f}.",
+        f"The smallest p of all {len(measured)} results, including those of the other"
+        f" profilers, is {worst['p']:.2g}:",
+        f"{worst['profiler']} in `{worst['workload']}` on"
+        f" {plural(worst['harts'], 'hart')}. The mean of TV/E in the table is {mean:.2f}.",
         *(
             ["", "**These goals are not met:**", "", *(f"- {line}" for line in bad)]
             if bad
@@ -123,7 +124,10 @@ def commit() -> str:
         ).stdout.strip()
 
     if git("status", "--porcelain", "kernel", "tally/verify/truth", "tally/plugins"):
-        raise TableError("commit what was measured: the tables name it")
+        raise TableError(
+            "kernel, tally/verify/truth or tally/plugins has uncommitted changes:"
+            " commit these first, because the tables name the measured commit"
+        )
     return git("rev-parse", "--short=8", "HEAD")
 
 

@@ -1,10 +1,10 @@
 """scripts/truth: are the profiles right? See docs/truth.md.
 
 Each workload runs once, with all profilers on, while a QEMU plugin counts the executed
-instructions. Prints how far they differ, a line for each profiler; --all lists every
-function. Each runs once more with call stacks, while the plugin follows all calls.
-Writes build/truth.json. Exits 1 if a goal isn't met. --table writes the tables of
-docs/truth.md.
+instructions. Prints a line for each profiler, which says how far its samples differ
+from these counts; --all lists every function. Each workload runs once more with call
+stacks, while the plugin follows all calls. Writes build/truth.json. Exits 1 if a goal
+isn't met. --table writes the tables of docs/truth.md.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ from tally.boot import frames
 from tally.build import image
 from tally.plugins import plugin
 from tally.verify.truth import table
-from tally.base.cli import Parser, number, script
+from tally.base.cli import Parser, complain, number, script
 from tally.base.errors import UsageError
+from tally.base.table import Table
 from tally.verify.truth.compare import NOTHING, P_GOAL, Result, compare
-from tally.verify.truth.intervals import Intervals
+from tally.verify.truth.intervals import Intervals, run_of
 from tally.plugins.landmarks import Code, call_landmarks, landmarks
 from tally.base.errors import SetupError
 from tally.boot.machine import Boot, Machine, find_qemu, qemu_version
@@ -76,17 +77,19 @@ WORKLOADS = {
     "levels": Workload("long stretches at levels 0, 1 and 5"),
     "console": Workload("a device's handlers"),
     "forkexec": Workload("fork, exec, exit, wait", alone=False, hz=500),
-    "pipe": Workload("a byte into a pipe and out"),
+    "pipe": Workload("a byte written to a pipe and read"),
     "pingpong": Workload("two processes, two pipes", alone=False, hz=500),
     "faults": Workload("memory touched for the first time", hz=500),
     "instep": Workload("busy just after each tick", hz=100, shift=8),
     "threads": Workload("threads with a lock", threads=True),
     "locks": Workload("two locks, each wanted by half of the threads", threads=True),
-    "files": Workload("made, written, read, removed"),
+    "files": Workload("files that are made, written, read, removed"),
     "signals": Workload("a handler, and back"),
-    "tailcalls": Workload("a handler that ends in a jump"),
-    "tree": Workload("processes that have others", alone=False, hz=500),
-    "births": Workload("processes of a thousand instructions", alone=False, hz=500),
+    "tailcalls": Workload("a handler that ends in a tail call"),
+    "tree": Workload("processes that fork children", alone=False, hz=500),
+    "births": Workload(
+        "processes that live for 1,000 instructions", alone=False, hz=500
+    ),
     "text": Workload("sort and grep over these pages", alone=False),
 }
 
@@ -159,12 +162,8 @@ class Images:
             there = "-" if name == "kernel" else text.name
             lines.append(f"program {code.start:x} {code.end:x} {there}")
         kernel = self.programs["kernel"]
-        if stacks:
-            lines += [
-                f"{name} {at:x} {to:x}" for name, at, to in call_landmarks(kernel)
-            ]
-        else:
-            lines += [f"{name} {at:x}" for name, at in landmarks(kernel)]
+        marks = call_landmarks(kernel) if stacks else landmarks(kernel)
+        lines += [f"{name} {at:x} {offset:x}" for name, at, offset in marks]
         file = folder / "map"
         file.write_text("\n".join(lines) + "\n")
         return file
@@ -214,10 +213,10 @@ def run(
         if outcome.status:
             said = heard[frames.STDERR] or boot.complaints
             last = said.decode(errors="replace").strip().splitlines()[-1:]
-            raise TruthError(f"{name} on {harts}: {outcome.text or ''.join(last)}")
+            raise TruthError(f"{run_of(name, harts)}: {outcome.text or ''.join(last)}")
         counts = folder / ("stacks" if stacks else "counts")
         if not counts.exists():
-            raise TruthError(f"{name} on {harts}: {boot.complaints.decode()}")
+            raise TruthError(f"{run_of(name, harts)}: {boot.complaints.decode()}")
         return heard[frames.STDOUT].decode(), counts.read_text()
 
 
@@ -445,7 +444,7 @@ def measure_stacks(images: Images, name: str, harts: int, jitter: bool) -> Stack
             users,
         )
     except ValueError as error:
-        raise TruthError(f"{name} on {harts}: {error}") from None
+        raise TruthError(f"{run_of(name, harts)}: {error}") from None
     return StackRow(name, harts, WORKLOADS[name].hz // STACKS_FEWER, tally)
 
 
@@ -466,44 +465,47 @@ def detail(row: Row, sampled: Cells, executed: Cells) -> list[str]:
             f" {sampled[cell]:7} {expected:9.1f} {off:+6.2f}"
         )
     return [
-        f"  {row.profiler}: sampled and true share, both in samples, sigmas",
+        f"  {row.profiler}: sampled share, true share, samples, expected samples,"
+        " difference in sigmas",
         *lines,
     ]
 
 
+COLUMNS = Table(
+    ("workload", "<10"),
+    ("harts", ">5"),
+    ("profiler", "<8"),
+    ("hz", ">6"),
+    ("samples", ">8"),
+    ("TV", ">8.5f"),
+    ("E", ">8.5f"),
+    ("TV/E", ">6.2f"),
+    ("p", ">8.4f"),
+)
+
+
 def show(row: Row) -> str:
     r = row.result
-    return (
-        f"{row.workload:10} {row.harts:5} {row.profiler:8} {row.hz:6}"
-        f" {r.samples:8} {r.tv:8.5f} {r.ideal:8.5f} {r.tv / r.ideal:6.2f} {r.p:8.4f}"
-    )
-
-
-HEADING = (
-    f"{'workload':10} {'harts':>5} {'profiler':8} {'hz':>6}"
-    f" {'samples':>8} {'TV':>8} {'E':>8} {'TV/E':>6} {'p':>8}"
-)
+    run = row.workload, row.harts, row.profiler, row.hz
+    return COLUMNS.row(*run, r.samples, r.tv, r.ideal, r.tv / r.ideal, r.p)
 
 
 def show_stacks(row: StackRow, examples: int) -> str:
     t = row.tally
     total = t.exact + t.wrong + sum(t.cut.values())
     cut = ", ".join(f"{reason} {n / total:.3f}" for reason, n in t.cut.most_common())
-    lines = [
-        f"{row.workload:10} {row.harts:5} {'stacks':8} {row.hz:6} {total:8}"
-        f" exact {t.exact / total:.3f}, wrong {t.wrong}"
-        f"{', cut: ' + cut if cut else ''}"
-    ]
-    return "\n".join([*lines, *t.examples[:examples]])
+    line = COLUMNS.row(row.workload, row.harts, "stacks", row.hz, total)
+    line += f" exact {t.exact / total:.3f}, wrong {t.wrong}"
+    return "\n".join([line + (f", cut: {cut}" if cut else ""), *t.examples[:examples]])
 
 
 def stacks_verdict(rows: list[StackRow]) -> list[str]:
     return [
-        f"{row.workload} on {row.harts}: {n} call stacks {what}"
+        f"{run_of(row.workload, row.harts)}: {n} {what}"
         for row in rows
         for n, what in (
-            (row.tally.wrong, "are wrong"),
-            (row.tally.unfollowed, "weren't followed"),
+            (row.tally.wrong, "call stacks are wrong"),
+            (row.tally.unfollowed, "returns matched no call"),
         )
         if n
     ]
@@ -526,19 +528,20 @@ def masked_table(
 def verdict(rows: list[Row], least: float = P_GOAL) -> list[str]:
     """Returns the goals that aren't met."""
     bad = [
-        f"{r.workload} on {r.harts}: {r.profiler}: {r.result.samples} samples to"
+        f"{run_of(r.workload, r.harts)}: {r.profiler}: {r.result.samples} samples to"
         f" compare, {SAMPLES_LEAST} are needed"
         for r in rows
         if r.result.samples < SAMPLES_LEAST
     ]
     bad += [
-        f"{r.workload} on {r.harts}: {r.profiler}: p = {r.result.p:.2g}"
+        f"{run_of(r.workload, r.harts)}: {r.profiler}: p = {r.result.p:.2g} is below"
+        f" {least:.2g}"
         for r in rows
         if r.result.samples >= SAMPLES_LEAST and r.result.p < least
     ]
     bad += [
-        f"{r.workload} on {r.harts}: {r.wrong} of {r.taken} samples name another hart"
-        " than the one that executed"
+        f"{run_of(r.workload, r.harts)}: {r.wrong} of {r.taken} samples name another"
+        " hart than the one that executed"
         for r in rows
         if r.profiler == "pcs" and (r.wrong or not r.taken)
     ]
@@ -572,7 +575,7 @@ def fail_for(goals: Iterable[str]) -> int:
     """Prints a line for each goal that isn't met; returns the exit status."""
     bad = 0
     for line in goals:
-        print(f"truth: {line}", file=sys.stderr)
+        complain(line, "truth")
         bad = 1
     return bad
 
@@ -598,7 +601,7 @@ def main() -> int:
         type=probability,
         default=P_GOAL,
         metavar="P",
-        help="fail if a p is below P",
+        help="fail if the p of any row is below P",
     )
     parser.add_argument(
         "--table", action="store_true", help="write the tables of docs/truth.md"
@@ -608,7 +611,7 @@ def main() -> int:
         "--intervals",
         type=number(1, 100_000),
         metavar="N",
-        help="check the intervals of N runs",
+        help="make N runs, and check how many intervals contain the true share",
     )
     options = parser.parse(sys.argv[1:])
     for name in options.workloads:
@@ -619,7 +622,8 @@ def main() -> int:
     harts = options.harts or ([1, 2, 4, 8] if several else [1])
     if not several and max(harts) > 1:
         raise TruthError(
-            "on several harts only QEMU 9 and later can be counted; name one in $QEMU"
+            "counting instructions on several harts needs QEMU 9 or later;"
+            " name one in $QEMU"
         )
     names = options.workloads or list(WORKLOADS)
     jobs = [(name, n) for n in harts for name in names]
@@ -630,7 +634,7 @@ def main() -> int:
             for line in intervals.verdict()
         )
     rows, truths, stacks = [], [], []
-    print(HEADING)
+    print(COLUMNS.head())
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
 
         def each(
@@ -671,8 +675,8 @@ def main() -> int:
         + "\n"
     )
     for (start, end, sampler), n in sorted(masked_table(images, truths).items()):
-        whose = ", the sampler" if sampler else ""
-        print(f"SIE=0: {n:4} instructions, {start} to {end}{whose}")
+        whose = ", in the sampler" if sampler else ""
+        print(f"SIE=0: at most {n:4} instructions from {start} to {end}{whose}")
     bad = verdict(rows, options.least) + stacks_verdict(stacks)
     if options.table:
         table.write(RESULT, {name: w.what for name, w in WORKLOADS.items()}, bad)
