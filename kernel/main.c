@@ -214,7 +214,8 @@ boot_main(unsigned long hartid)
 		(machine.memory_end - machine.memory_start) >> 20,
 		TALLY_VERSION); /* of the file VERSION, by the Makefile */
 	if (machine.memory_ignored)
-		kprintf("%lu MiB beyond the kernel's limit are not used\n",
+		kprintf("%lu MiB of memory beyond the kernel's limit are "
+			"not used\n",
 			machine.memory_ignored >> 20);
 	if (machine.harts_ignored)
 		kprintf("%u harts beyond the limit of %u are not started\n",

@@ -220,9 +220,9 @@ show_formulas(void)
 	    0, 1, 2, 3, 4, 5, 6, 7, 8, 127, 128, 255, 65535, 65536};
 	bool good[FLAVOURS] = {true, true};
 
-	out_string("The counter of a pc, by the scale: half of\n"
+	out_string("The number of a pc's counter, for each scale, is half of\n"
 		   "A, AIX      (pc - offset) * (scale & 0xffff) >> 16, "
-		   "rounded up; by scale 2, 0\n"
+		   "rounded up; for scale 2, 0\n"
 		   "S, Solaris  (pc - offset) * scale >> 16, rounded down\n\n"
 		   "     scale");
 	for (size_t s = 0; s < LENGTH(scales); s++)
@@ -294,7 +294,7 @@ show_histogram(void)
 
 	for (size_t f = 0; f < FLAVOURS; f++)
 		sum[f] = profile_region(&flavours[f], counts[f], &hits);
-	out_printf("\n%d bytes of text by scale %#x, %u ticks:\n\n", REGION,
+	out_printf("\n%d bytes of text with scale %#x, %u ticks:\n\n", REGION,
 		   SCALE, hits);
 	out_printf("counter  %-34s  %s\n", "AIX", "Solaris");
 	for (size_t i = 0; i <= REGION / 8; i++)
@@ -338,7 +338,7 @@ check_off(const struct flavour *f)
 		f->on(scale);
 		hit(0, 1);
 		check(none(), f->clause[scale ? OFF1 : OFF0],
-		      "%s: scale %u turns it off", f->name, scale);
+		      "%s: scale %u turns profiling off", f->name, scale);
 	}
 }
 
@@ -358,10 +358,12 @@ check_fork(const struct flavour *f)
 	}
 	waitpid(pid, &status, 0);
 	check(pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 7,
-	      f->clause[FORK], "%s: it stays on in a child process", f->name);
+	      f->clause[FORK], "%s: profiling stays on in a child process",
+	      f->name);
 	hit(0, 2);
 	check(only(0, 5), f->clause[FORK],
-	      "%s: and in the parent, with counters of its own", f->name);
+	      "%s: profiling stays on in the parent, with its own counters",
+	      f->name);
 	f->on(0);
 }
 
@@ -374,11 +376,11 @@ check_aix(void)
 	hit(0, 65534);
 	check(buf[0] == 65534, "AIX-8", "a counter may be 65534");
 	hit(0, 1);
-	check(buf[0] == 65535, "AIX-8", "and 65535");
+	check(buf[0] == 65535, "AIX-8", "a counter may be 65535");
 	hit(0, 1);
 	hit(4, 1);
 	check(buf[0] == 65535 && buf[2] == 1, "AIX-8",
-	      "it stays at 65535, and others still count");
+	      "that counter stays at 65535, and other counters still count");
 	memset(buf, 0, sizeof(buf));
 	aix_on(0);
 	aix_on(0x1ffff);
@@ -386,7 +388,7 @@ check_aix(void)
 	check(only(2, 1), "AIX-11", "the scale's high half is ignored");
 	aix_on(0x10000);
 	hit(0, 1);
-	check(none(), "AIX-11", "0x10000 turns it off");
+	check(none(), "AIX-11", "scale 0x10000 turns profiling off");
 	aix_on(2);
 	hit(0x7fff0000 - TEXT, 1);
 	check(only(0, 1), "AIX-14",
@@ -403,17 +405,17 @@ check_aix_calls(void)
 {
 	struct prof end = {.p_high = 0};
 
-	check(aix_on(0xffff) == 0, "AIX-31", "turning it on returns 0");
+	check(aix_on(0xffff) == 0, "AIX-31", "turning profiling on returns 0");
 	check(aix(buf + 2, 8, TEXT, 0x8000) == 0, "AIX-28",
-	      "turning it on twice succeeds");
+	      "turning profiling on twice succeeds");
 	hit(4, 1);
-	check(only(2, 1), "AIX-28", "and does nothing");
+	check(only(2, 1), "AIX-28", "the second call changes nothing");
 	check(aix(&end, -1, 0, 0) == 0, "AIX-27",
-	      "turning it off by the form for ranges succeeds");
+	      "turning profiling off with ranges succeeds");
 	hit(4, 1);
-	check(only(2, 1), "AIX-27", "and does nothing");
+	check(only(2, 1), "AIX-27", "the call with ranges changes nothing");
 	check(aix_on(0) == 0 && aix_on(0) == 0, "AIX-29",
-	      "turning it off twice succeeds");
+	      "turning profiling off twice succeeds");
 	errno = 0;
 	check(aix(NULL, 2, TEXT, 2) == -1 && errno == EFAULT, "AIX-33",
 	      "a NULL buffer fails with EFAULT");
@@ -447,9 +449,9 @@ check_ranges(void)
 	hit(0, 70000);
 	check(only(32, 65535), "AIX-8", "ranges: a counter stays at 65535");
 	check(aix(&ranges[2], -1, 0, 0) == 0, "AIX-24",
-	      "p_high 0 in the first range turns it off");
+	      "p_high 0 in the first range turns profiling off");
 	hit(0, 1);
-	check(none(), "AIX-24", "then nothing is counted");
+	check(none(), "AIX-24", "after p_high 0, nothing is counted");
 	ranges[1].p_high = TEXT + 32;
 	errno = 0;
 	check(aix(ranges, -1, 0, 0) == -1 && errno == EINVAL, "AIX-35",
@@ -467,7 +469,7 @@ check_solaris(void)
 	check(buf[0] == 32766 && buf[1] == 1, "SOL-5",
 	      "a counter may be 32766");
 	hit(0, 1);
-	check(buf[0] == 32767, "SOL-5", "and 32767");
+	check(buf[0] == 32767, "SOL-5", "a counter may be 32767");
 	hit(0, 1);
 	hit(2, 1);
 	check(buf[0] == 32767 && buf[1] == 1, "SOL-5",
@@ -476,12 +478,14 @@ check_solaris(void)
 	solaris_on(0x10000);
 	hit(2, 1);
 	check(only(1, 1), "SOL-13",
-	      "0x10000: a counter for each pair of bytes");
+	      "scale 0x10000: a counter for each pair of bytes");
 	solaris_on(0x8000);
 	hit(3, 1);
-	check(only(0, 1), "SOL-32", "0x8000: four bytes share a counter");
+	check(only(0, 1), "SOL-32",
+	      "scale 0x8000: four bytes have one counter");
 	hit(4, 1);
-	check(only(1, 1), "SOL-32", "0x8000: the next four share another");
+	check(only(1, 1), "SOL-32",
+	      "scale 0x8000: the next four have the next counter");
 	solaris(buf, 0, TEXT, 0x10000);
 	hit(0, 1);
 	check(none(), "SOL-16", "bufsiz 0: nothing is counted");
@@ -489,7 +493,7 @@ check_solaris(void)
 	hit(0, 1);
 	solaris_on(0);
 	check(solaris_on(0x10000) == 0, "SOL-19",
-	      "a bad buffer just turns it off, without an error");
+	      "a bad buffer turns profiling off, without an error");
 	check(solaris(buf + 2, 8, TEXT, 0x8000) == 0, "SOL-1",
 	      "a second call succeeds");
 	hit(4, 1);
@@ -581,24 +585,24 @@ check_pcsample(void)
 	hit(0, 6);
 	check(stored(4), "SOL-25", "pcsample: a full array is not overwritten");
 	check(pcsample(pcs, 0) == 4, "SOL-25",
-	      "pcsample: and then its length is returned");
+	      "pcsample: after a full array, its length is returned");
 	hit(0, 1);
-	check(stored(0), "SOL-24", "pcsample: length 0 turns it off");
+	check(stored(0), "SOL-24", "pcsample: length 0 turns sampling off");
 	errno = 0;
 	check(pcsample(pcs, -1) == -1 && errno == EINVAL, "SOL-27",
 	      "pcsample: a negative length fails with EINVAL");
 	pcsample(NULL, 4);
 	hit(0, 1);
 	check(pcsample(pcs, 4) == 0, "SOL-26",
-	      "pcsample: a bad array just turns it off");
+	      "pcsample: a bad array turns sampling off");
 	solaris_on(0x10000);
 	hit(0, 1);
 	check(stored(0) && only(0, 1), "SOL-30",
-	      "pcsample: a call of profil replaces it");
+	      "pcsample: a call of profil replaces pcsample");
 	pcsample(pcs, 4);
 	hit(0, 1);
 	check(stored(1) && none(), "SOL-30",
-	      "pcsample: and it replaces profil");
+	      "pcsample: a call of pcsample replaces profil");
 	pcsample(NULL, 0);
 }
 
@@ -621,10 +625,10 @@ check_pcsample_others(void)
 	}
 	waitpid(pid, &status, 0);
 	check(pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 2,
-	      "SOL-28", "pcsample: it stays on in a child process");
+	      "SOL-28", "pcsample: sampling stays on in a child process");
 	hit(0, 1);
 	check(stored(2), "SOL-28",
-	      "pcsample: and in the parent, with an array of its own");
+	      "pcsample: sampling stays on in the parent, with its own array");
 	pcsample(NULL, 0);
 }
 

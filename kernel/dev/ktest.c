@@ -110,7 +110,7 @@ run_panic(char **argv)
 
 	while (*++argv && n < sizeof(text))
 		n += snprintf(text + n, sizeof(text) - n, " %s", *argv);
-	panic("as asked:%s", text);
+	panic("requested by a test:%s", text);
 }
 
 static int

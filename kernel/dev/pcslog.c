@@ -47,7 +47,7 @@
 
 _Static_assert(sizeof(struct MSAMPLE) == RECORD_SIZE, "record");
 _Static_assert(sizeof(struct LOGBUF) == BSIZE, "LOGBUF");
-_Static_assert(HART_MAX <= 16, "sspace has four bits for a hart");
+_Static_assert(HART_MAX <= 16, "sspace has four bits for the hart number");
 
 /* The types of the records for one sample, and for many that are merged. */
 static const struct {

@@ -55,8 +55,9 @@ enum { WAITCTL, WAITDATA, WAITORDER };
 #define ORDER_MAX 262144
 #define PROBES    32 /* slots that are looked at; there are two per record */
 
-_Static_assert(sizeof(struct waits_key) % 8 == 0, "a key is hashed in words");
-_Static_assert(WAITS_PATH > STACK_MAX, "a path has room for a stack");
+_Static_assert(sizeof(struct waits_key) % 8 == 0,
+	       "waits_key is hashed in 8-byte words");
+_Static_assert(WAITS_PATH > STACK_MAX, "a path must hold a whole stack");
 
 static struct mutex lock = MUTEX("waits", lock); /* of who writes or reads */
 

@@ -159,7 +159,9 @@ virtio_open(uint32_t id, void (*interrupt)(void))
 		    *virtio_reg(DEVICE_ID) != id)
 			continue;
 		if (*virtio_reg(VERSION) != MODERN || !start()) {
-			kprintf("virtio device %u: no modern interface\n", id);
+			kprintf("virtio device %u: not used, as it has no "
+				"modern interface\n",
+				id);
 			continue;
 		}
 		request_done = interrupt;

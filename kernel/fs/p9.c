@@ -276,7 +276,7 @@ p9_init(uint32_t root, uint64_t *root_path)
 	p9_io = (reply[0] - OVERHEAD) / PAGE_SIZE * PAGE_SIZE;
 	if (p9_call(P9_ATTACH, NULL, reply, "bdq", "ddssd", root, P9_NOFID,
 		    "root", "", 0) < 0) {
-		kprintf("host: the file server refused to attach\n");
+		kprintf("host: the file server refused the attach request\n");
 		return false;
 	}
 	*root_path = reply[2];

@@ -166,7 +166,8 @@ check(const struct header *h, size_t n, size_t left)
 {
 	if (memcmp(h->magic, "ustar", sizeof "ustar" - 1) != 0)
 		return "isn't a ustar header";
-	return n > left ? "has a file longer than the archive" : NULL;
+	return n > left ? "begins a file that extends past the archive's end"
+			: NULL;
 }
 
 /* A file that can't be made is reported and left out. A damaged header ends the

@@ -74,9 +74,8 @@ check_page_zero(const void *page)
 
 	for (size_t i = 0; i < PAGE_SIZE / 8; i++)
 		if (word[i] != 0)
-			panic("freed as zeroed, but has 0x%lx, %lu bytes "
-			      "into the page "
-			      "at %p",
+			panic("freed as zeroed, but not zero: 0x%lx at byte "
+			      "%lu of page %p",
 			      word[i], i * 8, page);
 	return false;
 }
@@ -130,8 +129,8 @@ check_end(const char *block, size_t all, const struct block_end *end)
 	while (i < all - CHECK_ROOM && block[i] == (char)FRESH)
 		i++;
 	if (i != all - CHECK_ROOM)
-		panic("written past the end: byte %lu of the %lu at %p, "
-		      "allocated at %s",
+		panic("written past the end: at offset %lu of the %lu bytes "
+		      "at %p, allocated at %s",
 		      i, end->size, (const void *)block,
 		      symbol_place(end->allocated).text);
 }

@@ -147,8 +147,8 @@ memory_make_room(void)
 	spin_lock(&proc_tree_lock);
 	p = largest(now, &going);
 	if (p != NULL && !going) {
-		kprintf("out of memory: killed process %d (%s) of %lu KiB, "
-			"as process %d (%s) needs a page\n",
+		kprintf("out of memory: killed process %d (%s), which had "
+			"%lu KiB, because process %d (%s) needs a page\n",
 			p->pid, p->name, pages_of(p) * PAGE_SIZE / 1024,
 			current->proc->pid, current->proc->name);
 		p->gives_way = now;

@@ -58,7 +58,7 @@ _Static_assert(sizeof(ucontext_t) == 960, "floating-point registers");
  * their numbers, from 1 on. */
 _Static_assert(offsetof(struct trapframe, sepc) ==
 		   (NGREG - 1) * sizeof(unsigned long),
-	       "registers of a trap frame");
+	       "sepc follows the registers in a trap frame");
 #define REGISTERS_SIZE offsetof(struct trapframe, sepc)
 
 /* --- The stack for handlers --- */

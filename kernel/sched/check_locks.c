@@ -174,7 +174,7 @@ describe(char *text, size_t size, unsigned int from, unsigned int to,
 
 		n += snprintf(
 		    text + n, size - n,
-		    "\n  but %s%s taken at %s, then %s%s at %s",
+		    "\n  but earlier %s%s was taken at %s, then %s%s at %s",
 		    kind_names[classes[came[to]].kind], classes[came[to]].name,
 		    symbol_place(s->taken).text, kind_names[classes[to].kind],
 		    classes[to].name, symbol_place(s->wanted).text);
@@ -208,7 +208,7 @@ learn(const struct held *h, unsigned int class, void *pc)
 	if (__atomic_load_n(&after[h->class], __ATOMIC_RELAXED) >> class & 1)
 		return;
 	if (h->class == class)
-		wrong("two locks of one name", class, pc, h, "");
+		wrong("two locks of the same name", class, pc, h, "");
 	steps[h->class][class] = (struct step){h->pc, pc};
 	__atomic_fetch_or(&after[h->class], 1UL << class, __ATOMIC_SEQ_CST);
 	if (leads_to(class, h->class, came)) {
@@ -259,7 +259,7 @@ check_spin_lock(const struct spinlock *lk, void *pc)
 	if (lk->hart == this_hart())
 		return; /* a deadlock, which lock.c reports */
 	if (this_hart()->sampling & 1)
-		panic("a lock in the sampler: %s wanted at %s", lk->name,
+		panic("the sampler must not lock: %s wanted at %s", lk->name,
 		      symbol_place(pc).text);
 	/* At boot, and in a panic, the timer is masked, too. */
 	if (level1 && (sie & SIE_TIMER) && level_of(sie) == 5)

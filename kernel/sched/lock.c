@@ -158,8 +158,8 @@ static SLOW_PATH __attribute__((noreturn)) void
 sleep_refused(const struct spinlock *lk, unsigned long sie)
 {
 	check_switch();
-	panic("sleep under a spinlock: at level %d, for %s", level_of(sie),
-	      lk->name);
+	panic("sleep under a spinlock: at level %d, waiting for %s",
+	      level_of(sie), lk->name);
 }
 
 /* What ends a wait, besides a wake-up and the deadline. */

@@ -172,9 +172,10 @@ print_harts(void)
 		kprintf("hart %u: ", h->id);
 		print_pc("", h->last_pc, 0, "");
 		if (h != this_hart() && !(stopped >> h->id & 1))
-			kprintf(", or later: it did not stop");
+			kprintf(" (last known: it did not stop)");
 		if (lk && lk->hart)
-			kprintf("\n  wants %s, which hart %u took at %s",
+			kprintf("\n  waits for lock %s, which hart %u took "
+				"at %s",
 				lk->name, lk->hart->id,
 				symbol_place(lk->pc).text);
 		kprintf("\n");

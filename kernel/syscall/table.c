@@ -37,7 +37,7 @@ static const system_call linux_table[] = {
 };
 #pragma GCC diagnostic pop
 _Static_assert(ARRAY_SIZE(linux_table) == LINUX_LAST + 1,
-	       "LINUX_LAST is the last number");
+	       "LINUX_LAST is the last system call's number");
 #undef SYSCALL
 #undef TALLY_CALL
 

@@ -339,7 +339,7 @@ say_missing(const struct pcs_stat *s)
 		cmd_error("%llu more samples were due, but skipped",
 			  (unsigned long long)s->skipped);
 	if (s->untold > 0)
-		cmd_error("%llu events were lost: later records may be "
+		cmd_error("%llu process events were lost: later records may be "
 			  "incomplete",
 			  (unsigned long long)s->untold);
 }

@@ -24,7 +24,8 @@ refused(size_t count)
 			  device, count, ioctl(prf_fd, PRF_GETMAX, 0));
 		break;
 	case E2BIG:
-		cmd_error("%s: %zu addresses are too few", device, count);
+		cmd_error("%s: %zu addresses are too few: 3 are needed", device,
+			  count);
 		break;
 	case EBUSY:
 		cmd_error("%s: profiling is enabled: prfstat off disables it",

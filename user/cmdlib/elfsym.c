@@ -237,7 +237,7 @@ elfsym_kernel(struct elfsyms *syms, const char *path, uint64_t *start,
 
 	if (!wrong && (!elfsym_value(syms, "text_start", start) ||
 		       !elfsym_value(syms, "etext", end) || *end < *start))
-		wrong = "not a kernel: no text_start and etext";
+		wrong = "not a kernel: no symbols text_start and etext";
 	if (wrong && *wrong)
 		cmd_error("%s: %s", path, wrong);
 	if (wrong)

@@ -48,7 +48,8 @@ pcs_buffer(struct pcs_walk *w, const void *logbuf)
 	    (BSIZE - HEADER - h->h_unused) % UNIT != 0)
 		corrupt(w, "invalid header: %u bytes unused", h->h_unused);
 	if (h->h_numlost < 0)
-		corrupt(w, "invalid header: %d records lost", h->h_numlost);
+		corrupt(w, "invalid header: its number of lost records is %d",
+			h->h_numlost);
 	w->lost += h->h_numlost;
 	w->lost_more |= h->h_numlost == SHORT_LIMIT;
 	w->next = (const char *)logbuf + HEADER;
@@ -99,7 +100,7 @@ see_stack(const struct pcs_walk *w)
 	if (!pcs_is_sample(w->before))
 		corrupt(w, "a stack without a sample");
 	if (s->nkernel > s->n)
-		corrupt(w, "a stack of %d frames, %d of them in the kernel",
+		corrupt(w, "invalid stack: %d frames, %d of them in the kernel",
 			s->n, s->nkernel);
 	if (STACK_USER(s->cut) > STACK_FRAMELESS ||
 	    STACK_KERNEL(s->cut) > STACK_FRAMELESS)

@@ -75,7 +75,7 @@ static void
 warn_names(const char *path, char **names)
 {
 	if (names)
-		cmd_warn("%s: can't read all of it", path);
+		cmd_warn("%s: can't read the whole directory", path);
 	else
 		cmd_warn("%s", path);
 }

@@ -230,7 +230,7 @@ report(const struct profile *p, struct program *programs, size_t count,
 	functions(&t, p, programs, count);
 	table_print(&t, "function", total, limit);
 	levels(&t, p);
-	table_print(&t, "level of the kernel", total, limit);
+	table_print(&t, "interrupt level in the kernel", total, limit);
 	harts(&t, p);
 	table_print(&t, "hart", total, limit);
 	free(t.rows);

@@ -172,7 +172,7 @@ builtin_shift(int argc, char **argv)
 	if (n < 0)
 		return STATUS_USAGE;
 	if (n > sh.params.n) {
-		shell_abort(STATUS_USAGE, "shift: too many: there are only %d",
+		shell_abort(STATUS_USAGE, "shift: too many: only %d parameters",
 			    sh.params.n);
 		return STATUS_USAGE;
 	}

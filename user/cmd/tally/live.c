@@ -71,7 +71,7 @@ show(uint64_t lost, uint64_t skipped)
 	t.width = screen.ws_col - 1;
 	out_string(HOME_AND_ERASE "tally: ");
 	report_total(lost, skipped);
-	out_string("; q ends\n");
+	out_string("; q quits\n");
 	report_harts(t.width);
 	report_functions(&t, rows < limit ? rows : limit);
 	free(t.rows);

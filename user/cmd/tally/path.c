@@ -90,7 +90,7 @@ path_record(size_t record, size_t program, const char *what, const char *calls)
 	}
 	names[record] = (struct names){
 	    .ran = *what ? row_of("running, before ", what, calls, program)
-			 : row_of("running, to its end", "", "", program),
+			 : row_of("running, until the end", "", "", program),
 	    .slept = row_of("", what, calls, program),
 	    .runnable = row_of("runnable, not running", "", "", program),
 	};

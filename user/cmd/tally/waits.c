@@ -313,7 +313,7 @@ print_wakers(struct row *r)
 		out_printf(" %llu", (unsigned long long)r->by[i].count);
 	}
 	if (others > 0)
-		out_printf(", more %llu", (unsigned long long)others);
+		out_printf(", others %llu", (unsigned long long)others);
 	if (r->unfinished > 0)
 		out_printf("%s nobody yet %llu", r->by_count ? "," : "",
 			   (unsigned long long)r->unfinished);
@@ -414,7 +414,8 @@ report(pid_t first, uint64_t untold)
 	if (head.lost > 0)
 		out_printf(" (%.3f ms)", in_ms(head.lost_time));
 	if (untold > 0)
-		out_printf(", processes may be missing: %llu events lost",
+		out_printf(", processes may be missing: %llu process events "
+			   "lost",
 			   (unsigned long long)untold);
 	out_char('\n');
 	report_clock();

@@ -123,7 +123,7 @@ wait_waker(const struct waits_waker *w)
 	static const char *const how[] = {
 	    [WAITS_BY_THREAD] = "the kernel",
 	    [WAITS_BY_SIGNAL] = "a signal",
-	    [WAITS_BY_TIMER] = "its time",
+	    [WAITS_BY_TIMER] = "a timeout",
 	    [WAITS_BY_INTERRUPT] = "an interrupt",
 	    [WAITS_BY_OTHERS] = "others",
 	};
