@@ -39,10 +39,10 @@ FUNCTIONS = {
 }
 LEVEL_OF = {LEVEL0: 0, LEVEL1: 1, LEVEL5: 5, RING: 5}  # else it's another handler
 SAID = {
-    LEVEL0: "under no lock",
-    LEVEL1: "under a lock of level 1",
-    LEVEL5: "under a lock of level 5",
-    RING: "in a tick's own work",
+    LEVEL0: "while no lock was held",
+    LEVEL1: "while a lock of level 1 was held",
+    LEVEL5: "while a lock of level 5 was held",
+    RING: "during a tick's own work",
 }
 
 
@@ -296,7 +296,7 @@ class Seen:
         self.counts = dict(zip(p["COUNTS"], (e.value for e in log.of(COUNT)[-5:])))
 
     def after(self, time: int) -> str:
-        return f"{ms(time - self.since)} after the start"
+        return f"{ms(time - self.since)} after the clock started"
 
 
 def samples(seen: Seen) -> Optional[str]:
@@ -307,14 +307,14 @@ def samples(seen: Seen) -> Optional[str]:
             continue
         what = f"a sample fell due {seen.after(n.stroke)}"
         if n.at > n.stroke:
-            what += f", SIE was 0 until {ms(n.at - seen.since)}"
+            what += f" while SIE was 0 (until {seen.after(n.at)})"
         if not left:
-            return f"{what}; none was taken"
+            return f"{what}, but none was taken"
         e = left.pop(0)
         if not -US <= e.time - n.at <= SOON:
-            return f"{what}; the next one was taken {seen.after(e.time)}"
+            return f"{what}, but the next one was taken {seen.after(e.time)}"
     if left:
-        return f"none was due, but one was taken {seen.after(left[0].time)}"
+        return f"no sample was due, but one was taken {seen.after(left[0].time)}"
     return None
 
 
@@ -329,7 +329,7 @@ def counts(*names: str) -> Callable[[Seen], Optional[str]]:
         }
         for name in names:
             if seen.counts[name] != want[name]:
-                return f"{name} should be {want[name]}, it is {seen.counts[name]}"
+                return f"`{name}` should be {want[name]}, but is {seen.counts[name]}"
         return None
 
     return judge
@@ -341,7 +341,10 @@ def longest(seen: Seen) -> Optional[str]:
     got = seen.counts["longest"]
     if want - US <= got * unit <= want + SOON:
         return None
-    return f"longest should be {want / unit:.0f} or a little more, it is {got}"
+    name = seen.p["UNIT"]
+    return (
+        f"`longest` should be {want / unit:.0f} {name} or a little more, but is {got}"
+    )
 
 
 def nexts(seen: Seen) -> Optional[str]:
@@ -353,10 +356,11 @@ def nexts(seen: Seen) -> Optional[str]:
             want = seen.clock.stroke(seen.clock.after(e.time))
         if e.value != want:
             if NEVER in (e.value, want):
-                return f"`next` should be {want:#x}, it is {e.value:#x}"
+                return f"`next` should be {want:#x}, but is {e.value:#x}"
             return (
-                f"{seen.after(e.time)} `next` should be {want - seen.since} counts"
-                f" after it, it is {e.value - seen.since}"
+                f"{seen.after(e.time)}, `next` should be the time of the start plus"
+                f" {want - seen.since} counts, but is that time plus"
+                f" {e.value - seen.since}"
             )
     return None
 
@@ -373,14 +377,15 @@ def is_seen(*works: int) -> Callable[[Seen, Test], Optional[str]]:
             least = 0.9 * (end - begin) / seen.clock.settings.period - 1.5
             if len(mine) < least:
                 return (
-                    f"{ms(end - begin)} {SAID[work]} had {len(mine)} samples,"
-                    f" {least:.0f} at least are due"
+                    f"{len(mine)} samples were taken in {ms(end - begin)} {SAID[work]},"
+                    f" but at least {least:.0f} were due"
                 )
             function, level = t.symbol(FUNCTIONS[work]), LEVEL_OF[work]
             for e in mine:
                 inside = begin + SOON < e.time < end - SOON and e.level == level
                 if inside and not 0 <= e.value - function < ROOM:
-                    return f"work {SAID[work]} was charged to {e.value:#x}"
+                    name = FUNCTIONS[work]
+                    return f"a sample {SAID[work]} has pc {e.value:#x}, not in {name}"
         return None
 
     return judge
@@ -484,7 +489,7 @@ def forgotten(t: Test, _model: None) -> None:
     def judge(answer: str) -> Optional[str]:
         if int(answer) == 0:
             return None
-        return f"{answer} ticks' work wasn't done right after the lock's release"
+        return f"the work of {answer} ticks wasn't done right after the lock's release"
 
     lab(t, SWEEP, 2 * DELAYS * PHASES, want=judge)
 
@@ -499,10 +504,16 @@ def gives_way(t: Test, _model: None) -> None:
     def judge(answer: str) -> Optional[str]:
         longest, lost = (int(word) / 1000 for word in answer.split())
         if longest > 50:
-            return f"another process didn't run for {longest:.0f} ms, 20 are a turn"
+            return (
+                f"the process without the lock waited {longest:.0f} ms at a time;"
+                " at most 50 ms are allowed, as a turn is 20 ms"
+            )
         if 90 < lost < 200:
             return None
-        return f"of 300 ms another process had {300 - lost:.0f}: they don't take turns"
+        return (
+            f"the process without the lock ran {300 - lost:.0f} of 300 ms,"
+            " not about half"
+        )
 
     t.do("gaps 300 4000", judge)
     t.do("wait 2", 0)
@@ -523,7 +534,10 @@ def tick_grid(t: Test, _model: None) -> None:
     def judge(log: Log) -> Optional[str]:
         for e in log.of(TICK):
             if e.value % TICK_LENGTH:
-                return f"a tick is due {e.value % TICK_LENGTH} counts after its moment"
+                return (
+                    f"a tick is due {e.value % TICK_LENGTH} counts after"
+                    " a multiple of 10 ms"
+                )
         return None
 
     read(t, judge)
@@ -551,7 +565,9 @@ def ticks(p: dict[str, Any], log: Log, missed: bool) -> Optional[str]:
     if got == want:
         return None
     how = "SIE was 0" if missed else "a lock was held"
-    return f"while {how} for {ms(end - begin)}: {want} ticks should count, {got} did"
+    return (
+        f"{how} for {ms(end - begin)}: {want} ticks should be counted, but {got} were"
+    )
 
 
 # --- Strokes -----------------------------------------------------------------

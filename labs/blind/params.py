@@ -22,10 +22,10 @@ BASES = {
 }
 #: By which jitter moves a stroke.
 MOVES = {
-    "later": ("later", "((at) + (r))"),
-    "earlier": ("earlier", "((at) - (r))"),
+    "later": ("to a later time", "((at) + (r))"),
+    "earlier": ("to an earlier time", "((at) - (r))"),
     "both": (
-        "later, and then moved spread / 2 counts earlier",
+        "to a later time, and then back by spread / 2 counts",
         "((at) + (r) - (s) / 2)",
     ),
 }
@@ -61,14 +61,14 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
         "PART": p["PART"],
         "STANDS": "the first" if p["FIRST"] else "the last",
         "LATE": p["LATE"],
-        "DROPPED": "isn't taken: the stroke is skipped"
+        "DROPPED": "isn't taken: its stroke is skipped"
         if p["DROPPED"]
         else "is still taken",
         "REST": p["REST"],
-        "MISSED_TICKS": "count as well: when the late one is served, they are"
-        " added to `hart.ticks` and charged to the process"
+        "MISSED_TICKS": "are counted, too: when the first is served, they are"
+        " also added to `hart.ticks` and charged to the process"
         if p["MADE_UP"]
-        else "don't count, so a late tick is one tick",
+        else "aren't counted",
         "UNIT": UNITS[p["UNIT"]][0],
     }
 
@@ -91,21 +91,22 @@ def files(p: dict[str, Any]) -> dict[str, str]:
 
 struct hart;
 
-#define STROKES_LATE_US {p["LATE"]} /* us: a sample noticed later than this is late */
-#define STROKES_REST_US {p["REST"]} /* us from a stroke taken to the next one */
+#define STROKES_LATE_US {p["LATE"]} /* us: a stroke noticed later is late */
+#define STROKES_REST_US {p["REST"]} /* us: least time between strokes taken */
 
-/* The counts of strokes_counts: of this hart, since the last start. */
+/* Indices of the counts that strokes_counts stores: those of hart h, since the
+ * last start. */
 #define STROKES_COUNTS 5
 {numbers}
 
 /*
- * These are strokes.c's. h is this hart, and SIE is 0.
+ * strokes.c defines these functions. h is this hart, and SIE is 0.
  *
- * strokes_follow: the settings in profclock have changed, or are used for the
- * first time. Set next; then, as the last step, set generation to that of the
- * settings.
- * strokes_due: h->sampleclock.next has passed. Count the strokes, set next, and
- * return whether a sample is to be taken now.
+ * strokes_follow is called when the settings in profclock have changed, or are
+ * used for the first time. Set next; then, as the last step, set generation to
+ * that of the settings.
+ * strokes_due is called when h->sampleclock.next has passed. Count the strokes,
+ * set next, and return whether a sample is to be taken now.
  */
 void strokes_follow(struct hart *h);
 bool strokes_due(struct hart *h, uint64_t now);

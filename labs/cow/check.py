@@ -157,7 +157,7 @@ class Process:
             if answer == told:
                 return None
             names = ", ".join(self.play.params["FIELDS"])
-            return f"{names} should go up by {told}, they went up by {answer}"
+            return f"{names} should increase by {told}, but increased by {answer}"
 
         self.do(f"poke-told {COW} {FAIL} {failures} {page * PAGE:#x} {byte}", judge)
         self.do(f"ioctl {COW} {FAIL} 0", 0)
@@ -194,7 +194,7 @@ class Process:
         def judge(answer: str) -> Optional[str]:
             if int(answer) == want:
                 return None
-            return f"references to the page: {answer}, there should be {want}"
+            return f"the page has {answer} references, but should have {want}"
 
         self.do(f"ioctl {COW} {REFS} {page * PAGE:#x}", judge)
 
@@ -321,7 +321,7 @@ def one_fork(t: Test) -> None:
     def judge(refs: str) -> Optional[str]:
         if pages[0] != pages[1] or int(refs) > 1:
             return None
-        return f"parent and child share this page, and page_refs says {refs}"
+        return f"parent and child share this page, but page_refs returned {refs}"
 
     t.do(f"read {COW} 32")  # so the buffer has pages
     t.do(f"call ioctl {DEVICE} {FRAME} buffer", pages.append)
@@ -445,7 +445,7 @@ def taken(play: Play, p: Process) -> None:
         def judge(answer: str) -> Optional[str]:
             if frames.setdefault(page, answer) == answer:
                 return None
-            return "nobody else had the page, and it isn't the same any more"
+            return "the page was replaced by another, though it wasn't shared"
 
         return judge
 
@@ -574,7 +574,7 @@ def counted(
                 want += n
             if counts[name] != want:
                 who = "the child" if child else "the parent"
-                return f"{name}: {who} has {counts[name]}, it should have {want}"
+                return f"{who}'s `{name}` is {counts[name]}, but should be {want}"
         return None
 
     return judge
@@ -616,7 +616,8 @@ def begins(play: Play, p: Process) -> None:
     def judge(counts: dict[str, int]) -> Optional[str]:
         if play.params["INHERITS"] == (counts["taken"] >= had):
             return None
-        return f"taken: {counts['taken']}; before the fork its parent had {had}"
+        begin = f"at its parent's, {had}" if play.params["INHERITS"] else "at 0"
+        return f"the child's `taken` is {counts['taken']}; it should begin {begin}"
 
     p.fork().counts(judge)
 
@@ -640,7 +641,7 @@ def fork_failing(p: Process, page: int, n: int) -> None:
 
     def same(counts: dict[str, int]) -> Optional[str]:
         changed = [x for x in ("shared", "early") if counts[x] != before[x]]
-        return f"the fork that failed was counted: {changed[0]}" if changed else None
+        return f"the fork failed, but `{changed[0]}` has changed" if changed else None
 
     if p.play.params["STACK_MUST"]:
         p.counts(before.update)
@@ -706,7 +707,7 @@ def lost(t: Test, _: None) -> None:
 
     def equal(answer: str) -> Optional[str]:
         less = free[-1] - int(answer)
-        return f"{less} pages fewer are free than before" if less else None
+        return f"{less} fewer pages are free than before" if less else None
 
     for what in (None, note):
         play = Play(t)
@@ -766,13 +767,13 @@ def published(play: Play, p: Process) -> None:
 
     def judge(answer: str) -> Optional[str]:
         n = int(answer)
-        return f"{n} stores were never seen: it reads the old page" if n else None
+        return f"a thread still read the old page after {n} stores" if n else None
 
     p.do(f"publish {AREA * PAGE:#x} 20", judge)
 
     def judge_told(answer: str) -> Optional[str]:
         n = int(answer)
-        return f"{n} times it reads what was there before it was told" if n else None
+        return f"a thread read an old value {n} times after the store" if n else None
 
     # Threads that share a hart see nothing; new ones may lie otherwise.
     for _ in range(6):

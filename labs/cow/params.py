@@ -27,11 +27,10 @@ def draw(r: random.Random) -> dict[str, Any]:
 def words(p: dict[str, Any]) -> dict[str, Any]:
     """What README.md says of them."""
     n, stack = p["WINDOW"], p["STACK"]
-    whose = "its parent's forks" if p["CHILD_COUNTS"] else "its own forks"
     counts = {
-        "shared": "pages that forks have left shared"
+        "shared": "pages that forks have shared between parent and child"
         + (", in all regions" if p["READ_ONLY_TOO"] else ", in writable regions only"),
-        "copied": "writes for which at least one page was copied"
+        "copied": "writes that copied at least one page"
         if p["BY_WRITES"]
         else "pages copied for writes, including neighbours",
         "taken": "pages taken over"
@@ -40,7 +39,7 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
     }
     return {
         "WINDOW": n,
-        "NEIGHBOURS": f"the other pages of its block of {n} pages, which begins at an"
+        "NEIGHBOURS": f"the other pages of its block; a block is {n} pages from an"
         f" address that is a multiple of {n} * 4096"
         if p["ALIGNED"]
         else f"the {n - 1} page{'s' if n > 2 else ''} after it",
@@ -72,19 +71,19 @@ def files(p: dict[str, Any]) -> dict[str, str]:
 
 #include "aspace.h"
 
-#define COW_WINDOW {p["WINDOW"]} /* pages that one write may copy */
+#define COW_WINDOW {p["WINDOW"]} /* pages: a page and its neighbours */
 #define COW_STACK  {p["STACK"]} /* pages that a fork copies */
 #define COW_COUNTS 4
 
 /*
- * These are cow.c's. The caller holds as->lock, at level 0. child is new: it has
- * the regions of as, but no page, and nobody else knows it.
+ * cow.c defines these functions. The caller holds as->lock, at level 0. child
+ * is new: it has the regions of as, but no pages. No other code uses it yet.
  *
- * cow_fork: give the child what as has mapped. Returns 0, or -ENOMEM: then the
- * caller frees what the child has got so far.
- * cow_write: make the page at va, in r, writable; r allows it, but *pte, its
- * entry, lacks W. Returns 0 or -ENOMEM.
- * cow_counts: stores the counts of as.
+ * cow_fork gives the child the pages that as has mapped. Returns 0, or -ENOMEM:
+ * then the caller frees the pages that the child already has.
+ * cow_write makes the page at va, in region r, writable. r allows writes, but
+ * *pte, the page's entry, lacks W. Returns 0 or -ENOMEM.
+ * cow_counts stores the counts of as.
  */
 int cow_fork(struct aspace *child, struct aspace *as);
 int cow_write(struct aspace *as, struct region *r, uintptr_t va, pte_t *pte);
@@ -93,7 +92,8 @@ void cow_counts(const struct aspace *as, unsigned long counts[COW_COUNTS]);
 /* fault.c: returns a new page with the first n bytes of from, then zeroes; or
  * NULL if there is no memory. Make all copies with it. */
 void *page_copy(const void *from, size_t n);
-/* For the tests: NULL, or returns for each copy whether it is to fail. */
+/* For the tests: if it isn't NULL, it is called for each copy, and returns
+ * whether the copy is to fail. */
 extern bool (*copy_fails)(void);
 
 #endif

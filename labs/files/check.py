@@ -247,7 +247,7 @@ def same_pages(want: int) -> Callable[[str], Optional[str]]:
 
     def good(answer: str) -> Optional[str]:
         has = int(answer) * 512 / PAGE
-        return None if has == want else f"{has:g} pages, it should be {want}"
+        return None if has == want else f"the file has {has:g} pages, not {want}"
 
     return good
 
@@ -299,7 +299,7 @@ def fewer(t: Test, before: Callable[[], int], n: int) -> None:
     def good(answer: str) -> Optional[str]:
         gone = before() - int(answer)
         about = abs(gone - n) <= NOISE
-        return None if about else f"{gone} pages of memory are gone, it should be {n}"
+        return None if about else f"{gone} fewer pages are free, not {n} fewer"
 
     t.do("pages", good)
 
@@ -470,18 +470,30 @@ def fill_memory(t: Test, file: File) -> None:
     def keep(answer: str) -> Optional[str]:
         n, error = answer.split()
         written.append(int(n))
-        return None if error in ("-", "ENOSPC") else f"ends with {error}"
+        return (
+            None
+            if error in ("-", "ENOSPC")
+            else f"the write fails with {error}, not ENOSPC"
+        )
 
     def size(answer: str) -> Optional[str]:
         same = int(answer) == written[0]
-        return None if same else f"{answer}, but {written[0]} bytes were written"
+        return (
+            None
+            if same
+            else f"the size is {answer}, but {written[0]} bytes were written"
+        )
 
     def blocks(answer: str) -> Optional[str]:
         return same_pages(-(-written[0] // PAGE))(answer)
 
     def left(answer: str) -> Optional[str]:
         enough = int(answer) >= LEFT_BY_FILES - NOISE
-        return None if enough else f"{answer} are left, it should be {LEFT_BY_FILES}"
+        return (
+            None
+            if enough
+            else f"{answer} pages are free; files must leave {LEFT_BY_FILES}"
+        )
 
     t.do(f"write-many {file.slot} {LARGE} 1000", keep)
     t.do("pages", left)
@@ -792,7 +804,9 @@ def appends(t: Test, model: Model) -> None:
         pieces = data(answer).decode("latin-1").split("<")[1:]
         got = sorted(f"<{piece}" for piece in pieces)
         whole = sum(text in all for text in got)
-        return None if got == all else f"{whole} of {len(all)} are there, whole"
+        return (
+            None if got == all else f"{whole} of {len(all)} appended texts are complete"
+        )
 
     t.do(f"read-all {file.slot} {PAGE}", good)
     done(t, file)
@@ -806,7 +820,11 @@ def read_cut(t: Test, model: Model) -> None:
 
     def own(answer: str) -> Optional[str]:
         wrong = data(answer).strip(b"\0\x11")
-        return f"bytes {wrong.hex(' ')} aren't the file's" if wrong else None
+        return (
+            f"read the bytes {wrong.hex(' ')}, which aren't the file's"
+            if wrong
+            else None
+        )
 
     for slot in range(2):
         with t.child(slot):
@@ -834,7 +852,9 @@ def read_end(t: Test, model: Model) -> None:
 
 def filled(answer: str) -> Optional[str]:
     wrong = data(answer).strip(bytes([FILLED]))
-    return f"bytes {wrong.hex(' ')} haven't been written" if wrong else None
+    return (
+        f"read the bytes {wrong.hex(' ')}, which were never written" if wrong else None
+    )
 
 
 @test("appending doesn't copy what is already there", points=2)

@@ -16,7 +16,11 @@ FORMS = (
         "add_up(r[0], r[1])",
     ),
     ("the number of bytes, and the offset of the first", "r[1]", "add_up(r[0], r[1])"),
-    ("the offset of the first byte, and that of the last", "r[0]", "add_up(r[1], 1)"),
+    (
+        "the offset of the first byte, and the offset of the last",
+        "r[0]",
+        "add_up(r[1], 1)",
+    ),
     ("the offset of the first byte, and the offset after the last", "r[0]", "r[1]"),
 )
 
@@ -58,10 +62,10 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
         else "writes the bytes before the limit, and returns their number",
         "BAD_FIRST": "EFAULT" if p["BAD_FIRST"] else "EFBIG",
         "FAULT": {
-            "pages": "the write ends before the first page of the file whose part of "
-            "the data can't be read completely; earlier pages get their parts",
-            "bytes": "the file gets all bytes before the bad address",
-            "nothing": "the file gets nothing, and the write fails with EFAULT, wherever "
+            "pages": "the write stops before the first page of the file for which some "
+            "byte can't be read; earlier pages are written",
+            "bytes": "all bytes before the bad address are written",
+            "nothing": "nothing is written, and the write fails with EFAULT, wherever "
             "the bad address lies",
         }[p["FAULT"]],
         "DATA": p["COMMANDS"][0],
@@ -74,13 +78,13 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
             "pages": "The answer is the number of that page, present or missing.",
         }[p["UNIT"]],
         "OUTSIDE": p["OUTSIDE"],
-        "NO_DATA": "ENXIO" if p["NO_DATA"] else end,
-        "NO_HOLE": "ENXIO" if p["NO_HOLE"] else end,
+        "NO_DATA": "fails with ENXIO" if p["NO_DATA"] else f"returns {end}",
+        "NO_HOLE": "fails with ENXIO" if p["NO_HOLE"] else f"returns {end}",
         "RANGE": FORMS[p["FORM"]][0],
         "EMPTY": "EINVAL" if p["EMPTY"] else "the answer is 0, and nothing changes",
         "BEYOND": "EINVAL"
         if p["BEYOND"]
-        else "no error, and the part in the file is punched",
+        else "no error, and the part inside the file is punched",
         "PARTIAL": "gets zeroes in the covered part"
         if p["PARTIAL"] == "wiped"
         else "stays unchanged",

@@ -226,9 +226,12 @@ def writers(t: Test, model: Model) -> None:
         records = [got[i : i + SIZE] for i in range(0, len(got), SIZE)]
         strange = [r for r in records if r not in sent]
         if strange:
-            return f"a record that nobody sent: {strange[0].hex(' ')}"
+            return f"a record was read that nobody sent: {strange[0].hex(' ')}"
         if len(records) != kept or len(set(records)) != kept:
-            return f"{len(set(records))} of {len(records)} records are different"
+            return (
+                f"{len(records)} records were read, {len(set(records))} of them"
+                f" distinct; {kept} distinct ones should have been read"
+            )
         return None
 
     t.do(f"read {READER} {ALL}", whole)
@@ -254,7 +257,10 @@ def read_or_lost(t: Test, model: Model, drain: str) -> None:
         rest = 2 * SENT - total
         if 0 <= rest < t.params["WAKE"]:
             return None
-        return f"{seen['read']} were read and {answer} lost, of {2 * SENT}"
+        return (
+            f"{2 * SENT} records were sent, but {seen['read']} were read and"
+            f" {answer} counted as lost"
+        )
 
     t.do(f"{drain} {READER} {4 * SIZE} 150", keep)
     for slot in range(2):
@@ -296,7 +302,10 @@ def real(t: Test, model: Model) -> None:
         have = sum(seen.values())
         if ticks - t.params["WAKE"] < have <= ticks and ticks > 100:
             return None
-        return f"kprof has counted {ticks}; read, or lost, were {have}"
+        return (
+            f"kprof has counted {ticks} samples, but {have} were read"
+            " or counted as lost"
+        )
 
     with t.child(0):
         t.do(f"drain {READER} {5 * SIZE} 60", keep("child", SIZE))

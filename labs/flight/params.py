@@ -42,7 +42,7 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
         "FULL": "the oldest record is removed, and the new one is stored"
         if p["OLDEST_GOES"]
         else "the new record isn't stored",
-        "SINCE": "since the last such request or open"
+        "SINCE": "since the last such request, or since the open if there was none"
         if p["LOST_RESETS"]
         else "since the open",
     }
@@ -68,9 +68,9 @@ def files(p: dict[str, Any]) -> dict[str, str]:
 
 #include <stdint.h>
 
-#define FLIGHT_RECORDS {p["RECORDS"]} /* the most that are kept */
+#define FLIGHT_RECORDS {p["RECORDS"]} /* size of the buffer, in records */
 #define FLIGHT_WAKE {p["WAKE"]} /* a read waits for this many records */
-#define FLIGHT_LOST {p["LOST"]:#x} /* the ioctl that returns how many records were lost */
+#define FLIGHT_LOST {p["LOST"]:#x} /* ioctl: returns the number of lost records */
 
 /* where: {words(p)["WHERE"]}. */
 {struct(p)}

@@ -337,15 +337,15 @@ def short(t: Test, image: bytes, at: int, room: int) -> None:
         nonlocal came
         came = int(answer.split()[0])
         if not room - LOST < came <= room:
-            return f"there is room for {room} bytes, and {came} were stored"
+            return f"the buffer has room for {room} bytes, but the read stored {came}"
         if data(answer)[:came] != image[at : at + came]:
-            return f"the first {came} bytes aren't those of the file"
+            return f"the {came} bytes that were read differ from the file's"
         return None
 
     def second(answer: str) -> Optional[str]:
         if data(answer) == image[at + came : at + came + 20]:
             return None
-        return f"doesn't go on behind the {came} bytes before"
+        return f"this read doesn't continue after the {came} bytes of the first read"
 
     t.do(f"read-room {HIST} {room} 1200", first)
     t.do(f"read {HIST} 20", second)
@@ -376,8 +376,11 @@ def real(t: Test, model: Model) -> None:
     def shape(answer: str) -> Optional[str]:
         numbers = model.numbers(data(answer))
         if len(numbers) != len(model.counts) or max(numbers) > model.limit:
-            return f"{len(numbers)} counters, the largest is {max(numbers)}"
-        return None if any(numbers) else "none was counted"
+            return (
+                f"there are {len(numbers)} counters, and the largest is {max(numbers)};"
+                f" there should be {len(model.counts)}, each at most {model.limit}"
+            )
+        return None if any(numbers) else "no sample was counted"
 
     t.do(f"pread {HIST} {WHOLE} 0", shape)
     t.put(CLOCK, "hz 100")
@@ -406,7 +409,7 @@ def at_once(t: Test, model: Model) -> None:
                 model.index("kernel", pc),
                 lambda n: None
                 if n <= model.limit
-                else f"{n}, the limit is {model.limit}",
+                else f"a counter is {n}, but its limit is {model.limit}",
             )
     wait(t, 3)
     for pc in pcs:
@@ -441,9 +444,11 @@ def unchanged(t: Test, model: Model, i: int) -> None:
 
     model.one(t, i, first)
     t.do("sleep 1", 0)
-    model.one(
-        t, i, lambda n: f"{seen} when it was stopped, now {n}" if n != seen else None
-    )
+
+    def second(n: int) -> Optional[str]:
+        return None if n == seen else f"was {seen} after `stop`, is {n} now"
+
+    model.one(t, i, second)
 
 
 @test("two words at once", race=3)
@@ -482,10 +487,16 @@ def outcome(t: Test, model: Model, i: int, other: int) -> None:
         is_off = n == 0
         if n == 0 or n == 5 and stops:
             return None
-        return f"{n} after clears, and a " + ("start" if stops else "stop")
+        return (
+            f"a counter is {n} after `clear` and `start`, not 0 or 5"
+            if stops
+            else f"a counter is {n} after `clear` and `stop`, not 0"
+        )
 
     def others(n: int) -> Optional[str]:
-        return f"{n} after a clear that turned it off" if is_off and n else None
+        if is_off and n:
+            return f"a counter is {n} after a `clear` that stopped counting, not 0"
+        return None
 
     model.one(t, i, mine)
     model.one(t, other, others if stops else lambda n: None)

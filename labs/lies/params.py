@@ -83,7 +83,7 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
         " rest: it contains neither fields nor data.",
         "FIRST": "type" if p["TYPE_FIRST"] else "tag",
         "THEN": "tag" if p["TYPE_FIRST"] else "type",
-        "BAD_NAME": "is passed over: `name` is empty, all else as the entry has it"
+        "BAD_NAME": "is no lie: return an empty `name`, and the entry's other fields"
         if p["PASSES"]
         else f"is a lie, {p['NAME']}",
         "QIDS": ", ".join(f"{bit:#04x} ({name})" for name, bit in known.items()),

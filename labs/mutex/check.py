@@ -69,7 +69,7 @@ class Model:
             self.waits(t, mutex, name)
         else:
             m.holder = name
-            self.look(t, mutex, "it was free")
+            self.look(t, mutex, "the mutex was free")
         if signal:
             t.do(f"kill {slot} {signal}", 0)
             self.asleep(t, slot)
@@ -86,7 +86,7 @@ class Model:
         def judge(state: str) -> Optional[str]:
             if state == "S":
                 return None
-            return f"it waits for the mutex: its state should be S, it is {state}"
+            return f"the process waits for the mutex, but its state is {state}, not S"
 
         t.do(f"state {slot}", judge)
 
@@ -95,7 +95,9 @@ class Model:
 
         def judge(answer: str) -> Optional[str]:
             got = int(answer)
-            return None if got == want else f"{got} has it, it should be {want}: {why}"
+            if got == want:
+                return None
+            return f"process {got} has the mutex, but {want} should have it: {why}"
 
         self.do(t, LOOK, mutex, 0, 0, judge)
 
@@ -110,8 +112,8 @@ class Model:
             self.look(
                 t,
                 mutex,
-                f"{before} were waiting, in the order in which they"
-                f" came, and this was hand-over {number}",
+                f"the processes {before} were waiting, listed in the order in which"
+                f" they began to wait, and this was hand-over number {number}",
             )
         if self.left[old] > 0:
             self.left[old] -= 1
@@ -119,7 +121,7 @@ class Model:
                 self.waits(t, mutex, old)
             else:
                 m.holder = old
-                self.look(t, mutex, "nobody else wanted it")
+                self.look(t, mutex, "no other process waited for the mutex")
 
     def drain(self, t: Test, *mutexes: int) -> None:
         """Until nobody holds one, and all processes have ended. If the wrong one

@@ -8,9 +8,9 @@ from typing import Any
 #: The usual next owner: what README.md says, and how the solution compares two
 #: that wait, t behind best.
 RULES = {
-    "last": ("the one that came last", "true"),
-    "low": ("the one with the lowest `tid`", "(t)->tid < (best)->tid"),
-    "high": ("the one with the highest `tid`", "(t)->tid > (best)->tid"),
+    "last": ("that began to wait last", "true"),
+    "low": ("with the lowest `tid`", "(t)->tid < (best)->tid"),
+    "high": ("with the highest `tid`", "(t)->tid > (best)->tid"),
 }
 
 
@@ -34,8 +34,8 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
         "COUNT": "After a hand-over that leaves no thread waiting, the next hand-over is"
         " number 1 again."
         if p["BEGINS_ANEW"]
-        else "They are counted from boot on, and the count continues even if the"
-        " mutex has been free meanwhile.",
+        else "Hand-overs are counted from boot on; the count isn't reset when no thread"
+        " waits.",
     }
 
 

@@ -273,7 +273,12 @@ def signals(t: Test, model: Model) -> None:
             n = int(answer)
             written.append(sent[:n])
             good = model.size - model.atomic < first + n <= model.size
-            return None if good else f"{answer} bytes beside {first}"
+            if good:
+                return None
+            return (
+                f"{answer} bytes were written to a pipe that holds {model.size} bytes,"
+                f" {first} of which were used"
+            )
 
         t.do(f"write {WRITER} {sent.hex()}", moved)
     t.do("state 0", "S")
@@ -291,7 +296,11 @@ def signals(t: Test, model: Model) -> None:
 
 
 def unlike(got: bytes, want: bytes) -> Optional[str]:
-    return None if got == want else f"{len(got)} bytes aren't the {len(want)} written"
+    return (
+        None
+        if got == want
+        else f"the {len(got)} bytes read aren't the {len(want)} written"
+    )
 
 
 # --- The other end goes ------------------------------------------------------
@@ -360,9 +369,12 @@ def unmixed(t: Test, model: Model) -> None:
             mine = [piece for piece in pieces if piece[1:2] == name]
             for want, have in zip(texts, mine):
                 if want != have:
-                    return f"{want[:5]} came as {have[:20]}.., {len(have)} bytes"
+                    return (
+                        f"the write {want[:5]}.. was read as {have[:20]}..,"
+                        f" {len(have)} bytes"
+                    )
             if len(mine) != len(texts):
-                return f"{len(mine)} of {name}'s {len(texts)} came"
+                return f"of {len(texts)} writes by writer {name}, {len(mine)} were read"
         return None
 
     t.do(f"read-all {READER} {model.atomic + 100}", good)
@@ -381,7 +393,9 @@ def once(t: Test, model: Model) -> None:
 
     def equal(_: str) -> Optional[str]:
         more, less = (seen - sent).total(), (sent - seen).total()
-        return f"{more} bytes too many, {less} lost" if more or less else None
+        return (
+            f"{more} bytes were read too often, {less} never" if more or less else None
+        )
 
     for slot in range(2):
         large = t.random.randbytes(2 * model.size)

@@ -31,21 +31,22 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
         "SIZE": p["PAGES"] * PAGE,
         "ATOMIC": p["ATOMIC"],
         "LOW_MAX": p["LOW_MAX"],
-        "COUNT": "unread bytes at the reader's end, and of bytes for which there is "
-        "room at the writer's end"
+        "COUNT": "the number of unread bytes if it is called at the reader's end, and "
+        "the number of bytes for which there is room if it is called at the writer's end"
         if p["COUNT_OWN"]
-        else "unread bytes, at either end",
-        "CAPPED": ", or as many as it asked for if that is less"
+        else "the number of unread bytes, at either end",
+        "CAPPED": ", or as many as the read asks for if that is less"
         if p["LOW_CAPPED"]
-        else ", even if it asked for less",
-        "TAKES": "takes the bytes that are there, even fewer than the mark, and gets "
+        else ", even if the read asks for less",
+        "TAKES": "takes the bytes in the pipe, even fewer than the mark, and fails with "
         "EAGAIN only if there are none"
         if p["LOW_TAKES"]
-        else "gets EAGAIN as long as it would have to wait",
+        else "fails with EAGAIN if it would have to wait",
         "NO_READER": p["NO_READER"],
-        "ROOM": "fills the room that there is"
+        "ROOM": "writes as many bytes as there is room for, if any"
         if p["ANY_ROOM"]
-        else f"fills the room that there is if that is at least {p['ATOMIC']} bytes",
+        else "writes as many bytes as there is room for, if that is at least"
+        f" {p['ATOMIC']}",
     }
 
 
@@ -57,8 +58,8 @@ def files(p: dict[str, Any]) -> dict[str, str]:
 #ifndef KERNEL_PIPELAB_H
 #define KERNEL_PIPELAB_H
 
-#define PIPE_PAGES {p["PAGES"]} /* of room */
-#define PIPE_BUF   {p["ATOMIC"]} /* bytes, at most, that are written in one piece */
+#define PIPE_PAGES {p["PAGES"]} /* size of a pipe, in pages */
+#define PIPE_BUF   {p["ATOMIC"]} /* bytes: the largest atomic write */
 
 /* ioctls */
 #define PIPE_COUNT {p["COUNT"]:#x}

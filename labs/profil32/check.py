@@ -404,14 +404,16 @@ def real(t: Test, model: Model) -> None:
     def charged(answer: str) -> Optional[str]:
         told.append(int(answer))
         if told[-1] < made + 20:
-            return f"{made} were made, and more fell due; it tells of {told[-1]}"
+            return (
+                f"the call reports {told[-1]} samples, but {made + 20} or more were due"
+            )
         return None
 
     def same(answer: str) -> Optional[str]:
         (value,) = struct.unpack("<I", data(answer))
         if value == told[-1]:
             return None
-        return f"{told[-1]} were charged, the counter has {value}"
+        return f"the call reports {told[-1]} samples, but the counter is {value}"
 
     model.call(t, charged, p=0)
     model.now = None

@@ -32,23 +32,25 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
     return {
         "NUMBER": p["NUMBER"],
         "STRUCT": struct(p).replace("\t", "    ").replace("\n", "\n    "),
-        "SIZE": "bytes; if one to three bytes are left at the end, they aren't used"
+        "SIZE": "the buffer's size in bytes; if it isn't a multiple of 4, the last one to"
+        " three bytes aren't used"
         if p["SIZE_BYTES"]
-        else "counters",
-        "INDEX": "`(pc - low + (1 << shift) / 2) >> shift`, where 1 / 2 is 0"
+        else "the number of counters",
+        "INDEX": "`(pc - low + (1 << shift) / 2) >> shift`, where"
+        " 1 / 2 is 0 (an integer division)"
         if p["NEAREST"]
         else "`(pc - low) >> shift`",
         "OUTSIDE": {
             "NOWHERE": "is not counted",
-            "FIRST": "counts in the first counter",
-            "LAST": "counts in the last counter",
+            "FIRST": "is added to the first counter",
+            "LAST": "is added to the last counter",
         }[p["OUTSIDE"]],
         "FULL": "wraps to 0" if p["WRAPS"] else "stays at its largest value",
-        "KERNEL": "counts at the instruction at which the program continues"
+        "KERNEL": "is charged to the instruction at which the program continues"
         if p["KERNEL"]
         else "isn't counted",
-        "FORK": "has a histogram of its own, with the parent's settings: its memory is"
-        " a copy, and no sample has been charged to it yet"
+        "FORK": "has a histogram of its own, with the parent's settings. The histogram"
+        " is in the child's copy of the memory, and no sample has been charged to it yet"
         if p["INHERITS"]
         else "has no histogram",
         "GONE": "the histogram is turned off, and samples not yet charged are lost"
@@ -56,7 +58,7 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
         else "those samples are lost, and the histogram stays on",
         "CHECKED": "fails with EFAULT"
         if p["CHECKED"]
-        else "succeeds, and this rule applies when the first sample is charged",
+        else "succeeds, and the rule above applies when a sample is charged",
     }
 
 

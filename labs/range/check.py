@@ -296,7 +296,10 @@ def one(model: Model, answer: str) -> Optional[str]:
     ranges, missed = model.numbers(data(answer))
     counts = [n for n in (*ranges, missed) if n]
     if len(ranges) != 20 or len(counts) > 1:
-        return f"{len(ranges)} ranges, of which {counts} were counted"
+        return (
+            f"there are {len(ranges)} ranges, and the nonzero counts are {counts};"
+            " there should be 20 ranges, and at most one nonzero count"
+        )
     return None
 
 
@@ -328,7 +331,7 @@ def real(t: Test, model: Model) -> None:
         want = kernel if model.params["USER"] == "NOWHERE" else ticks
         if seen["all"] == want and ticks > 100:
             return None
-        return f"kprof has counted {want}, and range {seen['all']}"
+        return f"kprof has counted {want} samples, but /dev/range {seen['all']}"
 
     t.do(f"pread {RANGE} {WHOLE} 0", add)
     t.do(f"pread {KPDATA} 8 0", same)

@@ -52,7 +52,7 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
         "STRUCT": struct(p),
         "NONE": p["NONE"],
         "TWICE": p["TWICE"],
-        "EMPTY": "leaves no range, so all samples count as missed"
+        "EMPTY": "removes all ranges, so all samples are counted as missed"
         if p["CLEARS"]
         else "fails with EINVAL",
         "WIDTH": p["WIDTH"],
@@ -60,9 +60,9 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
         if p["MISSED_FIRST"]
         else "[ range 0 | range 1 | .. | missed ]",
         "USER": {
-            "BY_PC": "counts by its pc as well",
-            "MISSED": "counts as missed, whatever its pc",
-            "NOWHERE": "doesn't count at all",
+            "BY_PC": "is counted in the same way",
+            "MISSED": "is counted as missed, whatever its pc",
+            "NOWHERE": "isn't counted at all",
         }[p["USER"]],
     }
 
@@ -77,7 +77,7 @@ def files(p: dict[str, Any]) -> dict[str, str]:
 
 #include <stdint.h>
 
-#define RANGES {p["RANGES"]} /* at most */
+#define RANGES {p["RANGES"]} /* records of a table, at most */
 
 {struct(p)}
 

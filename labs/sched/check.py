@@ -84,11 +84,13 @@ def at_most(
     def judge(longest: float, lost: float) -> Optional[str]:
         if longest > longest_ms:
             return (
-                f"it didn't run for {longest:.0f} ms, at most it may {longest_ms:.0f}"
+                f"the process waited {longest:.0f} ms at a time;"
+                f" at most {longest_ms:.0f} ms are allowed"
             )
         if lost > lost_ms:
             return (
-                f"it didn't run for {lost:.0f} ms in all, at most it may {lost_ms:.0f}"
+                f"the process waited {lost:.0f} ms in total;"
+                f" at most {lost_ms:.0f} ms are allowed"
             )
         return None
 
@@ -105,9 +107,12 @@ def equals(t: Test, model: Model) -> None:
 
     def judge(longest: float, lost: float) -> Optional[str]:
         if longest > 6.5 * TICK:
-            return f"it didn't run for {longest:.0f} ms: four others are as urgent"
+            return (
+                f"the process waited {longest:.0f} ms for four others of its level;"
+                f" at most {6.5 * TICK:.0f} ms are allowed"
+            )
         if not 0.4 * ms < lost < 0.75 * ms:
-            return f"of {ms} ms it didn't run for {lost:.0f}, not for three fifths"
+            return f"the process waited {lost:.0f} of {ms} ms, not about three fifths"
         return None
 
     for slot in range(5):
@@ -149,7 +154,9 @@ def ages(t: Test, model: Model) -> None:
         ) -> Optional[str]:
             if want - 1.5 * TICK < longest < want + 2.5 * TICK:
                 return None
-            return f"it should wait for {want} ms and a tick, it has for {longest:.0f}"
+            return (
+                f"the process waited {longest:.0f} ms, not about {want} ms and a tick"
+            )
 
         aged(t, model, above, judge)
 
@@ -164,7 +171,8 @@ def turn(t: Test, model: Model) -> None:
         if ran < most:
             return None
         return (
-            f"it ran for {ran:.0f} of {ms} ms, in {turns:.0f} turns at most {most:.0f}"
+            f"the process ran for {ran:.0f} of {ms} ms;"
+            f" {turns:.0f} turns allow at most {most:.0f} ms"
         )
 
     aged(t, model, above, judge)
@@ -186,7 +194,10 @@ class Woken:
         ms = (int(answer) - self.woken) / 1e6
         if ms < AT_ONCE:
             return None
-        return f"who has woken it up ran again after {ms:.0f} ms, but is more urgent"
+        return (
+            "the process that woke another one lost its hart to a less urgent process"
+            f" for {ms:.0f} ms"
+        )
 
     def sleeps(self, t: Test) -> None:
         t.do("sleep 5000", 0)
@@ -200,8 +211,8 @@ class Woken:
             ms = (self.ran.pop(0) - self.woken) / 1e6
             if least <= ms <= most:
                 return None
-            bound = f"{most:.0f} at most" if ms > most else f"{least:.0f} at least"
-            return f"who was woken up then ran after {ms:.1f} ms, not {bound}"
+            bound = f"at most {most:.0f}" if ms > most else f"at least {least:.0f}"
+            return f"the woken process ran after {ms:.1f} ms; it should be {bound} ms"
 
         t.do("sleep 1", 0)  # until a tick: the next one is far away,
         t.do("spin 2", 0)  # and all harts have had this one, which take turns

@@ -25,9 +25,9 @@ def words(p: dict[str, Any]) -> dict[str, Any]:
         "URGENT": urgent,
         "PATIENT": patient,
         "AGE": p["AGE"],
-        "BONUS": f"{bonus} level{'s' if bonus > 1 else ''} above its own"
+        "BONUS": f"{bonus} level{'s' if bonus > 1 else ''} above that of its priority"
         if bonus
-        else "at its own level, like any other",
+        else "at the level of its priority",
     }
 
 
@@ -42,7 +42,7 @@ def files(p: dict[str, Any]) -> dict[str, str]:
 
 #define PRIORITIES       {p["PRIORITIES"]} /* {said["URGENT"]} is the most urgent */
 #define PRIORITY_DEFAULT {p["PRIORITIES"] // 2}
-#define PRIORITY_AGE     {p["AGE"]} /* ms of waiting are worth a level */
+#define PRIORITY_AGE     {p["AGE"]} /* ms of waiting raise the level by one */
 #define PRIORITY_SET     1 /* the ioctl of /dev/priority */
 
 #endif

@@ -110,7 +110,9 @@ def from_boot(t: Test, model: Model) -> None:
         least = min(found.values())
         if least >= SINCE_BOOT:
             return None
-        return f"there were {SINCE_BOOT} samples of each mode, a total is {least}"
+        return (
+            f"each mode had {SINCE_BOOT} samples, but the total of one is only {least}"
+        )
 
     model.look(t, judge)
 
@@ -264,7 +266,7 @@ class Reader:
             before, self.last = self.last, found["every"]
             self.told += self.last
             if self.last < before and not self.model.takes:
-                return f"there were {before} samples, now there are {self.last}"
+                return f"the totals fell from {before} to {self.last} samples"
             return None
 
         self.model.look(t, judge)
@@ -292,7 +294,7 @@ def meanwhile(t: Test, model: Model) -> None:
             every += sum(reader.told for reader in readers)
         if every == 2 * sent:
             return None
-        return f"there were {2 * sent} samples, all reads together tell of {every}"
+        return f"{2 * sent} samples were made, but the totals show {every}"
 
     model.look(t, judge)
 
@@ -305,9 +307,15 @@ def cleared(t: Test, model: Model) -> None:
 
     def judge(found: dict[str, int]) -> Optional[str]:
         if found["user"] > 3 * during:
-            return f"{found['user']} samples; {3 * during} at most weren't cleared"
+            return (
+                f"{found['user']} user samples are counted, but at most {3 * during}"
+                " came after the clear"
+            )
         if found["idle"] != behind:
-            return f"{behind} idle samples came after the clear, {found['idle']} count"
+            return (
+                f"{found['idle']} idle samples are counted, but {behind} came after"
+                " the clear"
+            )
         return None
 
     for _ in range(12):
@@ -336,7 +344,7 @@ def at_once(t: Test, model: Model) -> None:
         nonlocal told
         told = told + found["every"] if model.takes else found["every"]
         if told > new:
-            return f"{told} samples; {new} at most weren't cleared"
+            return f"{told} samples are counted, but only {new} came after the clear"
         return None
 
     with t.child(0):
@@ -376,7 +384,7 @@ def kprof(t: Test, model: Model) -> None:
         every = reader.told if model.takes else reader.last
         if every == ticks and ticks > 100:
             return None
-        return f"kprof has counted {ticks} samples, /dev/sum {every}"
+        return f"kprof has counted {ticks} samples, but /dev/sum {every}"
 
     t.do(f"pread {KPDATA} 4 0", total)
     t.put(CLOCK, "go")

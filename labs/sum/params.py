@@ -88,25 +88,25 @@ def form(p: dict[str, Any]) -> str:
 
 
 READ_KEEPS = """\
-**read** shows the totals since the last clear, or since boot if there was none, and
-changes nothing. It is like a read of an ordinary file of that size: any offset, any
-length, even from the middle of a total."""
+**read** returns the totals since the last clear, or since boot if there was none,
+and changes nothing. It behaves like a read of an ordinary file of that size: any
+offset, any length, even from the middle of a total."""
 
 READ_TAKES = """\
-**read** at offset 0 shows what was counted since the last read or clear, or since boot
-if there was none. Each sample is shown by one read only, and none is lost between two
-reads, however many processes read while harts count. A buffer that is too short for all
-totals fails with EINVAL. At any other offset a read returns 0 bytes. A failed read
-leaves all samples to the next one."""
+**read** at offset 0 returns the totals of samples since the last read or clear, or
+since boot if there was none. Each sample appears in one read only, and none is lost
+between two reads, however many processes read while harts count. A read into a
+buffer that is too short for all totals fails with EINVAL. At any other offset a read
+returns 0 bytes. A failed read leaves all samples to the next one."""
 
 CLEAR_BY_WORD = """\
-**write** of the word `{word}` clears: all totals are 0 again. The word is parsed as in
-all control files (`kernel/fs/ctl.h`); any other write fails with EINVAL, and changes
-nothing."""
+**write** of the word `{word}` clears, that is, sets all totals to 0. The word is
+parsed as in all control files (`kernel/fs/ctl.h`); any other write fails with
+EINVAL, and changes nothing."""
 
 CLEAR_BY_WRITE = """\
-**write** of anything clears: all totals are 0 again. The bytes aren't read, so even
-a bad address is right. The result is the number of bytes."""
+**write** of any bytes clears, that is, sets all totals to 0. The bytes aren't read,
+so a bad address is no error. The result is the number of bytes."""
 
 
 def files(p: dict[str, Any]) -> dict[str, str]:

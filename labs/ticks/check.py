@@ -50,7 +50,10 @@ class Model:
             if not self.params["RESETS"]:
                 self.before[hart] = values
             if who != hart or got != self.packed(hart, values) + BEHIND:
-                return f"not of hart {hart}, or more than a struct: {got.hex(' ', 8)}"
+                return (
+                    f"the result names another hart than {hart}, or is too long:"
+                    f" {got.hex(' ', 8)}"
+                )
             return None
 
         t.do(f"call-into {self.size} {self.arguments('buffer', hart)}", shape)
