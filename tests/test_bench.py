@@ -133,4 +133,4 @@ def test_the_hosts_side_is_measured() -> None:
     assert row and float(row[1]) > 0 and float(row[2]) > 0
     run = subprocess.run([script, "luck"], capture_output=True, text=True)
     assert (run.returncode, run.stderr.count("\n")) == (126, 1)
-    assert run.stderr.startswith("bench-host: nothing is called luck: there are ")
+    assert run.stderr.startswith("bench-host: no cost is called luck: there are ")

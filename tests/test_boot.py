@@ -127,7 +127,7 @@ def test_memory_out_of_reach_stays_unused(guest: Guest) -> None:
     result = guest("free", mem="4G")
     total = int(result.out.splitlines()[1].split()[1])
     assert 1_900_000 < total < 2_097_152
-    assert b"\n2048 MiB beyond the kernel's limit are not used" in result.boot
+    assert b"\n2048 MiB of memory beyond the kernel's limit are not used" in result.boot
 
 
 # --- A shell, and leaving it -------------------------------------------------

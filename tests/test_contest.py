@@ -82,9 +82,9 @@ def test_a_ranking(tmp_path: Path) -> None:
     assert places["ben"]["instructions"] == facts["without"] < facts["handed_out"]
     assert places["anna"]["instructions"] == facts["handed_out"]
     assert places["carl"]["why"].startswith("not built: kernel/fs/pipe.c:1")
-    assert places["dora"]["why"] == "the output isn't right"
+    assert places["dora"]["why"] == "the workload's output is wrong"
     assert places["emil"]["why"] == "none of the kernel's files was handed in"
-    assert places["finn"]["why"] == "it takes over 1000 million instructions"
+    assert places["finn"]["why"] == "the workload takes more than 1000 million instructions"
     assert done.stdout.splitlines()[2].split()[0] == "ben"
 
 

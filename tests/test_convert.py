@@ -127,6 +127,18 @@ def test_pprof(convert: Converter) -> None:
             assert mapping[2] <= entry[3] < mapping[3]
 
 
+def test_the_duration_of_a_recording_with_times(convert: Converter) -> None:
+    """From the clock's record to the last event, whatever START and STOP say, which
+    have whole seconds."""
+    times = [made.clocked(1000, 100, 1_000_000), made.born(1, 7, 2000),
+             made.exited(7, 1_601_000)]
+    sample = [made.moment(3000), made.at(1, 5),
+              made.psample(made.KERNEL, address("sys_read"), 7)]
+    data = made.session(made.logbuf(times) + made.logbuf(sample), BEGIN, BEGIN + 2)
+    profile = Pprof(convert(data, "pprof"))
+    assert profile.number(10) == 1_600_000_000
+
+
 def test_pprof_adds_up_what_is_alike(convert: Converter) -> None:
     for count in 127, 128, 300:  # 128 is the first that takes two bytes
         data = made.stream([[made.psample(made.USER, user("work"), 3)]] * count)
@@ -269,10 +281,10 @@ def test_without_line_numbers(convert: Converter) -> None:
 
 
 def test_the_same_bytes_every_time(convert: Converter) -> None:
-    for to in "folded", "pprof", "speedscope", "svg", "gmon":
+    for to in "folded", "pprof", "speedscope", "callgrind", "svg", "gmon":
         said = LOST
         if to == "gmon":
-            text = "106 samples of other code not in the histogram, 40 of them idle"
+            text = "the histogram omits 106 samples of other code, 40 of them idle"
             said += f"tally-convert: data: {text}\n"
         twice = [convert(pcs_stream(), to, said=said) for _ in range(2)]
         assert twice[0] == twice[1]
@@ -436,11 +448,11 @@ def test_programs_by_pid_and_name(convert: Converter) -> None:
     assert convert.folded(data, *words) == (
         "name (3);[user];work 1\nname (5);[user];work 1\nother (4);[user];c 1\n"
     )
-    which = "may be prog or other: --program"
+    which = "may be prog or other: select one with --program"
     assert convert.folded(
         data[:], "--program=prog", "--program=other", "--program=3=prog",
-        said=f"tally-convert: data: process 4 {which} 4=FILE tells\n"
-        f"tally-convert: data: process 5 {which} 5=FILE tells\n",
+        said=f"tally-convert: data: process 4 {which} 4=FILE\n"
+        f"tally-convert: data: process 5 {which} 5=FILE\n",
     ) == (
         "pid 4;[user];0x10080 1\npid 5;[user];0x10080 1\nprog (3);[user];work 1\n"
     )
@@ -486,7 +498,7 @@ def test_kpdata(convert: Converter) -> None:
     assert convert.folded(data) == (
         "[idle];idle_wait 70000\n[kernel];syscall 8\n[user] 11\n"
     )
-    said = "tally-convert: data: 11 samples of other code not in the histogram\n"
+    said = "tally-convert: data: the histogram omits 11 samples of other code\n"
     gmon = convert(data, "gmon", said=said)
     assert convert.flat("kernel.elf", gmon) == {"idle_wait": 700.0, "syscall": 0.08}
 
@@ -535,7 +547,9 @@ def test_prf_of_one_record_or_loaded_again(convert: Converter) -> None:
     said = f"tally-convert: data: {said}\n"
     assert convert.folded(one, said=said) == "[idle] 2\n[kernel];sys_read 3\n"
     again = made.prf_log(table, [(BEGIN, [9, 9, 9]), (END, [1, 0, 2])])
-    said = "tally-convert: data: counters decreased: counted from 0 there\n"
+    said = (
+        "tally-convert: data: counters decreased, so they are assumed to have restarted at 0\n"
+    )
     assert convert.folded(again, said=said) == "[idle] 2\n[kernel];sys_read 1\n"
 
 
@@ -586,7 +600,7 @@ def test_gmon_of_the_kernel_or_of_a_process(convert: Converter) -> None:
     samples = [[made.psample(made.KERNEL, address("sys_read"), 3)]] * 70_000
     samples += [[made.psample(made.USER, user("work"), 3)]] * 5
     data = made.stream(samples)
-    said = "tally-convert: data: 5 samples of other code not in the histogram\n"
+    said = "tally-convert: data: the histogram omits 5 samples of other code\n"
     kernel = convert(data, "gmon", said=said)
     assert convert.flat("kernel.elf", kernel) == {"sys_read": 700.0}
     for of in "3", "prog":
@@ -605,6 +619,7 @@ def test_the_outputs_name_tells(convert: Converter, tmp_path: Path) -> None:
     (tmp_path / "data").write_bytes(made.logbuf([made.msample(made.IDLE, 4)]))
     begins = {"x.folded": b"[idle] 4\n", "x.txt": b"[idle]", "x.json": b"{",
               "x.svg": b"<?xml", "x.pb.gz": b"\x1f\x8b", "x.gmon": b"gmon",
+              "x.callgrind": b"# callgrind", "y.SVG": b"<?xml",
               "gmon.out": b"gmon"}
     for name, begin in begins.items():
         result = convert.run("--kernel=kernel.elf", str(tmp_path / "data"),
@@ -633,7 +648,7 @@ def test_standard_input_and_output(convert: Converter) -> None:
 
 
 def test_no_samples(convert: Converter) -> None:
-    for to in "folded", "pprof", "speedscope", "svg", "gmon":
+    for to in "folded", "pprof", "speedscope", "callgrind", "svg", "gmon":
         out = convert(made.logbuf([]), to)
         assert to != "folded" or out == b""
         assert to != "pprof" or Pprof(out).samples == []

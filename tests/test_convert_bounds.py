@@ -92,7 +92,7 @@ def histograms(count: int, apart: int) -> bytes:
 
 NO_RANGE = "a gmon.out can't have a range from {:#x} to {:#x}"
 NO_COUNTS = "its counts are too high for pprof"
-ODD_RATE = "not a gmon.out: a histogram makes no sense"
+ODD_RATE = "not a gmon.out: a histogram's range, size or rate is invalid"
 CUT = "truncated: its last record is cut off"
 
 #: What the file is, its bytes, options; and what is said instead of an output,
@@ -108,14 +108,14 @@ CRAFTED: list[tuple[str, bytes, list[str], Optional[str], Optional[str]]] = [
     ("kpdata, one counter full", made.kpdata([MOST_32] + [0] * (BUCKETS - 1)), [],
      None, None),
     ("kpdata, all counters full", struct.pack(f">{BUCKETS + 2}I", *[MOST_32] *
-     (BUCKETS + 2)), ["--from=kpdata"], "its counts would fill 3,145,776 records "
-     "of a gmon.out", None),
+     (BUCKETS + 2)), ["--from=kpdata"], "too large for a gmon.out: "
+     "its counts fill 3,145,776 records", None),
     ("prf, no time", made.prf_log([KERNEL], [(MOST, [0] * 3), (MOST, [1] * 3)]), [],
      None, None),
     ("prf, a late time", made.prf_log([KERNEL], [(1, [0] * 3), (2**60, [1] * 3)]), [],
      None, None),
     ("prf, full counters", made.prf_log([KERNEL, MOST], [(1, [MOST] * 4)]), [],
-     f"its counts would fill {MOST // 65535:,} records of a gmon.out", NO_COUNTS),
+     f"too large for a gmon.out: its counts fill {MOST // 65535:,} records", NO_COUNTS),
     ("prf, small records", small_records(), [], None, None),
     ("prf, too many addresses", struct.pack("<4Q", 2**61, 1, 2, 3), ["--from=prf"],
      "not a prf log: no sorted table of addresses",
@@ -126,7 +126,8 @@ CRAFTED: list[tuple[str, bytes, list[str], Optional[str], Optional[str]]] = [
     ("mon at the end", made.mon(MOST - 3, MOST, [1, 2]), [],
      NO_RANGE.format(MOST - 3, MOST), None),
     ("mon, cells", struct.pack("<3Q", PROGRAM, PROGRAM + 2, 2**60), ["--from=mon"],
-     f"truncated: {2**60} cells don't fit", f"truncated: {2**60} cells don't fit"),
+     f"truncated: too short for its {2**60} call counts",
+     f"truncated: too short for its {2**60} call counts"),
     ("mon, calls", made.mon(PROGRAM, PROGRAM + 2, [1], [(MOST, MOST)] * 9999), [],
      None, None),
     ("gmon, far apart", histograms(2, 2**40), [],
@@ -223,7 +224,7 @@ kernel, folder = map(pathlib.Path, sys.argv[1:])
 output = folder / "output"
 for file in sorted(folder.glob("*.*")):
     words = ["", f"--kernel={kernel}", f"--from={file.suffix[1:]}"]
-    for to in ("folded", "svg", "pprof", "speedscope", "gmon"):
+    for to in ("folded", "svg", "pprof", "speedscope", "callgrind", "gmon"):
         sys.argv = [*words, f"--to={to}", str(file), str(output)]
         said = io.StringIO()
         with contextlib.redirect_stderr(said):

@@ -116,7 +116,7 @@ def test_records_that_look_alike_are_a_row(images: tuple[Image, Image]) -> None:
     assert (poll.longest, poll.at, poll.unfinished) == (40_000_000, 100_000_000, 1)
     assert [f.name for f in poll.user] == ["work", "main", "_start"]
     assert [f.name for f in poll.kernel] == ["sys_read"]
-    assert poll.wakers == {"inner [prog 4]": 3, "its time": 1}
+    assert poll.wakers == {"inner [prog 4]": 3, "a timeout": 1}
     assert poll.pids == {3, 4}
 
 

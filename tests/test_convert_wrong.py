@@ -21,7 +21,7 @@ from tally.formats.executable import Image
 BEGIN, END = 1_790_000_000, 1_790_000_003  # seconds since 1970
 BUCKETS = elves.STEP * len(elves.KERNEL) // 8
 
-NO_PROFILE = "no known profile, or damaged; --from sets its format: pcs, kpdata, prf, mon, gmon"
+NO_PROFILE = "not a known profile, or damaged; set its format with --from: pcs, kpdata, prf, mon, gmon"
 LOW, HIGH = elves.PROGRAM_TEXT, elves.PROGRAM_TEXT + 64
 STREAM = made.session(b"", BEGIN, END)
 FULL = 4 * (2 + BUCKETS)
@@ -38,7 +38,7 @@ WRONG: list[tuple[str, Optional[str], bytes, str]] = [
     ("pcs, then text", None, STREAM + b"x" * 512,
      "not a pcs stream: buffer 3: invalid header: 30840 bytes unused"),
     ("pcs of no type", None, STREAM + made.logbuf([b"\x63" + bytes(7)]),
-     "not a pcs stream: buffer 3: no record is of type 99"),
+     "not a pcs stream: buffer 3: unknown record type 99"),
     ("pcs, stack alone", None, STREAM + made.logbuf([made.stack([1])]),
      "not a pcs stream: buffer 3: a stack without a sample"),
     ("pcs, stack too long", None,
@@ -46,7 +46,7 @@ WRONG: list[tuple[str, Optional[str], bytes, str]] = [
      "not a pcs stream: buffer 3: its last record is cut off"),
     ("pcs, stack of more kernel", None,
      STREAM + made.logbuf([made.psample(2, 1), b"\x0b\1\2\0" + bytes(4)]),
-     "not a pcs stream: buffer 3: a stack of 1 frames, 2 of them in the kernel"),
+     "not a pcs stream: buffer 3: invalid stack: 1 frames, 2 of them in the kernel"),
     ("pcs, stack cut for no reason", None,
      STREAM + made.logbuf([made.psample(2, 1), b"\x0b\1\0\6" + bytes(4)]),
      "not a pcs stream: buffer 3: unknown reason for a truncated stack: 0x06"),
@@ -64,20 +64,20 @@ WRONG: list[tuple[str, Optional[str], bytes, str]] = [
     ("prf unsorted", "prf", made.prf_log([2, 1], [(1, [0] * 4)]),
      "not a prf log: no sorted table of addresses"),
     ("mon cut", None, made.mon(LOW, HIGH, [1])[:-1],
-     "truncated: half a counter at its end"),
+     "truncated: it ends within a counter"),
     ("mon's header cut", "mon", made.mon(LOW, HIGH, [])[:-1],
-     "truncated: no whole header"),
+     "truncated: the header is incomplete"),
     ("mon's cells cut", "mon", made.mon(LOW, HIGH, [], [(1, 2)])[:-1],
-     "truncated: 1 cells don't fit"),
+     "truncated: too short for its 1 call counts"),
     ("mon upside down", "mon", made.mon(HIGH, LOW, []),
      "not a mon.out: 0x10040 is not below 0x10000"),
     ("gmon cut", None, made.gmon([made.gmon_histogram(LOW, HIGH, [1], 100)])[:-1],
      "truncated: its last record is cut off"),
-    ("gmon's header cut", None, b"gmon\1", "truncated: no whole header"),
+    ("gmon's header cut", None, b"gmon\1", "truncated: the header is incomplete"),
     ("gmon of version 2", None, made.gmon([], version=2),
      "not a gmon.out of version 1"),
     ("gmon of no tag", None, made.gmon([b"\7"]),
-     "not a gmon.out: no record has tag 7"),
+     "not a gmon.out: unknown record tag 7"),
 ]
 
 
@@ -116,7 +116,7 @@ def test_wrong_executables(convert: Converter) -> None:
         "--kernel=stripped": "stripped: no symbols",
         "--program=none": "none: No such file or directory",
         "--program=kernel.elf":
-            "kernel.elf: not a program: its text has the kernel's addresses",
+            "kernel.elf: not a program: its code is at kernel addresses",
     }
     for word, text in wanted.items():
         result = convert.run("--to=folded", word, "kp")

@@ -26,18 +26,18 @@ TESTS = Path(__file__).parent
 WORDS = {
     "lockorder": "lock order: ktest first wanted at lockorder+",
     "locklevel": "lock level: spinlock ktest first is of level 1",
-    "locktwice": "two locks of one name: ktest twin",
+    "locktwice": "two locks of the same name: ktest twin",
     "mutexunderspin": "sleep under a spinlock: mutex ktest wanted",
     "spinnotheld": "spinnotheld called without its lock: ktest first, last taken at "
     "spinnotheld",
     "mutexnotheld": "mutexnotheld called without its lock: mutex ktest, which nobody holds",
     "useafterfree": "written after free: 0x",
     "useafterpagefree": "written after free: 0x",
-    "notzero": "freed as zeroed, but has 0x100000000000000, 4088 bytes into the page at 0x",
-    "overrun": "written past the end: byte 64 of the 64 at 0x",
+    "notzero": "freed as zeroed, but not zero: 0x100000000000000 at byte 4088 of page 0x",
+    "overrun": "written past the end: at offset 64 of the 64 bytes at 0x",
     "returnlocked": "system call 64 returns with ktest first held, taken at check_word+",
-    "samplerlock": "a lock in the sampler: ktest first wanted at count_locks+",
-    "samplerprint": "a lock in the sampler: ",
+    "samplerlock": "the sampler must not lock: ktest first wanted at count_locks+",
+    "samplerprint": "the sampler must not lock: ",
     "sampleruser": "load page fault: copy_in or copy_out at a raised level, scause 13",
     "overflow-int": "undefined behaviour: addition overflows at kernel/dev/",
     "overflow-index": "undefined behaviour: index out of bounds at kernel/dev/",
@@ -80,7 +80,7 @@ def test_lock_order_names_both_orders() -> None:
     lines = run("echo lockorder >/dev/ktest", "--icount", "6").stderr.splitlines()
     (at,) = [i for i, line in enumerate(lines) if "panic: " in line]
     assert "with ktest second held, taken at lockorder+" in lines[at]
-    assert "but ktest first taken at lockorder+" in lines[at + 1]
+    assert "but earlier ktest first was taken at lockorder+" in lines[at + 1]
     assert "then ktest second at lockorder+" in lines[at + 1]
 
 

@@ -7,14 +7,13 @@ counted, and never guessed.
 from __future__ import annotations
 
 import os
-import struct
 import subprocess
 import tarfile
 from pathlib import Path
 
 import pytest
 
-from harness import pcstream as pcs
+from harness import pcstream as pcs, profiles as made
 from harness.guest import Guest
 from tally import ROOT
 from tally.build import image
@@ -117,7 +116,7 @@ def test_no_room_for_events(guest: Guest, tmp_path: Path) -> None:
     (warning,) = [w for w in profile.warnings if "events lost" in w]
     lost = int(warning.split()[0])
     assert lost > 0
-    assert f"getpc: {lost} events were lost" in result.stderr.decode()
+    assert f"getpc: {lost} process events were lost" in result.stderr.decode()
     for s in of_processes(profile):  # none is somebody else's
         if s.process is not None:
             assert profile.processes[s.process].pid == s.pid
@@ -158,41 +157,17 @@ def test_another_kernel(guest: Guest, tmp_path: Path) -> None:
 # --- Contexts are used again --------------------------------------------------
 
 
-BORN, EXECED = 14, 15
-
-
-def event(kind: int, context: int, pid: int, time: int, rest: bytes) -> bytes:
-    rest += bytes(-len(rest) % 8)
-    return struct.pack("<BBHiQ", kind, 2 + len(rest) // 8, context, pid, time) + rest
-
-
-def born(context: int, pid: int, time: int, of: int = 0, parent: int = 1) -> bytes:
-    return event(BORN, context, pid, time, struct.pack("<HhI", of, parent, pid))
-
-
-def execed(context: int, pid: int, time: int, name: bytes, of: int = 0) -> bytes:
-    rest = struct.pack("<HhI16s", of, 0, pid, name)
-    return event(EXECED, context, pid, time, rest)
-
-
-def at(context: int, after: int) -> bytes:
-    return struct.pack("<BBHI", events.AT, 1, context, after)
-
-
-def moment(time: int) -> bytes:
-    return struct.pack("<BBBxxxxxQ", events.MOMENT, 2, 0, time)
-
-
 def test_a_context_that_is_used_again() -> None:
     """The time decides; and another process's of the same number is no answer."""
     sample = pcs.psample(pcs.USER, 5, 0x10100)
     stream = pcs.logbuf(
         pcs.start(1_800_000_000),
-        born(7, 5, 100), execed(7, 5, 110, b"first"),
-        born(7, 6, 300), execed(7, 6, 310, b"other"),
-        born(7, 5, 500), execed(7, 5, 510, b"second"),
+        made.born(7, 5, 100), made.execed(7, 5, 110, b"first"),
+        made.born(7, 6, 300), made.execed(7, 6, 310, b"other"),
+        made.born(7, 5, 500), made.execed(7, 5, 510, b"second"),
     ) + pcs.logbuf(
-        moment(90), at(7, 60) + sample, at(7, 440) + sample, at(8, 1) + sample
+        made.moment(90), made.at(7, 60) + sample, made.at(7, 440) + sample,
+        made.at(8, 1) + sample,
     ) + pcs.logbuf(pcs.stop(1_800_000_001))
     profile = read_pcs.read("made", stream)
     names = [profile.processes[s.process].name if s.process is not None else None

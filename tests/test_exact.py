@@ -134,7 +134,7 @@ def test_several_harts(tmp_path: Path) -> None:
         (["--exact"], "tally: no command (tally --help"),
         (["--exact", "--"], "tally: no command after --"),
         (["--exact", "-o", "x.doc", "--", "true"], "tally: -o x.doc: unknown suffix"),
-        (["--exakt", "--", "true"], "tally: --exakt: no such option; --exact?"),
+        (["--exakt", "--", "true"], "tally: --exakt: no such option; did you mean --exact?"),
         (["--exact", "-o", "/none/x.svg", "--", "true"], "tally: /none/x.svg: No such"),
         (["--exact", "-o", "x.gmon", "--", "true"], "tally: -o x.gmon: a gmon.out "),
         (["--free", "--exact", "--", "true"], "tally: --free can't be combined "),
@@ -318,8 +318,8 @@ def test_missing_samples_stand_below_each_table() -> None:
     counts = re.findall(r"^([\d,]+) samples? (?:lost|skipped)", head, re.M)
     missing = sum(int(count.replace(",", "")) for count in counts)
     total = int(re.search(r"^([\d,]+) samples, at", head, re.M)[1].replace(",", ""))
-    line = (f"skipped or lost: {missing:,}; each share may be up to"
-            f" {100 * missing / (total + missing):.1f} points off")
+    line = (f"{missing:,} samples skipped or lost: each share may be wrong by up to"
+            f" {100 * missing / (total + missing):.1f} percentage points")
     said = [table.strip().splitlines()[-1].strip() for table in tables if table.strip()]
     assert missing > total and said.count(line) == 5, run.stdout
     assert "skipped or lost" not in tally("--", "true").stdout
@@ -331,7 +331,7 @@ def test_free_harts(tmp_path: Path) -> None:
     file = tmp_path / "x.html"
     run = tally("--free", "-o", str(file), *EXTRA, "--", "known 20000")
     assert run.returncode == 0
-    line = "the machine ran freely (no -icount): times and shares are the emulator's"
+    line = "the machine ran freely (no -icount): times and shares reflect QEMU's speed"
     assert run.stdout.count(line + "\n") == 1
     assert " interval" not in run.stdout
     assert not re.search(r"\d to +\d", run.stdout)

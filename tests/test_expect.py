@@ -59,8 +59,8 @@ def test_the_examples_are_as_expected() -> None:
     result = run(EXAMPLES)
     assert (result.returncode, result.stderr) == (0, "")
     assert words(result) == [
-        "ok    kprof on 1", "ok    kprof on 4", "ok    prf on 2", "ok    prf on 4",
-        "ok    refused on 4",
+        "ok    kprof on 1 hart", "ok    kprof on 4 harts", "ok    prf on 2 harts",
+        "ok    prf on 4 harts", "ok    refused on 4 harts",
     ]
     assert result.stdout.endswith("\nexpect: 5 as expected, 0 not\n")
 
@@ -69,7 +69,9 @@ def test_they_are_also_together() -> None:
     """And on another machine."""
     result = run("--together", "--machine", "8", EXAMPLES)
     assert (result.returncode, result.stderr) == (0, "")
-    assert words(result) == ["ok    kprof on 8", "ok    prf on 8", "ok    refused on 8"]
+    assert words(result) == [
+        "ok    kprof on 8 harts", "ok    prf on 8 harts", "ok    refused on 8 harts"
+    ]
 
 
 def test_the_page_quotes_them() -> None:
@@ -129,14 +131,14 @@ def test_update(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("some\n")
     result = run("--update", tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
-    new = ["new   all on 4: all.expected", "new   other on 4: other.expected"]
+    new = ["new   all on 4 harts: all.expected", "new   other on 4 harts: other.expected"]
     assert words(result) == new
     file = tmp_path / "all.expected"
     assert file.read_text() == EVERYTHING_EXPECTED
     file.write_text(EVERYTHING_EXPECTED.replace("| 7", "| 8"))
     result = run("--update", tmp_path)
-    wrote = "wrote all on 4: all.expected"
-    assert (words(result), result.returncode) == ([wrote, "ok    other on 4"], 0)
+    wrote = "wrote all on 4 harts: all.expected"
+    assert (words(result), result.returncode) == ([wrote, "ok    other on 4 harts"], 0)
     assert file.read_text() == EVERYTHING_EXPECTED
     assert run(tmp_path).returncode == 0
 
@@ -157,9 +159,9 @@ def test_hexdump() -> None:
 # --- What differs ------------------------------------------------------------
 
 DIFFERENCE = """\
-FAIL  a on 4: differs from a.expected
+FAIL  a on 4 harts: differs from a.expected
 --- a.expected
-+++ a on 4
++++ a on 4 harts
 @@ -1,4 +1,4 @@
  == stdout
 -| 1
@@ -179,16 +181,16 @@ def test_a_difference(tmp_path: Path) -> None:
     result = run(tmp_path, "--junit", report)
     assert (result.returncode, result.stderr) == (1, "")
     assert report.is_symlink()
-    end = "ok    b on 4\nexpect: 1 as expected, 1 not\n"
+    end = "ok    b on 4 harts\nexpect: 1 as expected, 1 not\n"
     assert result.stdout == DIFFERENCE + end
     (suite,) = xml.parse(report).getroot()
     assert suite.get("name") == tmp_path.name
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
     bad, good = suite
-    assert (bad.get("name"), good.get("name")) == ("a on 4", "b on 4")
+    assert (bad.get("name"), good.get("name")) == ("a on 4 harts", "b on 4 harts")
     assert (bad[0].get("message"), len(good)) == ("differs from a.expected", 0)
     assert "".join(f"{line}\n" for line in bad[0].text.splitlines()) in DIFFERENCE
-    assert words(run(tmp_path, "b.sh")) == ["ok    b on 4"]
+    assert words(run(tmp_path, "b.sh")) == ["ok    b on 4 harts"]
 
 
 def test_a_name_of_any_bytes(tmp_path: Path) -> None:
@@ -198,10 +200,10 @@ def test_a_name_of_any_bytes(tmp_path: Path) -> None:
     Path(os.fsdecode(file + b".sh")).write_text("echo 1\n")
     command = [SCRIPT, "--junit", tmp_path / "xml", tmp_path]
     run = subprocess.run(command, capture_output=True)
-    first = b"FAIL  " + name + b" on 4: there is no " + name + b".expected"
+    first = b"FAIL  " + name + b" on 4 harts: there is no " + name + b".expected"
     assert (run.stdout.startswith(first), run.stderr) == (True, b"")
     (case,) = xml.parse(tmp_path / "xml").getroot().iter("testcase")
-    assert case.get("name") == "a?  on 4"
+    assert case.get("name") == "a?  on 4 harts"
 
 
 @pytest.mark.parametrize("value, coloured", [("", True), ("1", False)])
@@ -224,8 +226,8 @@ def test_what_is_missing(tmp_path: Path) -> None:
     result = run(tmp_path)
     assert (result.returncode, result.stderr) == (1, "")
     assert words(result) == [
-        "FAIL  gone.expected: it has no script",
-        "FAIL  a on 4: there is no a.expected; --update writes it",
+        "FAIL  gone.expected: it belongs to no script",
+        "FAIL  a on 4 harts: there is no a.expected; --update writes it",
     ]
     assert "\n+| 1\n" in result.stdout
     assert not (tmp_path / "a.expected").exists()
@@ -241,15 +243,15 @@ def test_machines(tmp_path: Path) -> None:
     own = tmp_path / "harts.2.expected"
     result = run("--update", tmp_path)
     new, bad, *same = words(result)
-    assert new == "new   harts on 1: harts.expected"
-    assert bad.startswith("FAIL  harts on 2: differs from harts.expected, which is an")
-    assert same == ["new   same on 2: same.expected", "ok    same on free"]
+    assert new == "new   harts on 1 hart: harts.expected"
+    assert bad.startswith("FAIL  harts on 2 harts: differs from harts.expected, which the")
+    assert same == ["new   same on 2 harts: same.expected", "ok    same on 4 harts in parallel"]
     assert not own.exists() and result.returncode == 1
     own.write_text("")
     result = run("--update", tmp_path)
-    assert words(result)[:2] == ["ok    harts on 1", f"wrote harts on 2: {own.name}"]
+    assert words(result)[:2] == ["ok    harts on 1 hart", f"wrote harts on 2 harts: {own.name}"]
     result = run(tmp_path, "-j", "1", "--machine", "2")
-    assert words(result) == ["ok    harts on 2", "ok    same on 2"]
+    assert words(result) == ["ok    harts on 2 harts", "ok    same on 2 harts"]
     assert result.returncode == 0
 
 
@@ -261,7 +263,7 @@ def test_programs(tmp_path: Path) -> None:
     assert "| Hello, you" in (tmp_path / "hello.expected").read_text()
     result = run("-j", "1", *extra, tmp_path)
     assert (words(result), result.returncode) == (
-        ["ok    hello on 4", "ok    sieve on 4"], 0
+        ["ok    hello on 4 harts", "ok    sieve on 4 harts"], 0
     )
 
 
@@ -281,12 +283,12 @@ def test_what_dies(tmp_path: Path, together: list[str]) -> None:
     result = run(*options, tmp_path)
     assert (result.returncode, result.stderr) == (1, "")
     assert words(result) == [
-        "new   a on 4: a.expected", "FAIL  b on 4: the kernel panicked",
-        "FAIL  c on 4: the limit of 2 s is over",
-        "FAIL  d on 4: the machine was turned off before the script's end",
-        "new   e on 4: e.expected",
+        "new   a on 4 harts: a.expected", "FAIL  b on 4 harts: the kernel panicked",
+        "FAIL  c on 4 harts: the limit of 2 s of virtual time is reached",
+        "FAIL  d on 4 harts: the machine was turned off before the script's end",
+        "new   e on 4 harts: e.expected",
     ]
-    for said in ("== the end of stdout\n| before\n", "| panic: as asked: on purpose\n",
+    for said in ("== the end of stdout\n| before\n", "| panic: requested by a test: on purpose\n",
                  "run_panic+", "== the end of stderr\n| partial\n", "| hart 3: 0x"):
         assert said in result.stdout, said
     written = sorted(file.name for file in tmp_path.glob("*.expected"))
@@ -297,7 +299,9 @@ def test_what_dies(tmp_path: Path, together: list[str]) -> None:
 def test_a_timeout(tmp_path: Path) -> None:
     write(tmp_path, a="while :; do :; done\n")
     result = run(tmp_path, "--timeout", "2", "--machine", "free")
-    assert words(result) == ["FAIL  a on free: not done after 2 s, stopped"]
+    assert words(result) == [
+        "FAIL  a on 4 harts in parallel: the machine was stopped, still running after 2 s"
+    ]
     assert result.returncode == 1
 
 
@@ -319,14 +323,14 @@ def test_a_restart(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "words, told",
     [
-        ([], "no folder of scripts"),
+        ([], "no folder of scripts given"),
         (["none"], "none: there is no such folder"),
         (["."], "there is no NAME.sh"),
         (["good", "other"], "good: there is no other.sh"),
         (["good", "--machine", "17"], "--machine: 17 is not a number from 1 to 16"),
-        (["good", "--updat"], "--updat: no such option; --update?"),
+        (["good", "--updat"], "--updat: no such option; did you mean --update?"),
         (["good", "-j", "x"], "-j: x is not a number"),
-        (["dots"], "dots/a.4.sh: the name may have no other dot"),
+        (["dots"], "dots/a.4.sh: the name must have no dot before .sh"),
         (["machines"], "machines/a.sh:2: x is not a number from 1 to 16, and not free"),
         (["show"], "show/a.sh:1: a b is not FILE or FILE BYTES"),
         (["good", "--junit", "none/x"], "none/x: No such file or directory"),

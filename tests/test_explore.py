@@ -46,8 +46,8 @@ def test_a_finding_says_how_to_see_it_again(
     assert capfd.readouterr().out.splitlines() == [
         "explore: sh -c 'echo why; exit 3' 0",
         "why",
-        "explore: found: sh -c 'echo why; exit 3' 0",
+        "explore: failed: sh -c 'echo why; exit 3' 0",
         "explore: true",
-        "explore: seed 1: 2 trials, 1 found something",
-        "explore: again: sh -c 'echo why; exit 3' 0",
+        "explore: seed 1: 2 trials, 1 failed",
+        "explore: repeat with: sh -c 'echo why; exit 3' 0",
     ]

@@ -35,7 +35,7 @@ def fitting_gdb() -> str:
 
 def test_without_gdb() -> None:
     result = make_gdb("GDB=no-such-gdb")
-    assert "no no-such-gdb: install gdb-multiarch, or set GDB=" in result.stderr
+    assert "no no-such-gdb: install gdb-multiarch, or set GDB to gdb's name" in result.stderr
     assert result.returncode == 2
 
 
@@ -50,7 +50,7 @@ def test_with_another_machines_gdb() -> None:
     if not shutil.which("gdb") or knows_riscv("gdb"):
         pytest.skip("no gdb for this machine only")
     result = make_gdb("GDB=gdb")
-    hint = "this gdb is for other machines; install gdb-multiarch, or set GDB="
+    hint = "this gdb is for other machines; install gdb-multiarch, or set GDB to gdb's name"
     first, second = result.stderr.splitlines()
     assert first == f'make gdb: Undefined item: "riscv:rv64": {hint}'
     assert second.endswith("Error 126")

@@ -336,7 +336,10 @@ def broken() -> dict[str, tuple[bytes, str]]:
         "unused2": (header(65535, 0), "byte 1024: invalid header: 65535 bytes unused"),
         "unused3": (header(5, 0), "byte 1024: invalid header: 5 bytes unused"),
         "unused4": (header(0, 0), "byte 1024: invalid header: 0 bytes unused"),
-        "lost": (header(4, 65535), "byte 1024: invalid header: -1 records lost"),
+        "lost": (
+            header(4, 65535),
+            "byte 1024: invalid header: its number of lost records is -1",
+        ),
         "pid": (
             middle(pcs.logbuf(pcs.psample(pcs.USER, 32768, 4))),
             "byte 1028: invalid process ID -32768",
@@ -363,7 +366,7 @@ def broken() -> dict[str, tuple[bytes, str]]:
         ),
         "stack3": (
             middle(pcs.logbuf(one, b"\x0b\x01\x02\x00" + bytes(4))),
-            "byte 1036: a stack of 1 frames, 2 of them in the kernel",
+            "byte 1036: invalid stack: 1 frames, 2 of them in the kernel",
         ),
         "stack4": (
             middle(pcs.logbuf(one, pcs.stack([], [1], cut=0x60))),

@@ -230,8 +230,8 @@ def test_an_entry_that_has_no_stat(images: Images, share: Path, tmp_path: Path) 
     before = os.listdir(share / "lost").index("bad")
     assert before - 16 <= int(listed) <= before  # those of an answer of 512 bytes
     assert result.err == (
-        "ls: lost: can't read all of it: No such file or directory\n"
-        "cp: lost: can't read all of it: No such file or directory\n"
+        "ls: lost: can't read the whole directory: No such file or directory\n"
+        "cp: lost: can't read the whole directory: No such file or directory\n"
     )
 
 

@@ -146,7 +146,7 @@ def test_tool_errors(guest: Guest) -> None:
         "kprof /no": (1, "kprof: /no: No such file or directory\n"),
         "kprof /tmp": (1, "kprof: /tmp: Is a directory\n"),
         "kprof /etc/command": (1, "kprof: /etc/command: not a 64-bit executable\n"),
-        "kprof /bin/sh": (1, "kprof: /bin/sh: not a kernel: no text_start and etext\n"),
+        "kprof /bin/sh": (1, "kprof: /bin/sh: not a kernel: no symbols text_start and etext\n"),
         "kprof /boot/kernel /no": (1, "kprof: /no: No such file or directory\n"),
         short: (1, "kprof: /tmp/short: too short for this kernel\n"),
         empty: (1, "kprof: /dev/null: too short for this kernel\n"),

@@ -20,8 +20,8 @@ def test_who_gives_way_is_said(guest: Guest) -> None:
     assert_checks(result)
     said = re.findall(rb"out of memory: (.*)\r", result.boot)
     form = (
-        rb"killed process (\d+) \(exhaust\) of \d{4} KiB, "
-        rb"as process (\d+) \(exhaust\)"
+        rb"killed process (\d+) \(exhaust\), which had \d{4} KiB, "
+        rb"because process (\d+) \(exhaust\)"
     )
     each = [re.match(form, line) for line in said]
     assert len(each) == 2 and all(each), said

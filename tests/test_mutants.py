@@ -77,7 +77,7 @@ def test_its_lines_are_there_once(
     [
         ("name\n-a\n", "expected NAME: WHAT IS WRONG"),
         ("name: wrong\n-a\nfile b\n", "expected NAME: WHAT IS WRONG"),
-        ("name: wrong\nfyle b\n-a\n", "fyle: none of file"),
+        ("name: wrong\nfyle b\n-a\n", "unknown field fyle; the fields are file"),
         ("name: wrong\n-a\n", "no file is given"),
     ],
 )
@@ -121,7 +121,7 @@ def test_they_can_be_chosen() -> None:
 def test_what_can_not_be_chosen() -> None:
     none = run("--list", "no-such")
     assert (none.returncode, none.stdout) == (126, "")
-    said = "mutants: no mutant, and no mutant's file, is called no-such\n"
+    said = "mutants: no mutant, file, folder, list or clause is called no-such\n"
     assert none.stderr == said
     commit = run("--list", "--changed", "no-such")
     assert (commit.returncode, commit.stdout) == (126, "")

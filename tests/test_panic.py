@@ -16,8 +16,8 @@ from harness.guest import BootResult, Guest
 from tally.verify.machines import Machines
 
 HART = (
-    r"hart {}: 0x[0-9a-f]+( [\w.]+\+0x[0-9a-f]+)?(, or later: it did not stop)?"
-    r"\n(  wants [\w ]+, which hart \d took at [\w.]+\+0x[0-9a-f]+\n)?"
+    r"hart {}: 0x[0-9a-f]+( [\w.]+\+0x[0-9a-f]+)?( \(last known: it did not stop\))?"
+    r"\n(  waits for lock [\w ]+, which hart \d took at [\w.]+\+0x[0-9a-f]+\n)?"
 )
 SLEEPER = r"thread \d+ \(\w+\) sleeps on [\w ]+ for \d+ ms\n"
 CALL = r"  0x[0-9a-f]{16} ([\w.]+)\+0x[0-9a-f]+\n"
@@ -25,7 +25,7 @@ CALL = r"  0x[0-9a-f]{16} ([\w.]+)\+0x[0-9a-f]+\n"
 # What /dev/ktest is told, the message, and who is in the backtrace, in order.
 PANICS = {
     "panic on purpose": (
-        "panic: as asked: on purpose\n",
+        "panic: requested by a test: on purpose\n",
         ["run_panic", "ctl_write", "sys_write", "syscall", "trap_vector"],
     ),
     "fault": (
@@ -48,7 +48,7 @@ PANICS = {
         ["spin_lock", "run_deadlock", "ctl_write", "sys_write", "syscall"],
     ),
     "sleeplock": (
-        "panic: sleep under a spinlock: at level 1, for ktest\n",
+        "panic: sleep under a spinlock: at level 1, waiting for ktest\n",
         ["wait_common", "run_sleeplock", "ctl_write", "sys_write", "syscall"],
     ),
     **{
@@ -117,7 +117,7 @@ def test_a_name_in_a_panic_is_only_text(guest: Guest) -> None:
 def test_panic_at_a_terminal(console: Console) -> None:
     """QEMU's own exit status says so."""
     console.send("echo panic on purpose >/dev/ktest\r")
-    console.expect(r"\npanic: as asked: on purpose\r+\n")
+    console.expect(r"\npanic: requested by a test: on purpose\r+\n")
     console.tty.expect(pexpect.EOF)
     console.tty.close()
     assert console.tty.exitstatus == 125
@@ -150,12 +150,12 @@ def test_limit(guest: Guest) -> None:
 #: What never comes to level 0, and what the limit must say of it.
 HUNG = {
     "embrace 0 >/dev/ktest & echo embrace 1": (
-        r"  wants ktest one, which hart \d took at run_embrace\+",
-        r"  wants ktest zero, which hart \d took at run_embrace\+",
+        r"  waits for lock ktest one, which hart \d took at run_embrace\+",
+        r"  waits for lock ktest zero, which hart \d took at run_embrace\+",
     ),
     "hang >/dev/ktest & echo hang": (
         r"hart \d: 0x\w+ run_hang\+",
-        r"  wants ktest, which hart \d took at run_hang\+",
+        r"  waits for lock ktest, which hart \d took at run_hang\+",
     ),
 }
 

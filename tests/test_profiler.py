@@ -130,7 +130,7 @@ def test_what_prfld_says(guest: Guest, tmp_path: Path) -> None:
         ),
         "prfld /extra/one" + size: (
             loaded,
-            "prfld: /dev/prf: 2 addresses are too few\n",
+            "prfld: /dev/prf: 2 addresses are too few: 3 are needed\n",
         ),
         "prfstat on >/dev/null; prfld; echo $?" + size: (
             "1\n" + loaded,
@@ -138,7 +138,7 @@ def test_what_prfld_says(guest: Guest, tmp_path: Path) -> None:
         ),
         "prfstat off >/dev/null; prfld /extra/user; echo $?" + size: (
             "1\n" + loaded,
-            "prfld: /extra/user: not a kernel: no text_start and etext\n",
+            "prfld: /extra/user: not a kernel: no symbols text_start and etext\n",
         ),
     }
     results = guest.batch(wanted, extra=tmp_path)
@@ -381,7 +381,7 @@ def test_prfpr_errors(guest: Guest, logs: Path) -> None:
     for name, text in {
         "/no": "No such file or directory",
         "/extra/text": "not a 64-bit executable",
-        "/extra/user": "not a kernel: no text_start and etext",
+        "/extra/user": "not a kernel: no symbols text_start and etext",
     }.items():
         wanted[f"prfpr /extra/good 1 {name}"] = f"prfpr: {name}: {text}\n"
     results = guest.batch(wanted, extra=logs)

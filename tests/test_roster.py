@@ -70,9 +70,9 @@ LONG = "x" * 256
 @pytest.mark.parametrize(
     "text, said",
     [
-        ("", "1: no column is called name"),
-        ("group\nanna\n", "1: no column is called name"),
-        ("name;group\nanna;\n", "1: no column is called name"),
+        ("", "1: no column is called 'name'"),
+        ("group\nanna\n", "1: no column is called 'name'"),
+        ("name;group\nanna;\n", "1: no column is called 'name'"),
         ("name,group,group\nanna\n", "1: two columns are called group"),
         ("name\n", "1: no student"),
         ("name,group\n\n,\n", "3: no student"),
@@ -93,9 +93,9 @@ LONG = "x" * 256
            f"2: extension: {word!r} is not like 2 or pipe:0.5")
           for word in ("x", "-1", "+1", "nan", "1e3", ".5", "pipe:", ":1", "pipe:x")),
         ("name,extension\nanna,none:1\n", "2: extension: the course has no lab none"),
-        ("name,extension\nanna,1 2\n", "2: extension: '2' sets days that are set before"),
+        ("name,extension\nanna,1 2\n", "2: extension: '2' sets days that an earlier word has set"),
         ("name,extension\nanna,pipe:1 pipe:1\n",
-         "2: extension: 'pipe:1' sets days that are set before"),
+         "2: extension: 'pipe:1' sets days that an earlier word has set"),
         ("name,extension\nanna,9999999\n", "2: extension: too many days"),
         (f"name,extension\nanna,{LONG.replace('x', '9')}\n",
          "2: extension: too many days"),
@@ -222,7 +222,8 @@ def test_what_a_hand_out_leaves_out(
     [
         (["--roster", "x"], "--roster needs --submission DIR, or --all DIR"),
         (["--all", ".", "--roster", "x", "--trust"],
-         "--roster needs the sandbox: else a submission could read all seeds"),
+         "--roster and --trust can't be combined: without the sandbox, a submission could"
+         " read the seeds of all students"),
         (["--submission", ".", "--student", "x"],
          "--student needs --submission DIR and --roster FILE"),
         (["--all", ".", "--roster", "x", "--student", "x"],

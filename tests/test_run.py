@@ -92,7 +92,7 @@ def test_limit() -> None:
     assert (result.stdout, result.returncode) == (b"before\n", 124)
     for hart in range(4):
         assert f"hart {hart}: ".encode() in result.stderr
-    assert result.stderr.splitlines()[-1] == b"run: the limit of 2 s is over"
+    assert result.stderr.splitlines()[-1] == b"run: the limit of 2 s of virtual time is reached"
     again = run("echo before; sleep 1000", "--limit", "2")
     assert again.stderr == result.stderr
 
@@ -105,7 +105,7 @@ def test_limit_is_not_reached() -> None:
 def test_timeout() -> None:
     result = run("while :; do :; done", "--timeout", "3")
     assert result.returncode == 124
-    assert result.stderr == b"run: not done after 3 s, stopped\n"
+    assert result.stderr == b"run: the machine was stopped, still running after 3 s\n"
 
 
 def test_panic() -> None:

@@ -266,8 +266,8 @@ SECONDS = "{} is not a number of seconds above 0, and at most 1000000000"
     ("--limit 1000000001", "--limit: " + SECONDS.format("1000000001")),
     ("--share /etc/passwd", "--share: /etc/passwd is not a folder"),
     ("--extra /nothing", "--extra: /nothing: there is no such folder"),
-    ("--hart 2", "--hart: no such option; --harts?"),
-    ("--memory=1G", "--memory: no such option; --mem?"),
+    ("--hart 2", "--hart: no such option; did you mean --harts?"),
+    ("--memory=1G", "--memory: no such option; did you mean --mem?"),
     ("--smp 2", "--smp: no such option"),
     ("--harts", "--harts: expected one argument"),
 ])
@@ -348,15 +348,15 @@ def test_a_port_that_is_taken(fake_qemu: FakeQemu) -> None:
         port = server.getsockname()[1]
         for command in ["--", "true"], []:
             result = run("--gdb", str(port), *command)
-            said = f"run: --gdb {port}: Address already in use: does another machine"
-            said += " wait there? Choose another port, or stop that machine\n"
+            said = f"run: --gdb {port}: Address already in use: is another machine"
+            said += " using this port? Choose another port, or stop that machine\n"
             assert (result.returncode, result.stderr.decode()) == (126, said)
 
 
 @pytest.mark.parametrize("complaint, text", [
     ("warning: x\nqemu-x: a is wrong\nit should be b", "qemu-x: a is wrong"),
     ("qemu-x: cannot set up guest memory 'ram': Cannot allocate memory",
-     "--mem 256M is more than this host gives"),
+     "--mem 256M is more than this host can allocate"),
     ("qemu-x: -fsdev local: There is no option group 'fsdev'",
      "--share {share}: qemu-x: -fsdev local: There is no option group 'fsdev'"),
 ])
@@ -372,7 +372,7 @@ def test_why_qemu_does_not_start(
 def test_a_shell_without_a_terminal(fake_qemu: FakeQemu) -> None:
     """Someone might wait for it to end."""
     fake_qemu("exit 0")
-    hint = b"run: input is not a terminal: to leave the shell, use poweroff\n"
+    hint = b"run: standard input is not a terminal: leave the shell with poweroff\n"
     assert run().stderr == hint
 
 

@@ -97,8 +97,8 @@ def test_where_nothing_can_be_installed(tmp_path: Path) -> None:
         stdin=subprocess.DEVNULL, capture_output=True, text=True,
     )
     assert (result.returncode, result.stdout, result.stderr) == (
-        126, "", "setup: missing: GNU make, mandoc. Install that first"
-        " (Debian's names: make mandoc), or use the Dockerfile.\n",
+        126, "", "setup: missing: GNU make, mandoc. Install these first"
+        " (Debian packages: make mandoc), or use the Dockerfile.\n",
     )
 
 

@@ -38,5 +38,5 @@ def why(failure: xml.Element | None) -> str:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_script(failures: dict[str, str], name: str) -> None:
-    if failure := failures[f"{name} on 4"]:
+    if failure := failures[f"{name} on 4 harts"]:
         pytest.fail(failure, pytrace=False)

@@ -250,7 +250,7 @@ def test_live(console: Console) -> None:
     console.wait()
     for text in seen:
         title, _, head, *rest = text.splitlines()
-        assert re.fullmatch(r"tally: \d+ samples, \d+ lost.*, \d+ skipped.*; q ends", title)
+        assert re.fullmatch(r"tally: \d+ samples, \d+ lost.*, \d+ skipped.*; q quits", title)
         assert head == "hart  samples   user kernel   intr   idle"
         assert [row.split()[0] for row in rest[:4]] == ["0", "1", "2", "3"]
         bars = "".join(row.split()[-1] for row in rest[:4])

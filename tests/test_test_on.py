@@ -69,7 +69,7 @@ def assert_one_line(result: subprocess.CompletedProcess, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "words, text", [([], "usage: "), (["-x", "13"], "usage: "), (["11"], "12 or 13")]
+    "words, text", [([], "usage: "), (["-x", "13"], "usage: "), (["11"], "there are 12 and 13")]
 )
 def test_usage(words: list[str], text: str) -> None:
     result = run(*words)

@@ -61,7 +61,9 @@ def test_both_places_are_named() -> None:
     """Of the store that may not have been seen, and of what came after it."""
     said = tlb_check("--mutants", "copy-order").stdout
     places = re.search(
-        r"early: hart \d at (.*) maps 0x\w+ before .* what hart \d stored at (.*);", said
+        r"early: hart \d at (.*) maps 0x\w+ to a page before .* what hart \d stored in"
+        r" that page at (.*);",
+        said,
     )
     assert places, said
     address = "0xffffffff80[0-9a-f]{6}"

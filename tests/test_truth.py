@@ -88,7 +88,7 @@ def test_samples_are_what_was_executed(run: subprocess.CompletedProcess) -> None
 
 def test_the_blind_window(run: subprocess.CompletedProcess) -> None:
     """How many instructions run with SIE=0 where a trap comes and goes."""
-    found = re.findall(r"SIE=0: +(\d+) instructions, (\w+) to (\w+)\n", run.stdout)
+    found = re.findall(r"SIE=0: at most +(\d+) instructions from (\w+) to (\w+)\n", run.stdout)
     longest = {(start, end): int(n) for n, start, end in found}
     assert longest.pop(("trap_vector", "trap_vector")) <= 16
     assert longest.pop(("kernel_return_checked",) * 2) <= 12
@@ -107,7 +107,7 @@ def test_without_jitter_the_clock_is_in_step() -> None:
     """The tool sees a profile that is wrong: a loop is sampled at few places."""
     run = truth("--harts", "1", "--only", "counts", "--no-jitter", "nullcall")
     assert run.returncode == 1
-    assert "truth: nullcall on 1: pcs: p = 0\n" in run.stderr
+    assert "truth: nullcall on 1 hart: pcs: p = 0 is below " in run.stderr
     (row,) = [
         row for row in result()["profiles"]
         if row["profiler"] == "pcs"
@@ -172,7 +172,7 @@ def test_several_harts_need_a_qemu_that_tells_them_apart() -> None:
         pytest.skip("this one does")
     run = truth("--harts", "2", "nullcall")
     assert run.returncode == 126
-    assert run.stderr.startswith("truth: on several harts only QEMU 9")
+    assert run.stderr.startswith("truth: counting instructions on several harts needs QEMU 9")
     assert run.stderr.count("\n") == 1
 
 
@@ -183,7 +183,7 @@ def verdict_of(result: Result, wrong: int = 0) -> list[str]:
 
 def test_one_sample_of_a_hart_that_waits_fails() -> None:
     (said,) = verdict_of(Result(10_000, 0.01, 0.01, 1.0), wrong=1)
-    assert said == ("instep on 4: 1 of 10000 samples name another hart than the one"
+    assert said == ("instep on 4 harts: 1 of 10000 samples name another hart than the one"
                     " that executed")
 
 
@@ -192,7 +192,7 @@ def test_too_few_samples_fail() -> None:
     assert verdict_of(Result(10_000, 0.01, 0.01, 1.0)) == []
     for result in (Result(9_999, 0.0, 0.01, 1.0), NOTHING):
         (said,) = verdict_of(result)
-        assert said == (f"instep on 4: pcs: {result.samples} samples to compare,"
+        assert said == (f"instep on 4 harts: pcs: {result.samples} samples to compare,"
                         " 10000 are needed")
 
 
@@ -211,16 +211,16 @@ def test_intervals_that_are_too_narrow_fail() -> None:
         threes.add({cell: count * 3 for cell, count in third.items()}, shares)
         wrong.add(drawn(random, {**shares, "a": 0.6}), shares)
     assert good.verdict() == [] and 0.93 < good.share() < 0.97
-    assert "500 runs" in str(good) and "of 2000 intervals hold" in str(good)
+    assert "500 runs" in str(good) and "of 2000 intervals contain" in str(good)
     for bad in (threes, wrong):
         (said,) = bad.verdict()
-        assert said.startswith("split on 1: 0.") and said.endswith(f"the goal is {GOAL}")
+        assert said.startswith("split on 1 hart: 0.") and said.endswith(f"the goal is {GOAL}")
 
 
 def test_intervals_are_tried() -> None:
-    """Two seeds are too few for a verdict, but nearly all of their intervals hold."""
+    """Two seeds are too few for a verdict, but nearly all of their intervals are right."""
     run = truth("--harts", "1", "--intervals", "2", "split")
-    found = re.match(r"split +1 +2 runs: (0\.\d+|1\.0+) of (\d+) intervals hold",
+    found = re.match(r"split on 1 hart, 2 runs: (0\.\d+|1\.0+) of (\d+) intervals contain",
                      run.stdout)
     assert found, run.stderr
     assert float(found[1]) > 0.5 and int(found[2]) >= 6

@@ -98,13 +98,13 @@ def test_a_report_is_read() -> None:
         "         ms   count    longest          at waiting for\n"
         "   1200.000      40     34.000       2.700 poll [x 3]\n"
         "            in poll < f < main\n            kernel poll_wait < sys_ppoll\n"
-        "            woken by its time 39, f [x 3] 1\n\n"
+        "            woken by a timeout 39, f [x 3] 1\n\n"
         "         ms   count    longest          at         ran runnable, not running\n"
         "      0.000       0      0.000           -      43.112 x 3\n"
     )
     assert report.by("f", "main") == Row(
         1200.0, 40, 34.0, 2.7, 0.0, "poll [x 3]", ["poll", "f", "main"],
-        ["poll_wait", "sys_ppoll"], {"its time": 39, "f [x 3]": 1})
+        ["poll_wait", "sys_ppoll"], {"a timeout": 39, "f [x 3]": 1})
     assert report.runnable[0].ran == 43.112
 
 
@@ -147,7 +147,7 @@ def test_planted(guest: Guest, machine: Machine, tmp_path: Path, seed: int) -> N
     assert report.lost == 0
 
     naps = report.by(name["poll_wait"], name["work"])
-    assert naps.woken == {"its time": naps.count}
+    assert naps.woken == {"a timeout": naps.count}
     late = 0.0
     if machine.icount is None:  # a nap may be over before it begins
         late = LATE + (plan.times - naps.count) * plan.each
@@ -419,7 +419,7 @@ def test_in_a_page_for_a_browser(tmp_path: Path) -> None:
     (["-o", "x.html", "--from", "1", "--", "true"], "--waits can't be combined "),
     (["-r", "50", "--", "true"], "--waits can't be combined "),
     (["--exact", "--", "true"], "--waits can't be combined "),
-    (["--", "poweroff"], "no waits: the machine ended without leaving any"),
+    (["--", "poweroff"], "no report of waits: the machine ended without writing one"),
 ])
 def test_nothing_on_the_host(words: list[str], said: str) -> None:
     run = on_host(*words)

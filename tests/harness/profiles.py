@@ -9,6 +9,7 @@ BUFFER = 512  # bytes of a LOGBUF
 ROOM = 504  # of them for records
 (KERNEL, USER, IDLE, MKERNEL, MUSER, START, STOP, IOCTL, KERNELI, MKERNELI,
  STACK) = range(1, 12)
+MOMENT, AT, BORN, EXECED, MAPPED, EXITED, CLOCKED, FILED = range(12, 20)
 
 
 # --- pcs ---------------------------------------------------------------------
@@ -39,6 +40,46 @@ def ssample(kind: int, seconds: int) -> bytes:
 def isample(request: int, data: Sequence[int] = ()) -> bytes:
     padded = [*data, *[0] * (5 - len(data))]
     return struct.pack("<BBxxi5h6x", IOCTL, 0, ord("P") << 8 | request, *padded)
+
+
+def event(kind: int, context: int, pid: int, time: int, rest: bytes) -> bytes:
+    rest += bytes(-len(rest) % 8)
+    return struct.pack("<BBHiQ", kind, 2 + len(rest) // 8, context, pid, time) + rest
+
+
+def born(context: int, pid: int, time: int, of: int = 0, parent: int = 1) -> bytes:
+    return event(BORN, context, pid, time, struct.pack("<HhI", of, parent, pid))
+
+
+def execed(context: int, pid: int, time: int, name: bytes, of: int = 0) -> bytes:
+    rest = struct.pack("<HhI16s", of, 0, pid, name)
+    return event(EXECED, context, pid, time, rest)
+
+
+def mapped(context: int, pid: int, time: int, path: bytes, ino: int = 1) -> bytes:
+    rest = struct.pack("<4Qq", 0x10000, 4096, 0, ino, 0) + path + b"\0"
+    return event(MAPPED, context, pid, time, rest)
+
+
+def exited(pid: int, time: int) -> bytes:
+    return event(EXITED, 0, pid, time, bytes(8))
+
+
+def clocked(time: int, hz: int, timebase: int) -> bytes:
+    return event(CLOCKED, 0, 0, time, struct.pack("<IIQQq", hz, 0, 0, timebase, 0))
+
+
+def filed(path: bytes, size: int, crc: int, ino: int = 1) -> bytes:
+    rest = struct.pack("<QqQII", ino, 0, size, crc, 0) + path + b"\0"
+    return event(FILED, 0, 0, 0, rest)
+
+
+def at(context: int, after: int) -> bytes:
+    return struct.pack("<BBHI", AT, 1, context, after)
+
+
+def moment(time: int) -> bytes:
+    return struct.pack("<BBBxxxxxQ", MOMENT, 2, 0, time)
 
 
 def logbuf(records: Iterable[bytes], lost: int = 0) -> bytes:
