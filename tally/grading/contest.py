@@ -267,7 +267,10 @@ def main(words: list[str]) -> int:
     )
     parser.add_argument("--json", metavar="FILE", help="write the ranking to FILE")
     parser.add_argument(
-        "--nonce", type=NONCE, metavar="N", help="repeat the ranking with nonce N"
+        "--nonce",
+        type=NONCE,
+        metavar="N",
+        help="make the same ranking as the report with nonce N",
     )
     add_course_options(parser)
     parser.add_argument("--trust", action="store_true", help="build without a sandbox")

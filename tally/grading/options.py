@@ -72,7 +72,7 @@ def parse(words: list[str]) -> Options:
         "--nonce",
         type=NONCE,
         metavar="N",
-        help="repeat the tests that nonce N selected",
+        help="make the same tests as the report with nonce N",
     )
     parser.add_argument(
         "--races", type=SEED, metavar="N", help="run the race tests with seed N"

@@ -38,7 +38,7 @@ main(int argc, char **argv)
 	cmd_operands(flags & TREE_MISSING ? 0 : 1, CMD_MANY);
 	for (char **path = cmd_argv; *path; path++) {
 		if (is_protected(*path))
-			cmd_error("%s: refusing to remove it", *path);
+			cmd_error("%s: can't remove ., .. or /", *path);
 		else
 			tree_remove(*path, flags);
 	}

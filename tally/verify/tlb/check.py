@@ -289,7 +289,8 @@ def check_all(images: Images, chosen: list[Run]) -> int:
                 print(line)
             sys.stdout.flush()
     print(
-        f"{len(chosen)} programs, {watched:,} accesses, {changes:,} changes: "
+        f"{len(chosen)} programs, {watched:,} accesses, {changes:,} changes of page "
+        "table entries: "
         + (
             f"{bad} failed"
             if bad
