@@ -125,10 +125,7 @@ class Session:
         if options.kernel:
             yield image.boot_files(options.kernel, options.verbose)
         for name, file in self.brought:
-            try:
-                yield image.member(name[1:], file.read_bytes(), 0o755)
-            except ValueError as error:  # a name too long for an archive
-                raise SetupError(f"{name}: {error}") from error
+            yield image.member(name[1:], file.read_bytes(), 0o755)
 
     def boot(
         self, arguments: Sequence[str] = (), data: Optional[bytearray] = None

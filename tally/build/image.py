@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import BinaryIO, Iterator, NamedTuple, Optional, Union
 
 from tally import ROOT
+from tally.base.errors import SetupError
 
 # DEBUG=1 in the environment: the debug build, here and for make.
 DEBUG = os.environ.get("DEBUG") == "1"
@@ -154,7 +155,12 @@ def member(name: str, data: bytes, mode: int = 0o644) -> bytes:
         info = tarfile.TarInfo(name)
         info.size = len(data)
         info.mode = mode
-        tar.addfile(info, io.BytesIO(data))
+        try:
+            tar.addfile(info, io.BytesIO(data))
+        except ValueError as error:
+            raise SetupError(
+                f"/{name}: can't be a file in the guest: {error}"
+            ) from None
         return buffer.getvalue()[: tar.offset]
 
 

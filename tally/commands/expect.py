@@ -276,11 +276,7 @@ class Guest:
         files = {f"{PLACE}/{file.name}": file.read_bytes() for file in used}
         mark = hashlib.sha256(b"\0".join(files.values())).hexdigest()[:12]
         files[image.COMMAND] = os.fsencode(commands(scripts, mark))
-        try:
-            members = [image.member(*file) for file in files.items()]
-        except ValueError as error:  # a name too long for an archive
-            raise UsageError(f"{self.options.folder}: {error}") from error
-        initrd = self.base.add(*members)
+        initrd = self.base.add(*(image.member(*file) for file in files.items()))
         machine.check(initrd.size)
         said: dict[str, bytearray] = collections.defaultdict(bytearray)
         with image.held(initrd, "initrd") as fd:
