@@ -36,7 +36,7 @@ WRONG: list[tuple[str, Optional[str], bytes, str]] = [
     *((f"pcs, {n} bytes of a header", None, STREAM[:n], NO_PROFILE) for n in range(1, 5)),
     ("pcs cut early", None, STREAM[:99], "truncated: 99 bytes of buffer 1"),
     ("pcs, then text", None, STREAM + b"x" * 512,
-     "not a pcs stream: buffer 3: invalid header: 30840 bytes unused"),
+     "not a pcs stream: buffer 3: invalid header: it says that 30840 bytes are unused"),
     ("pcs of no type", None, STREAM + made.logbuf([b"\x63" + bytes(7)]),
      "not a pcs stream: buffer 3: unknown record type 99"),
     ("pcs, stack alone", None, STREAM + made.logbuf([made.stack([1])]),

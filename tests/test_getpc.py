@@ -312,9 +312,9 @@ def broken() -> dict[str, tuple[bytes, str]]:
         "tiny": (HEAD[:4], foreign),
         "nostart": (struct.pack("<HHB", 508, 0, pcs.START) + bytes(507), foreign),
         "types": (middle(pcs.logbuf(one, bytes(8))), "byte 1036: unknown record type 0"),
-        "type21": (
-            middle(pcs.logbuf(one, b"\x15\1" + bytes(6))),
-            "byte 1036: unknown record type 21",
+        "type22": (
+            middle(pcs.logbuf(one, b"\x16\1" + bytes(6))),
+            "byte 1036: unknown record type 22",
         ),
         "event": (
             middle(pcs.logbuf(one, b"\x0e\2" + bytes(14))),
@@ -332,10 +332,10 @@ def broken() -> dict[str, tuple[bytes, str]]:
             middle(pcs.logbuf(b"\xff" * 8)),
             "byte 1028: unknown record type 255",
         ),
-        "unused": (header(509, 0), "byte 1024: invalid header: 509 bytes unused"),
-        "unused2": (header(65535, 0), "byte 1024: invalid header: 65535 bytes unused"),
-        "unused3": (header(5, 0), "byte 1024: invalid header: 5 bytes unused"),
-        "unused4": (header(0, 0), "byte 1024: invalid header: 0 bytes unused"),
+        "unused": (header(509, 0), "byte 1024: invalid header: it says that 509 bytes are unused"),
+        "unused2": (header(65535, 0), "byte 1024: invalid header: it says that 65535 bytes are unused"),
+        "unused3": (header(5, 0), "byte 1024: invalid header: it says that 5 bytes are unused"),
+        "unused4": (header(0, 0), "byte 1024: invalid header: it says that 0 bytes are unused"),
         "lost": (
             header(4, 65535),
             "byte 1024: invalid header: its number of lost records is -1",

@@ -33,7 +33,7 @@
 #define MKERNELI 10 /* MSAMPLE */
 #define STACK    11 /* STKSAMPLE: Tally's */
 /* Tally's, after PROF_EVENTS. The second byte of these is the record's size, in
- * words of 8 bytes. The device never makes FILED and ACCOUNT. */
+ * words of 8 bytes. The device never makes FILED, ACCOUNT and SEAL. */
 #define MOMENT  12 /* MOMENT_RECORD: when a LOGBUF of samples begins */
 #define AT      13 /* AT_RECORD: of which thread a sample is, and when taken */
 #define BORN    14 /* BORN_RECORD: a thread, and perhaps its process with it */
@@ -43,6 +43,7 @@
 #define CLOCKED 18 /* CLOCK_RECORD: the sampling clock's settings */
 #define FILED   19 /* FILE_RECORD: what a file is that was mapped */
 #define ACCOUNT 20 /* ACCOUNT_RECORD: what the stream doesn't have */
+#define SEAL    21 /* SEAL_RECORD: the last in a LOGBUF, after PROF_SEAL */
 
 #define DEF_BUFNO  3  /* buffers that an open gives each hart */
 #define MAX_BUFS   10 /* of each, with those that BUF_INCR adds */
@@ -201,6 +202,23 @@ struct ACCOUNT_RECORD {
 };
 
 /*
+ * By a program that stores the stream: with this record a LOGBUF can be read
+ * alone. Its checksum tells whether it is whole, and the two numbers tell what
+ * is missing before it.
+ */
+struct SEAL_RECORD {
+	char type;
+	unsigned char words;
+	unsigned short fill;
+	unsigned int sequence; /* LOGBUFs stored before it */
+	unsigned int hits;     /* in them, in PSAMPLEs and MSAMPLEs; mod 2^32 */
+	unsigned int sum; /* of the LOGBUF's 32-bit words, with 0 for this: the
+			   * last is added once, the one before twice, and so
+			   * on; modulo SEAL_MODULUS */
+};
+#define SEAL_MODULUS 0xffffffff
+
+/*
  * Requests: ioctl(fd, cmd, arg), 0 or -1 and errno. Kinds of profiling add up
  * until the device is closed; a new list or group replaces the one before.
  */
@@ -221,6 +239,9 @@ struct ACCOUNT_RECORD {
  * context begins, and no times. ENOMEM, EINVAL
  */
 #define PROF_EVENTS (('P' << 8) | 0240)
+/* Tally: no arg: each LOGBUF that is begun from now on has room after its last
+ * record for a SEAL_RECORD. */
+#define PROF_SEAL (('P' << 8) | 0201)
 /*
  * Tally: no arg: no hits are counted any more, until more is asked for. What is
  * merged is recorded, and the LOGBUFs being filled can be read, as far as there

@@ -167,6 +167,7 @@ pcs_ioctl(struct vnode *, struct file *, unsigned int cmd, uintptr_t arg)
 	case PROF_KERNEL:
 	case PROF_ALL:
 	case PROF_STACK:
+	case PROF_SEAL:
 		log_ask(cmd, 0, NULL);
 		return 0;
 	case PROF_EVENTS:

@@ -38,7 +38,8 @@
 #define RING  256 /* LOGBUFs: some 800 processes, from birth to exit */
 #define NSEC  1000000000L
 #define FIRST offsetof(struct LOGBUF, lb_data)
-#define END   offsetof(struct LOGBUF, lb_wasted)
+/* There is always room for a SEAL, as few of these are full to the end. */
+#define END (offsetof(struct LOGBUF, lb_wasted) - sizeof(struct SEAL_RECORD))
 
 static struct mutex lock = MUTEX("events", lock);
 static struct LOGBUF *ring GUARDED_BY(lock); /* NULL: nobody has asked */

@@ -140,6 +140,9 @@ next_room(struct log *l)
 	c->cursbuf = log_slot(l, l->filled);
 	c->currptr = (caddr_t)c->cursbuf->b_log.lb_data;
 	c->flag = FILLING;
+	l->end = c->cursbuf->b_log.lb_wasted;
+	if (w->kinds & PROF_SEAL & PROF_MASK)
+		l->end -= sizeof(struct SEAL_RECORD);
 	l->context = 0;
 	l->moment = 0;
 	if (!w->times)
@@ -159,7 +162,7 @@ room(struct log *l, size_t size)
 {
 	struct samp_cntl *c = &l->smple;
 
-	if (c->cursbuf && c->currptr + size <= c->cursbuf->b_log.lb_wasted)
+	if (c->cursbuf && c->currptr + size <= l->end)
 		return c->currptr;
 	return next_room(l);
 }
@@ -171,7 +174,7 @@ log_append(struct log *l, size_t size)
 	struct samp_cntl *c = &l->smple;
 
 	c->currptr += size;
-	if (c->currptr == c->cursbuf->b_log.lb_wasted)
+	if (c->currptr == l->end)
 		hand_over(l);
 }
 

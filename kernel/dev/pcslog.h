@@ -46,14 +46,14 @@ void log_close(void);
 /*
  * Add a kind of profiling. cmd is one of the PROF_ requests. group must be 0
  * except for PROF_GROUP, and list must be NULL except for PROF_LIST. From the
- * first request on, every sample is counted. PROF_STACK is an exception: it
- * doesn't start counting, but adds call stacks to samples that are recorded.
+ * first request on, every sample is counted. PROF_STACK and PROF_SEAL are
+ * exceptions: they don't start counting, but say how samples are recorded.
  */
 void log_ask(unsigned int cmd, pid_t group, const struct pid_list *list);
 /* PROF_EVENTS: 0 or -ENOMEM. */
 int log_events(bool with_times);
 /*
- * PCS_END: stop counting until a log_ask for other than PROF_STACK. Record the
+ * PCS_END: stop counting until a log_ask that starts it. Record the
  * pending hits as far as there is room, and make the buffers that are being
  * filled readable as they are.
  */

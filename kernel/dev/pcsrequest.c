@@ -158,7 +158,7 @@ log_ask(unsigned int cmd, pid_t group, const struct pid_list *list)
 	*next = (struct wish){devpc.d_flag, times, devpc.d_group, devpc.d_list};
 	__atomic_store_n(&log_wish, next, __ATOMIC_SEQ_CST);
 	sample_settle(); /* nobody has the other one any more */
-	if (cmd != PROF_STACK && cmd != PROF_EVENTS) {
+	if (cmd != PROF_STACK && cmd != PROF_EVENTS && cmd != PROF_SEAL) {
 		skips_switch(&skips, true);
 		sample_arm(&pcs_profiler);
 	}

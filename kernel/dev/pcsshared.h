@@ -63,6 +63,7 @@ struct log {
 	unsigned int context;
 	unsigned long filled; /* buffers, since the open; an atomic */
 	struct samp_cntl smple;
+	const char *end;         /* of the room in the buffer being filled */
 	struct pcs_stat account; /* but for unread, thrown and skipped */
 	unsigned int clocks;     /* since the last merged records */
 	/* Pending hits, by the type that their merged record will have. */

@@ -27,6 +27,7 @@ static const struct {
 } kinds[] = {
     {PROF_KERNEL, "kernel"}, {PROF_ALL, "all"},      {PROF_GROUP, "group"},
     {PROF_LIST, "list"},     {PROF_STACK, "stacks"}, {PROF_EVENTS, "events"},
+    {PROF_SEAL, "seal"},
 };
 
 /*

@@ -61,6 +61,7 @@ class Events:
         self._contexts: dict[tuple[int, int], list[Context]] = {}
         self._running: list[_Running] = []
         self._now: dict[int, int] = {}  # index in _running by pid
+        self._said: dict[tuple[int, int], int] = {}  # when a context was said last
         self._files: dict[tuple[str, int, int], Digest] = {}
         self._whose: list[tuple[int, int, Optional[int]]] = []  # sample, context, time
         self._clock: Optional[tuple[int, int]] = None  # first count; counts a second
@@ -98,10 +99,12 @@ class Events:
     def _event(self, kind: int, r: Any, path: str) -> None:
         event = r.event
         self._last = max(self._last, event.time)
+        if kind in (PCS["BORN"], PCS["EXECED"]) and self._is_repeated(event):
+            return
         if kind == PCS["BORN"]:
             self._born(event, r.of, r.parent, r.tid)
         elif kind == PCS["EXECED"]:
-            self._execed(event, text(r.name), r.tid)
+            self._execed(event, r.of, text(r.name), r.tid)
         elif kind == PCS["MAPPED"]:
             self._mapped(event, (path, r.ino, r.mtime))
         elif kind == PCS["EXITED"] and event.pid in self._now:
@@ -115,6 +118,17 @@ class Events:
             if r.free:
                 self.profile.free = True
                 self.profile.notes.append(FREE)
+
+    def _is_repeated(self, event: Any) -> bool:
+        """Has this context been said before, with its program? A sealed stream says
+        contexts again from time to time, because a part of it may be missing."""
+        key = event.context, event.pid
+        known = self._contexts.get(key)
+        before = self._said.get(key, -1)
+        self._said[key] = max(before, event.time)
+        return bool(
+            known and event.time <= before and self._running[known[-1].process].name
+        )
 
     def _begin(self, event: Any, process: int, tid: int) -> None:
         key = event.context, self._running[process].pid
@@ -144,9 +158,10 @@ class Events:
         self._running[child].name = self._running[parent].name
         self._running[child].file = self._running[parent].file
 
-    def _execed(self, event: Any, name: str, tid: int) -> None:
+    def _execed(self, event: Any, of: int, name: str, tid: int) -> None:
         process = self._now.get(event.pid)
-        if process is None or self._running[process].name:
+        known = "" if process is None else self._running[process].name
+        if process is None or (known and (of or known != name)):
             parent = None if process is None else self._running[process].parent
             process = self._start(event.pid, parent, event.time)
         self._running[process].name = name

@@ -85,6 +85,7 @@ class Profile:
     elapsed: Optional[int] = None  # nanoseconds to the last event, if events have times
     lost: int = 0  # samples
     lost_more: bool = False  # more than that: the count reached its limit
+    whole: bool = True  # no part of the recording is missing
     notes: list[str] = dataclasses.field(default_factory=list)
     warnings: list[str] = dataclasses.field(default_factory=list)
     width: int = 2  # bytes of text for each counter

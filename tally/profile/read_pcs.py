@@ -1,16 +1,17 @@
 """Reads a stream of /dev/pcs: buffers of records, see pcs(4) and <sys/pcs.h>.
 
 Programs that store it put buffers of their own before and after it: START, the requests
-to the device, STOP. A call stack may follow a sample.
+to the device, STOP. A call stack may follow a sample. Of a sealed stream what is left
+is read, and what is missing is counted.
 """
 
 from __future__ import annotations
 
 import struct
-from typing import Callable, Iterator
+from typing import Callable, Iterator, Optional
 
 from tally.base.errors import ConvertError
-from tally.profile import events
+from tally.profile import events, logbufs
 from tally.profile.profile import (
     IDLE,
     INTERRUPT,
@@ -40,7 +41,8 @@ MERGED = {
     PCS["MKERNELI"]: INTERRUPT,
 }
 START, STOP, IOCTL, STACK = (PCS[n] for n in ("START", "STOP", "IOCTL", "STACK"))
-SIZES = {IOCTL: ISAMPLE.size}
+SEAL = PCS["SEAL"]
+SIZES = {IOCTL: ISAMPLE.size, SEAL: logbufs.SEAL.size}
 SIZES.update(dict.fromkeys([*SINGLE, *MERGED, START, STOP], RECORD))
 CUTS = PCS["STACK_FRAMELESS"] + 1  # the number of reasons why a stack is cut
 
@@ -54,6 +56,7 @@ REQUESTS = {
         "PROF_LIST",
         "PROF_STACK",
         "PROF_EVENTS",
+        "PROF_SEAL",
     )
 }
 
@@ -86,7 +89,7 @@ def records(buffer: bytes) -> Iterator[bytes]:
     unused = HEAD.unpack(buffer).h_unused
     end = BUFFER - unused
     if end < HEAD.size or (end - HEAD.size) % RECORD:
-        raise _Damaged(f"invalid header: {unused} bytes unused")
+        raise _Damaged(f"invalid header: it says that {unused} bytes are unused")
     at = HEAD.size
     while at < end:
         size = _size(buffer, at)
@@ -97,14 +100,14 @@ def records(buffer: bytes) -> Iterator[bytes]:
 
 
 def looks_like(data: bytes) -> bool:
-    """Does the first buffer consist of records? A truncated one is accepted if it
-    begins with START."""
+    """Does the first buffer consist of records, or is any buffer sealed? A truncated
+    one is accepted if it begins with START."""
     if len(data) < BUFFER:
         return len(data) > HEAD.size and data[HEAD.size] == START
     try:
         list(records(data[:BUFFER]))
     except _Damaged:
-        return False
+        return logbufs.is_sealed(data)
     return True
 
 
@@ -114,6 +117,10 @@ class _Reader:
         self.events = events.Events(self.profile)
         self.requests: list[str] = []
         self.stopped = False
+        self.hits = 0  # samples, as far as the buffers have been read
+        self.sequence = 0  # of the next buffer, if they are sealed
+        self.missing = 0  # buffers, and
+        self.lost = 0  # samples in them
 
     def buffer(self, buffer: bytes) -> None:
         lost = HEAD.unpack(buffer).h_numlost
@@ -122,12 +129,20 @@ class _Reader:
         self.profile.lost += lost
         self.profile.lost_more |= lost == ALL_LOST
         before = 0
+        first = len(self.profile.samples)
         self.events.buffer()
         for record in records(buffer):
             if record[0] == STACK and before not in SINGLE:
                 raise _Damaged("a stack without a sample")
             self.record(record)
             before = record[0]
+        self.hits += sum(s.count for s in self.profile.samples[first:])
+
+    def sealed(self, seal: logbufs.Seal) -> None:
+        """Call before a sealed buffer, which tells what is missing before it."""
+        self.missing += seal.sequence - self.sequence
+        self.sequence = seal.sequence + 1
+        self.lost += (seal.hits - self.hits - self.lost) % logbufs.MODULUS
 
     def record(self, record: bytes) -> None:
         kind = record[0]
@@ -148,6 +163,7 @@ class _Reader:
                 STOP: self.stop,
                 IOCTL: self.request,
                 STACK: self.stack,
+                SEAL: lambda record: None,
             }
             rest[kind](record)
 
@@ -203,25 +219,44 @@ class _Reader:
 
     def finish(self) -> Profile:
         self.events.finish()
+        if self.missing:
+            self.profile.whole = False
+            self.profile.lost += self.lost
+            self.profile.warnings.append(
+                f"buffers missing or damaged: {self.missing:,} of the first"
+                f" {self.sequence:,}, with {self.lost:,} samples"
+            )
         if self.requests:
             self.profile.notes.append("asked for " + ", ".join(self.requests))
         if self.profile.begin is not None and not self.stopped:
             self.profile.warnings.append(
                 "the recording wasn't stopped: its end may be missing"
             )
+            self.profile.whole = False
         return self.profile
 
 
-def read(file: str, data: bytes) -> Profile:
-    reader = _Reader()
+def _buffers(file: str, data: bytes) -> Iterator[tuple[Optional[logbufs.Seal], bytes]]:
+    """Yields all buffers, with their seals. Nothing may be missing if none has one."""
+    if logbufs.is_sealed(data):
+        yield from logbufs.sealed(data)
+        return
     whole = len(data) // BUFFER
     if len(data) % BUFFER:
         raise ConvertError(
             file, f"truncated: {len(data) % BUFFER} bytes of buffer {whole + 1}"
         )
     for i in range(whole):
+        yield None, data[i * BUFFER : (i + 1) * BUFFER]
+
+
+def read(file: str, data: bytes) -> Profile:
+    reader = _Reader()
+    for i, (seal, buffer) in enumerate(_buffers(file, data)):
         try:
-            reader.buffer(data[i * BUFFER : (i + 1) * BUFFER])
+            if seal:
+                reader.sealed(seal)
+            reader.buffer(buffer)
         except _Damaged as error:
             raise ConvertError(
                 file, f"not a pcs stream: buffer {i + 1}: {error}"

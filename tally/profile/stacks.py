@@ -143,12 +143,15 @@ class Stacks:
                 why = f"process {s.pid} is not known" if s.pid else "no process"
             else:
                 p = self.profile.processes[s.process]
-                why = f"{p.program or p.name}: " + (
-                    "no file on this host has the same contents"
-                    if p.digest
-                    else "its file was removed or changed during the recording"
-                )
+                why = f"{p.program or p.name}: {self._why_unknown(p)}"
             self.unknown[why] += s.count
+
+    def _why_unknown(self, p: Process) -> str:
+        if p.digest:
+            return "no file on this host has the same contents"
+        if not self.profile.whole:
+            return "the part of the recording that identifies its file is missing"
+        return "its file was removed or changed during the recording"
 
     def _count_unnamed(self, image: Image, s: Sample) -> None:
         self.unknown[f"{os.path.basename(image.name)}: no symbols"] += s.count

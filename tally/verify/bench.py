@@ -71,7 +71,7 @@ ROWS = {
     "sample_profil": Row("with profil", None, None, 120),
     "sample_all": Row("with all four", None, 2_978, 260),
     "sample_prf_kernel": Row(
-        "added per tick in a kernel loop, with prf", None, None, 80, 208
+        "added per tick in a kernel loop, with prf", None, None, 80, 216
     ),
     "sample_kprof_kernel": Row("with kprof", None, None, 25),
     "sample_pcs_kernel": Row("with pcs", None, None, 60, 116),

@@ -79,6 +79,40 @@ check_all(void)
 	close(fd);
 }
 
+/* PROF_SEAL leaves room for a SEAL in each buffer that is begun after it. */
+static void
+check_room(void)
+{
+	const size_t few = NUMSAMPS - sizeof(struct SEAL_RECORD) / 8;
+	struct LOGBUF b;
+	int fd = pcs_open();
+
+	CHECK(ioctl(fd, PROF_SEAL, NULL) == 0, "pcs(4): PROF_SEAL");
+	samples("user", hart, 1, 0, USER_PC, 1);
+	CHECK(account_of(fd).seen == 0, "pcs(4): PROF_SEAL counts nothing");
+	ioctl(fd, PROF_ALL, NULL);
+	samples("user", hart, 1, 0, USER_PC, few);
+	CHECK(buffer_read(fd, &b) == BSIZE, "pcs(4): it is full earlier");
+	CHECK(b.lb_buf_hdr.h_unused == NUMWASTE + sizeof(struct SEAL_RECORD),
+	      "pcs(4): PROF_SEAL: room for a SEAL_RECORD");
+	CHECK(is_sample(&b.lb_data[few - 1], USER, hart, 1, USER_PC),
+	      "the last one");
+	close(fd);
+
+	fd = pcs_open();
+	ioctl(fd, PROF_ALL, NULL);
+	samples("user", hart, 1, 0, USER_PC, 1);
+	ioctl(fd, PROF_SEAL, NULL);
+	samples("user", hart, 1, 0, USER_PC, NUMSAMPS - 1 + few);
+	for (int i = 0; i < 2; i++) {
+		CHECK(buffer_read(fd, &b) == BSIZE, "two full buffers");
+		CHECK(b.lb_buf_hdr.h_unused ==
+			  NUMWASTE + i * sizeof(struct SEAL_RECORD),
+		      "pcs(4): one that was begun before it has no room");
+	}
+	close(fd);
+}
+
 /* How many records does a sample of each mode make? pid 0: this process. */
 static bool
 recorded(int fd, const char *mode, int pid)
@@ -296,6 +330,7 @@ main(void)
 	check_numbers();
 	check_layout();
 	check_all();
+	check_room();
 	check_kinds();
 	check_lists();
 	check_merged();

@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd.h"
 #include "pcsread.h"
@@ -37,6 +38,42 @@ pcs_hits(const struct pcs_walk *w, int hart, int type)
 	return hits;
 }
 
+unsigned int
+pcs_sum(const struct LOGBUF *b)
+{
+	typedef unsigned int __attribute__((may_alias)) word;
+	const word *w = (const word *)b;
+	uint64_t once = 0, sum = 0;
+
+	for (size_t i = 0; i < BSIZE / sizeof(*w); i++) {
+		once += w[i];
+		sum += once;
+	}
+	return sum % SEAL_MODULUS;
+}
+
+bool
+pcs_seal(struct SEAL_RECORD *seal, const void *logbuf)
+{
+	struct LOGBUF copy;
+	struct LOGBUF_HDR h;
+	unsigned int sum;
+	size_t at;
+
+	memcpy(&h, logbuf, sizeof(h));
+	if (h.h_unused > BSIZE - sizeof(h) - sizeof(*seal))
+		return false;
+	at = BSIZE - h.h_unused - sizeof(*seal);
+	if (((const char *)logbuf)[at] != SEAL)
+		return false;
+	memcpy(&copy, logbuf, BSIZE);
+	memcpy(seal, (char *)&copy + at, sizeof(*seal));
+	sum = seal->sum;
+	seal->sum = 0;
+	memcpy((char *)&copy + at, seal, sizeof(*seal));
+	return pcs_sum(&copy) == sum;
+}
+
 void
 pcs_buffer(struct pcs_walk *w, const void *logbuf)
 {
@@ -46,7 +83,8 @@ pcs_buffer(struct pcs_walk *w, const void *logbuf)
 		corrupt(w, "data after STOP");
 	if (h->h_unused > BSIZE - HEADER ||
 	    (BSIZE - HEADER - h->h_unused) % UNIT != 0)
-		corrupt(w, "invalid header: %u bytes unused", h->h_unused);
+		corrupt(w, "invalid header: it says that %u bytes are unused",
+			h->h_unused);
 	if (h->h_numlost < 0)
 		corrupt(w, "invalid header: its number of lost records is %d",
 			h->h_numlost);
@@ -76,6 +114,7 @@ see_sample(struct pcs_walk *w)
 	if (s->pid < 0)
 		corrupt(w, "invalid process ID %d", s->pid);
 	w->hits[pcs_hart(s)][(int)s->type]++;
+	w->total++;
 	return sizeof(*s);
 }
 
@@ -89,6 +128,7 @@ see_count(struct pcs_walk *w)
 	if ((unsigned char)m->cfill >= PCS_HARTS)
 		corrupt(w, "invalid hart %d", m->cfill);
 	w->hits[(int)m->cfill][(int)m->type] += m->count;
+	w->total += m->count;
 	return sizeof(*m);
 }
 
@@ -123,6 +163,7 @@ see_event(struct pcs_walk *w)
 	    [CLOCKED] = sizeof(struct CLOCK_RECORD),
 	    [FILED] = sizeof(struct FILE_RECORD) + 8,
 	    [ACCOUNT] = offsetof(struct ACCOUNT_RECORD, free), /* was all */
+	    [SEAL] = sizeof(struct SEAL_RECORD),
 	};
 	unsigned char type = *w->next;
 	size_t size = (unsigned char)w->next[1] * 8;
@@ -166,13 +207,15 @@ see(struct pcs_walk *w)
 		return see_time(w, w->at == HEADER);
 	case STOP:
 		w->stopped = true;
-		return see_time(w, w->left == UNIT);
+		return see_time(w, w->left == UNIT ||
+				       w->left ==
+					   UNIT + sizeof(struct SEAL_RECORD));
 	case IOCTL:
 		whole(w, sizeof(struct ISAMPLE));
 		return sizeof(struct ISAMPLE);
 	case STACK:
 		return see_stack(w);
-	case MOMENT ... ACCOUNT:
+	case MOMENT ... SEAL:
 		return see_event(w);
 	default:
 		corrupt(w, "unknown record type %d", type);

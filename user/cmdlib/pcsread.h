@@ -25,6 +25,7 @@ struct pcs_walk {
 	unsigned int context; /* that of a PSAMPLE */
 	bool stopped;         /* there was a STOP */
 	uint64_t hits[PCS_HARTS][PCS_TYPES];
+	uint64_t total; /* of these */
 	uint64_t lost;
 	bool lost_more; /* a header couldn't hold how many */
 };
@@ -33,6 +34,13 @@ struct pcs_walk {
 
 /* Those on a hart, of a type. */
 uint64_t pcs_hits(const struct pcs_walk *w, int hart, int type);
+
+/* The sum for the SEAL of a LOGBUF, whose own sum is still 0. */
+unsigned int pcs_sum(const struct LOGBUF *b);
+
+/* The SEAL of a LOGBUF, which may be any BSIZE bytes. False: it has none, or
+ * isn't as it was stored. */
+bool pcs_seal(struct SEAL_RECORD *seal, const void *logbuf);
 
 /* Begin the next LOGBUF. */
 void pcs_buffer(struct pcs_walk *w, const void *logbuf);

@@ -25,6 +25,8 @@ struct profile {
 		uint64_t user, kernel;
 	} of_pid[PCS_PIDS]; /* recorded one by one */
 	uint64_t stacks, stacks_cut;
+	unsigned int sequence; /* of the next buffer of a sealed stream */
+	uint64_t missing, missing_hits; /* buffers, and the hits in them */
 	struct hit {
 		struct PSAMPLE at;
 		uint32_t program; /* of pcs_programs */
@@ -32,8 +34,8 @@ struct profile {
 	size_t samples_count, samples_room;
 };
 
-/* Read a stream. What can't be one ends the command; one that is cut off is
- * complained of, and taken as far as it goes. */
+/* Read a stream. What can't be one ends the command. If parts are missing, this
+ * is said, and the others are taken. */
 void stream_load(struct profile *p, const char *path);
 
 /* Whose functions are charged. */

@@ -30,7 +30,7 @@ print_request(const struct ISAMPLE *r)
 	    {BUF_INCR, "buffers +"}, {PROF_KERNEL, "kernel"},
 	    {PROF_ALL, "all"},       {PROF_GROUP, "group "},
 	    {PROF_LIST, "list "},    {PROF_STACK, "stacks"},
-	    {PROF_EVENTS, "events"},
+	    {PROF_EVENTS, "events"}, {PROF_SEAL, "seal"},
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -57,7 +57,7 @@ print_head(const struct profile *p)
 		print_request(&p->requests[i]);
 	}
 	out_printf("\nsamples   %llu\nlost      %llu%s\n",
-		   (unsigned long long)pcs_hits(&p->walk, PCS_ALL, PCS_ALL),
+		   (unsigned long long)p->walk.total,
 		   (unsigned long long)p->walk.lost,
 		   p->walk.lost_more ? " or more" : "");
 	if (p->stacks)
@@ -219,7 +219,7 @@ void
 report(const struct profile *p, struct program *programs, size_t count,
        size_t limit)
 {
-	const uint64_t total = pcs_hits(&p->walk, PCS_ALL, PCS_ALL);
+	const uint64_t total = p->walk.total;
 	struct table t = {0};
 
 	print_head(p);

@@ -68,12 +68,77 @@ is_stream(const char *data, size_t size)
 	       h->h_unused <= BSIZE - HEADER - sizeof(struct SSAMPLE);
 }
 
+static void
+add_buffer(struct profile *p, const char *data, size_t at)
+{
+	struct LOGBUF b; /* aligned, as what is left of a file may not be */
+	const void *record;
+
+	memcpy(&b, data + at, sizeof(b));
+	p->walk.at = at;
+	pcs_buffer(&p->walk, &b);
+	while ((record = pcs_next(&p->walk)))
+		add(p, record);
+}
+
+/* --- Sealed streams --- */
+
+/* Where the next buffer is that has a SEAL, wherever it begins; or size. */
+static size_t
+next_sealed(const char *data, size_t size, size_t at, struct SEAL_RECORD *seal)
+{
+	for (; size - at >= BSIZE; at++)
+		if (pcs_seal(seal, data + at))
+			return at;
+	return size;
+}
+
+/* A stream that isn't sealed would be searched to its end, so its buffers are
+ * tried first. */
+static bool
+is_sealed(const char *data, size_t size)
+{
+	struct SEAL_RECORD seal;
+
+	for (size_t at = 0; size - at >= BSIZE; at += BSIZE)
+		if (pcs_seal(&seal, data + at))
+			return true;
+	return !is_stream(data, size) &&
+	       next_sealed(data, size, 0, &seal) < size;
+}
+
+/* Take what is whole. Each SEAL tells what is missing before it. */
+static void
+add_sealed(struct profile *p, const char *data, size_t size)
+{
+	struct SEAL_RECORD seal;
+	size_t at = 0;
+
+	while ((at = next_sealed(data, size, at, &seal)) < size) {
+		if (seal.sequence < p->sequence) { /* it was there already */
+			at += BSIZE;
+			continue;
+		}
+		p->missing += seal.sequence - p->sequence;
+		p->missing_hits += (unsigned int)(seal.hits - p->walk.total -
+						  p->missing_hits);
+		p->sequence = seal.sequence + 1;
+		add_buffer(p, data, at);
+		at += BSIZE;
+	}
+	p->walk.lost += p->missing_hits;
+	if (p->missing > 0)
+		cmd_error("%s: buffers missing or damaged: %llu of the first "
+			  "%u, with %llu samples",
+			  p->walk.name, (unsigned long long)p->missing,
+			  p->sequence, (unsigned long long)p->missing_hits);
+}
+
 void
 stream_load(struct profile *p, const char *path)
 {
 	struct pcs_walk *w = &p->walk;
 	int fd = cmd_open(path);
-	const void *record;
 	const char *data;
 	size_t size;
 
@@ -83,14 +148,14 @@ stream_load(struct profile *p, const char *path)
 	data = cmd_slurp(fd, w->name, &size);
 	if (!data)
 		exit(cmd_status);
-	if (!is_stream(data, size)) {
+	if (is_sealed(data, size)) {
+		add_sealed(p, data, size);
+	} else if (is_stream(data, size)) {
+		for (size_t at = 0; size - at >= BSIZE; at += BSIZE)
+			add_buffer(p, data, at);
+	} else {
 		cmd_error("%s: not a recording of getpc", w->name);
 		exit(cmd_status);
-	}
-	for (size_t at = 0; size - at >= BSIZE; at += BSIZE) {
-		pcs_buffer(w, data + at);
-		while ((record = pcs_next(w)))
-			add(p, record);
 	}
 	if (size % BSIZE != 0)
 		cmd_error("%s: truncated within a buffer", w->name);

@@ -1,10 +1,4 @@
-/*
- * getpc: store what the sampling device pcs sees while a command runs.
- *
- * The stream is as <sys/pcs.h> has it: a buffer of our own with START and the
- * requests, the device's buffers, and one of our own with STOP. What the
- * device lost is said at the end.
- */
+/* getpc: the options, the device, and the command. See getpc.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -16,29 +10,22 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../cmdlib/cmd.h"
-#include "../cmdlib/crc.h"
-#include "../cmdlib/pcsdev.h"
-#include "../cmdlib/pcsread.h"
-#include "../cmdlib/pcswho.h"
-#include "../cmdlib/profclock.h"
+#include "../../cmdlib/pcsdev.h"
+#include "../../cmdlib/pcsread.h"
+#include "../../cmdlib/pcswho.h"
+#include "../../cmdlib/profclock.h"
+
+#include "getpc.h"
 
 #define SYNOPSIS                                                 \
 	"[-akms] [-b BUFFERS] [-g PGRP] [-p PID,...] [-o FILE] " \
 	"[COMMAND [ARGUMENT ...]]"
-#define OUTPUT   "pc.out"
-#define REQUESTS 7 /* all that can be made */
+#define OUTPUT "pc.out"
 
 /* What was asked of us. */
 static const char *path = OUTPUT;
 static struct ISAMPLE requests[REQUESTS]; /* in the order they are made */
 static size_t requests_count;
-
-/* The stream, and what the device says in it. */
-static struct pcs_walk seen;
-static int output;
-static bool failed;   /* to write; nothing more is stored */
-static uint64_t told; /* hits lost, as the buffers' headers have it */
 
 /* --- Options --- */
 
@@ -93,8 +80,10 @@ options(void)
 		request(BUF_INCR)->data[0] = MAX_BUFS - DEF_BUFNO;
 	if (cmd_given['s'])
 		request(PROF_STACK);
-	if (!cmd_given['m'])
+	if (!cmd_given['m']) {
+		request(PROF_SEAL);
 		request(PROF_EVENTS)->data[0] = true; /* with times */
+	}
 	if (cmd_given['k'])
 		request(PROF_KERNEL);
 	if (group)
@@ -131,192 +120,7 @@ ask(int device, const struct ISAMPLE *r)
 	exit(cmd_status);
 }
 
-/* --- The stream --- */
-
-static void
-store(const void *logbufs, size_t count)
-{
-	if (failed || out_direct(output, logbufs, count * BSIZE))
-		return;
-	cmd_warn("%s", strcmp(path, "-") == 0 ? "standard output" : path);
-	failed = true;
-}
-
-static void
-store_own(const void *records, size_t size, short numlost)
-{
-	char buf[BSIZE] = {0};
-	struct LOGBUF_HDR *h = (struct LOGBUF_HDR *)buf;
-
-	h->h_unused = BSIZE - sizeof(*h) - size;
-	h->h_numlost = numlost;
-	memcpy(buf + sizeof(*h), records, size);
-	store(buf, 1);
-}
-
-static void
-store_start(time_t now)
-{
-	struct {
-		struct SSAMPLE start;
-		struct ISAMPLE requests[REQUESTS];
-	} records;
-
-	memset(&records, 0, sizeof(records));
-	records.start.type = START;
-	records.start.stime = now;
-	memcpy(records.requests, requests, sizeof(requests));
-	store_own(&records,
-		  sizeof(struct SSAMPLE) +
-		      requests_count * sizeof(struct ISAMPLE),
-		  0);
-}
-
-/* What was lost after the last buffer has no other header to stand in. */
-static void
-store_stop(uint64_t lost)
-{
-	struct SSAMPLE stop;
-
-	memset(&stop, 0, sizeof(stop));
-	stop.type = STOP;
-	stop.stime = time(NULL);
-	lost -= told;
-	store_own(&stop, sizeof(stop), lost < SHRT_MAX ? lost : SHRT_MAX);
-}
-
-/* --- Files that were mapped --- */
-
-#define KERNEL_FILE "/boot/kernel"
-
-#define HELD 24 /* files that are kept open: a process may have 64 */
-
-/*
- * Each once, as the device's first record of it says. Opened at once, as it may
- * be removed before the end; read only then, not to disturb what is sampled.
- */
-static struct mapped {
-	char *path;
-	uint64_t ino;
-	int64_t mtime;
-	int fd; /* -1: it was gone, or HELD others are open */
-} * files;
-static size_t files_count, files_room;
-
-static void
-know_file(const char *path, uint64_t ino, int64_t mtime)
-{
-	struct mapped *f;
-
-	for (size_t i = 0; i < files_count; i++)
-		if (files[i].ino == ino && files[i].mtime == mtime &&
-		    strcmp(files[i].path, path) == 0)
-			return;
-	if (files_count == files_room)
-		files = cmd_grow(files, &files_room, sizeof(*files));
-	f = &files[files_count];
-	*f = (struct mapped){strdup(path), ino, mtime, -1};
-	if (!f->path)
-		cmd_die("memory");
-	if (files_count++ < HELD)
-		f->fd = open(path, O_RDONLY | O_CLOEXEC);
-}
-
-/* Is it still the file that was mapped? Then its size and CRC. */
-static bool
-measure(struct mapped *f, struct FILE_RECORD *r)
-{
-	static char piece[16384];
-	struct stat st;
-	ssize_t n = -1;
-
-	if (f->fd < 0)
-		f->fd = open(f->path, O_RDONLY | O_CLOEXEC);
-	if (f->fd >= 0 && fstat(f->fd, &st) == 0 && IN_FILE(st) == f->ino &&
-	    pcs_mtime(&st) == f->mtime)
-		while ((n = read(f->fd, piece, sizeof(piece))) > 0) {
-			r->crc = crc32(r->crc, piece, n);
-			r->size += n;
-		}
-	if (f->fd >= 0)
-		close(f->fd);
-	return n == 0;
-}
-
-/* One that is gone, or another now, has no record. */
-static void
-store_file(struct mapped *f)
-{
-	_Alignas(8) char room[NUMSAMPS * sizeof(struct PSAMPLE)] = {0};
-	struct FILE_RECORD *r = (struct FILE_RECORD *)room;
-	size_t size = sizeof(*r) + (strlen(f->path) + 8) / 8 * 8;
-
-	if (size > sizeof(room) || !measure(f, r))
-		return;
-	r->event.type = FILED;
-	r->event.words = size / 8;
-	r->ino = f->ino;
-	r->mtime = f->mtime;
-	strcpy(r->path, f->path);
-	store_own(room, size, 0);
-}
-
-static void
-store_files(void)
-{
-	struct stat st;
-
-	if (stat(KERNEL_FILE, &st) == 0)
-		know_file(KERNEL_FILE, IN_FILE(st), pcs_mtime(&st));
-	for (size_t i = 0; i < files_count; i++)
-		store_file(&files[i]);
-}
-
-static void
-store_account(const struct pcs_stat *s)
-{
-	struct sysinfo machine;
-	struct ACCOUNT_RECORD r = {
-	    .event = {.type = ACCOUNT, .words = sizeof(r) / 8},
-	    .lost = s->lost,
-	    .skipped = s->skipped,
-	    .untold = s->untold,
-	};
-
-	if (sysinfo(&machine, sizeof(machine)) < 0)
-		cmd_die("sysinfo");
-	r.free = !machine.icount;
-	store_own(&r, sizeof(r), 0);
-}
-
-/* --- What the device gives --- */
-
-static void
-look(const void *record)
-{
-	_Alignas(8) char copy[BSIZE];
-	const struct MAP_RECORD *m = (const void *)copy;
-
-	if (*(const char *)record != MAPPED)
-		return;
-	memcpy(copy, record, ((const unsigned char *)record)[1] * 8);
-	if (*m->path)
-		know_file(m->path, m->ino, m->mtime);
-}
-
-static void
-take(const struct LOGBUF *b, size_t count)
-{
-	const void *record;
-
-	store(b, count);
-	for (; count > 0; b++, count--) {
-		told += b->lb_buf_hdr.h_numlost;
-		pcs_buffer(&seen, b);
-		while ((record = pcs_next(&seen)))
-			look(record);
-	}
-}
+/* --- The command --- */
 
 /* Is it over: the command, or without one our time? */
 static bool
@@ -324,7 +128,7 @@ ended(void)
 {
 	if (cmd_argc > 0)
 		return pcs_ended();
-	return pcs_interrupted || pcs_terminated || failed;
+	return pcs_interrupted || pcs_terminated || store_failed();
 }
 
 /* Say what the stream has not. */
@@ -344,18 +148,6 @@ say_missing(const struct pcs_stat *s)
 			  (unsigned long long)s->untold);
 }
 
-static int
-open_output(void)
-{
-	int fd = STDOUT_FILENO;
-
-	if (strcmp(path, "-") != 0)
-		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (fd < 0)
-		cmd_die("%s", path);
-	return fd;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -367,26 +159,23 @@ main(int argc, char **argv)
 	options();
 	pcs_catch_signals();
 	device = pcs_open();
-	seen.name = PCS_DEVICE;
-	if (!cmd_given['m'])
+	if (!cmd_given['m']) {
+		whose_prepare();
 		profclock_set(0);
+	}
 	start = time(NULL);
 	for (size_t i = 0; i < requests_count; i++)
 		ask(device, &requests[i]);
 	/* An older file is only given up for samples. */
-	output = open_output();
-	store_start(start);
+	store_open(path, !cmd_given['m']);
+	store_start(start, requests, requests_count);
 	if (cmd_argc > 0)
 		pcs_command(cmd_argv);
 	while (!ended())
-		pcs_wait(device, -1, -1, take);
-	s = pcs_finish(device, take);
-	if (!cmd_given['m']) {
-		store_files();
-		store_account(&s);
-	}
-	store_stop(s.lost);
-	if (failed)
+		pcs_wait(device, -1, -1, store_take);
+	s = pcs_finish(device, store_take);
+	store_end(&s);
+	if (store_failed())
 		return cmd_status;
 	say_missing(&s);
 	return cmd_argc > 0 ? pcs_status() : 0;

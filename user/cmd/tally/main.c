@@ -92,7 +92,7 @@ report(double seconds, struct pcs_stat s)
 		report_annotated(annotated);
 		return;
 	}
-	if (pcs_hits(&seen, PCS_ALL, PCS_ALL) == 0)
+	if (seen.total == 0)
 		return;
 	report_states(&t);
 	report_harts(WIDTH);

@@ -42,7 +42,7 @@ report_missing(const char *how, uint64_t n, uint64_t all)
 void
 report_total(uint64_t lost, uint64_t skipped)
 {
-	uint64_t total = pcs_hits(&seen, PCS_ALL, PCS_ALL);
+	uint64_t total = seen.total;
 	uint64_t all = total + lost + skipped;
 
 	out_printf("%llu samples", (unsigned long long)total);
@@ -55,7 +55,7 @@ report_states(struct table *t)
 {
 	for (size_t i = 0; i < STATES; i++)
 		table_row(t, hits_of(PCS_ALL, i), "%s", states[i].name);
-	table_print(t, "time", pcs_hits(&seen, PCS_ALL, PCS_ALL), SIZE_MAX);
+	table_print(t, "time", seen.total, SIZE_MAX);
 }
 
 static struct sysinfo
