@@ -15,3 +15,10 @@ def clean(name: str) -> str:
 
 def plural(count: int, word: str) -> str:
     return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def in_program(function: str, program: str) -> str:
+    """Returns a function's name with its program's, which the name of a function
+    without a symbol already has."""
+    own = function.startswith(f"[{program}] ")
+    return function if own else f"{function} [{program}]"

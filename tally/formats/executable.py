@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import re
 from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import NamedTuple, Optional, Union
 
 from tally.base.errors import ConvertError
 from tally.base.text import clean
@@ -13,14 +13,17 @@ from tally.formats.demangle import demangled
 from tally.formats.elf import (
     FUNCTION,
     OBJECT,
+    PF_EXECUTE,
     PROGBITS,
     SHF_EXECUTE,
     UNDEFINED,
     BadElfError,
     Elf,
+    Section,
+    Segment,
 )
 from tally.formats.lines import Line, Lines
-from tally.formats.program import program
+from tally.formats.program import program, unnamed
 from tally.formats.prologue import frame_is_set
 from tally.formats.riscv import MOST_BYTES
 
@@ -43,7 +46,8 @@ class Image:
         unnamed: bool = False,
         origin: Optional[Path] = None,
     ) -> None:
-        """unnamed: accept a file without symbols, and name functions by addresses.
+        """unnamed: accept a file without symbols, and name its functions by the program
+        and their addresses.
         origin: where the file was that is now at path."""
         self.path = path
         self.origin = origin or path
@@ -71,12 +75,10 @@ class Image:
         self.base = elf.base
         self._code: list[range] = []
         self._bytes: list[bytes] = []
-        for section in elf.sections:
-            code = section.kind == PROGBITS and section.flags & SHF_EXECUTE
-            if code and section.size:
-                start = self.base + section.address
-                self._code.append(range(start, start + section.size))
-                self._bytes.append(elf.content(section))
+        for part in _code(elf):
+            start = self.base + part.address
+            self._code.append(range(start, start + part.size))
+            self._bytes.append(elf.content(part))
         self._symbols: dict[str, int] = {}
         self._variables: list[tuple[int, int, str]] = []
         self._read_symbols(elf)
@@ -101,9 +103,15 @@ class Image:
         self.functions = [Function(a, clean(meant.get(n, n))) for a, n in names.items()]
 
     def _find_functions(self, data: bytes) -> None:
+        """Lets functions begin where the code calls. The first begins with the code,
+        so that each address is in a function."""
         found = program(self.name, data)
-        names = found.functions if found else {}
-        self.functions = [Function(at, n) for at, n in names.items() if self.holds(at)]
+        starts = {*(found.functions if found else ()), *(c.start for c in self._code)}
+        self.functions = [
+            Function(at, clean(unnamed(self.name, at)))
+            for at in sorted(starts)
+            if self.holds(at)
+        ]
 
     @property
     def text(self) -> tuple[int, int]:
@@ -174,3 +182,13 @@ class Image:
         if self._lines is None and self.lines_size:
             self._lines = Lines(self.path, self._data)
         return self._lines
+
+
+def _code(elf: Elf) -> list[Union[Section, Segment]]:
+    """Returns the sections with code; if all sections were stripped, the segments."""
+    sections: list[Union[Section, Segment]] = [
+        s
+        for s in elf.sections
+        if s.kind == PROGBITS and s.flags & SHF_EXECUTE and s.size
+    ]
+    return sections or [s for s in elf.loads if s.flags & PF_EXECUTE and s.size]

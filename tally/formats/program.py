@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from pathlib import Path
 from typing import Iterator, NamedTuple, Optional
@@ -35,6 +36,11 @@ SIGRETURN = Program(
 )
 
 
+def unnamed(program: str, address: int) -> str:
+    """Returns the name of a function without a symbol."""
+    return f"[{os.path.basename(program)}] {address:#x}"
+
+
 def program(name: str, data: bytes, file: Optional[Path] = None) -> Optional[Program]:
     """Reads a program; returns None if the file is not one."""
     try:
@@ -50,7 +56,8 @@ def program(name: str, data: bytes, file: Optional[Path] = None) -> Optional[Pro
     functions = {at: found[at] for at in sorted(found) if at in place}
     named = bool(functions)
     if not named:
-        functions = {at: f"{at:#x}" for at in sorted(called(start, code))}
+        starts = called(start, code) | {elf.base + elf.header.entry}
+        functions = {at: unnamed(name, at) for at in sorted(starts) if at in place}
     return Program(name, data, start, code, functions, file, named)
 
 
@@ -62,8 +69,8 @@ def _functions(elf: Elf) -> Iterator[tuple[int, str]]:
 
 def called(start: int, code: bytes) -> set[int]:
     """Returns where functions of a program without symbols begin: at its start, and at
-    the targets of its calls, by jal or by auipc and jalr. A function that is called
-    only by pointers counts as a part of the function before."""
+    the targets of its calls, by jal or by auipc and jalr; one more is at its entry. A
+    function that is called only by pointers counts as a part of the function before."""
     found = {start}
     at = 0
     while at + 8 <= len(code):

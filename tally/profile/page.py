@@ -10,7 +10,7 @@ from typing import Iterable, Iterator, NamedTuple, Optional, TypeVar
 
 from tally import ROOT
 from tally.base.table import Table
-from tally.base.text import plural
+from tally.base.text import in_program, plural
 from tally.formats.lines import Line
 from tally.profile.profile import FREE, IDLE, MODES, USER, Sample
 from tally.profile.stacks import Callers, Frame, Stacks, Whose, mode_counts
@@ -311,7 +311,9 @@ class Page:
         return "\n".join(lines)
 
     def table(self, name: str) -> Iterator[str]:
-        yield from getattr(self, name)()
+        head, *rows = getattr(self, name)()
+        yield head
+        yield from rows or [BELOW + "none"]
         if name != "harts":
             yield from self.missing()
 
@@ -445,6 +447,8 @@ class Page:
         )
         yield table.head()
         rows = compared(self.model, samples)
+        if not rows:
+            yield BELOW + "none"
         for row in rows:
             inside = ("yes" if row.inside else "no") if row.sure else ""
             sure = between(row.count, row.low, row.high)
@@ -521,7 +525,7 @@ def _short(name: str) -> str:
 
 
 def _name(function: Function) -> str:
-    return f"{_short(function.name)} [{function.where}]"
+    return in_program(_short(function.name), function.where)
 
 
 def _path(path: tuple[Function, ...]) -> str:

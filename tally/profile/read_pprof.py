@@ -8,7 +8,7 @@ import zlib
 from typing import Any, NamedTuple, Union
 
 from tally.base.errors import ConvertError
-from tally.base.text import clean
+from tally.base.text import clean, in_program
 from tally.profile.profile import IDLE, is_kernel
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5  # wire types
@@ -35,7 +35,9 @@ class Place(NamedTuple):
 
     @property
     def name(self) -> str:
-        return f"{self.function} [{self.program}]" if self.program else self.function
+        return (
+            in_program(self.function, self.program) if self.program else self.function
+        )
 
 
 class Stack(NamedTuple):
