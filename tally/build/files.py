@@ -43,8 +43,8 @@ class Files:
         found = self._find_shared(path, wanted) if path.startswith(HOST) else None
         return found or self._find_built(path, wanted)
 
-    def image(self, file: Path) -> Image:
-        return Image(file, unnamed=True)
+    def image(self, file: Path, name: str) -> Image:
+        return Image(file, name, unnamed=True)
 
     def _find_built(self, path: str, wanted: Digest) -> Optional[Path]:
         if self._known is None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import tarfile
 from pathlib import Path
-from typing import Iterator, Optional
+from typing import Iterable, Iterator, Optional
 
 from tally.build.image import contents
 from tally.formats.elf import IDENT
 from tally.formats.program import Program, program
+
+_SEPARATORS = re.compile(r"[\s;&|()<>'\"`]+")  # of a shell's words
 
 
 def of_initrd(archive: int) -> Iterator[Program]:
@@ -36,6 +39,28 @@ def original(stripped: Program, folders: list[Path]) -> Optional[Path]:
             if whole and whole.text == stripped.text:
                 return file
     return None
+
+
+def joined(
+    programs: Iterable[Program], command: str, folders: list[Path]
+) -> Iterator[Program]:
+    """Yields the programs, those with the same code as one: nothing can tell them apart
+    when they are executed. It has the names that the command has, or else all names."""
+    alike: dict[tuple[int, bytes], list[Program]] = {}
+    for each in programs:
+        alike.setdefault((each.start, each.text), []).append(each)
+    words = {os.path.basename(word) for word in _SEPARATORS.split(command)}
+    for same in alike.values():
+        meant = [p for p in same if os.path.basename(p.name) in words]
+        yield _join(meant or same, folders) if len(same) > 1 else same[0]
+
+
+def _join(same: list[Program], folders: list[Path]) -> Program:
+    """Looks for lines of each, as a file is found by the name of a single program."""
+    names = dict.fromkeys(os.path.basename(p.name) for p in same)
+    name = os.path.join(os.path.dirname(same[0].name), " or ".join(names))
+    files = (p.file or original(p, folders) for p in same)
+    return same[0]._replace(name=name, file=next(filter(None, files), None))
 
 
 def of_share(folder: Path) -> Iterator[Program]:

@@ -21,7 +21,7 @@ from tally.boot.machine import Outcome
 from tally.boot.session import Session, reported
 from tally.build import image
 from tally.build.files import Files
-from tally.build.programs import of_initrd, of_share, original
+from tally.build.programs import joined, of_initrd, of_share, original
 from tally.formats.executable import Image
 from tally.formats.program import SIGRETURN, Program, program
 from tally.plugins import plugin
@@ -266,7 +266,7 @@ def check_waits(chosen: argparse.Namespace) -> None:
 class Known:
     """What may be executed."""
 
-    def __init__(self, session: Session, folder: Path) -> None:
+    def __init__(self, session: Session, folder: Path, command: str) -> None:
         self.folder = folder
         options = session.options
         file = options.kernel_file
@@ -278,10 +278,10 @@ class Known:
         if options.extra:
             self.folders.insert(0, image.overlay_bin(options.extra))
         self.folders += [file.parent for _, file in session.brought]
-        self.programs = [*of_initrd(session.initrd)]
+        programs = [*of_initrd(session.initrd)]
         if options.machine.share:
-            self.programs += of_share(Path(options.machine.share))
-        self.programs.append(SIGRETURN)
+            programs += of_share(Path(options.machine.share))
+        self.programs = [*joined(programs, command, self.folders), SIGRETURN]
 
     def file(self, p: Program) -> Path:
         """The host's file, with lines if the host has these."""
@@ -329,7 +329,7 @@ class Run:
     def counted(self) -> tuple[Outcome, Optional[Model]]:
         """None: it ended too early for a profile."""
         session = self.session
-        self.known = known = Known(session, self.folder)
+        self.known = known = Known(session, self.folder, self.options.command)
         result = self.folder / "result"
         try:
             written = write_map(
@@ -436,7 +436,7 @@ def profile(options: Options) -> Outcome:
         else:
             outcome, model = run.counted()
             beside = run.sampled() if options.sampled else None
-        if model and not model.profile.samples:
+        if model and not model.profile.total:
             raise SetupError(
                 f"no {model.profile.unit}{options.time}"
                 + f" of {options.of} or what it calls" * bool(options.of)

@@ -65,8 +65,8 @@ class Finder(Protocol):
     def find(self, path: str, wanted: Digest) -> Optional[Path]:
         ...
 
-    def image(self, file: Path) -> Image:
-        """Reads a file that was found."""
+    def image(self, file: Path, name: str) -> Image:
+        """Reads a file that was found, for a program of that name."""
         ...
 
 
@@ -79,7 +79,7 @@ class Programs:
         self.names: dict[int, str] = {}  # of processes without an executable
         self.others: list[Image] = []
         self.merged = False  # show all processes of a program as one?
-        self._images: dict[Path, Image] = {}
+        self._images: dict[tuple[Path, str], Image] = {}
 
     def find(self, address: int) -> Optional[Image]:
         """Returns the only executable with this address; None: there are several."""
@@ -89,17 +89,20 @@ class Programs:
 
     def find_file(self, process: Process) -> Optional[Image]:
         """Returns the program of a process: the file given for its name, else the file
-        with the recorded contents."""
-        names = (process.program, os.path.basename(process.program))
+        with the recorded contents, under the name by which it was executed: several
+        programs may have the same contents."""
+        name = os.path.basename(process.program)
         for image in self.others:
-            if image.name in names:
+            if image.name in (process.program, name):
                 return image
         if not self.files or not process.digest:
             return None
         path = self.files.find(process.program, process.digest)
-        if path and path not in self._images:
-            self._images[path] = self.files.image(path)
-        return self._images[path] if path else None
+        if not path:
+            return None
+        if (path, name) not in self._images:
+            self._images[path, name] = self.files.image(path, name)
+        return self._images[path, name]
 
 
 class Stacks:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import functools
 import gzip
+import os
 from typing import Iterable, Optional, Union
 
 from tally.formats.executable import Function, Image
-from tally.profile.profile import NANOSECONDS, USER, Sample, Unfit
+from tally.profile.profile import NANOSECONDS, USER, Sample, Unfit, is_kernel
 from tally.profile.stacks import Callers, Frame, Stacks
 
 VARINT, BYTES = 0, 2  # wire types
@@ -76,7 +77,7 @@ class _Builder:
                         number(1, self.mappings[image]),
                         number(2, low // PAGE * PAGE),
                         number(3, -(-high // PAGE) * PAGE),
-                        number(5, self.string(str(image.origin))),
+                        number(5, self.string(_file(image))),
                         number(7, True),  # has functions, so don't look for them
                         number(8, image.has_lines),
                         number(9, image.has_lines),
@@ -156,6 +157,14 @@ class _Builder:
         ids = varint(self.location(own)) + self.callers(callers)
         key = ids, self.labels(s)
         self.samples[key] = self.samples.get(key, 0) + s.count
+
+
+def _file(image: Image) -> str:
+    """Returns the file that a mapping names: the host's, or only the program's name if
+    it was executed under another one than that file's."""
+    name = os.path.basename(image.name)
+    same = name == image.origin.name or is_kernel(image.text[0])
+    return str(image.origin) if same else name
 
 
 def _duration(stacks: Stacks) -> int:
