@@ -127,7 +127,8 @@ def test_a_cut_archive(convert: Converter) -> None:
 def test_an_exact_one_has_all_it_needs(convert: Converter) -> None:
     """Options that name files or a rate are errors, not ignored."""
     kernel = convert.folder / "kernel.elf"
-    whole = archive.write(archive.EXACT, "true", b"unfollowed 0\n", kernel, [])
+    tree = b"unfollowed 0\nnode -1 0 -1 0 0 0:1\n0 1\n"
+    whole = archive.write(archive.EXACT, "true", tree, kernel, [])
     assert convert.run("--to=folded", "-", data=whole).returncode == 0
     for option in ("--kernel=kernel.elf", "--program=prog", "--hz=10", "--share=."):
         result = convert.run("--to=folded", option, "-", data=whole)

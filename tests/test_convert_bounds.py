@@ -104,7 +104,7 @@ CRAFTED: list[tuple[str, bytes, list[str], Optional[str], Optional[str]]] = [
     ("pcs, stacks of known code", known_stacks(100), [], None, None),
     ("pcs, many processes", many_pids(), [], None, None),
     ("pcs, harts that can't be", every_hart(200), [], None, None),
-    ("pcs, requests", requests(), [], None, None),
+    ("pcs, requests", requests(), [], "no samples", "no samples"),
     ("kpdata, one counter full", made.kpdata([MOST_32] + [0] * (BUCKETS - 1)), [],
      None, None),
     ("kpdata, all counters full", struct.pack(f">{BUCKETS + 2}I", *[MOST_32] *

@@ -149,9 +149,3 @@ def test_long_names_are_clipped(tmp_path: Path) -> None:
     last = frames(picture(tmp_path, data, "--program=prog"))[-1]
     assert last["name"] == names[0]
     assert re.fullmatch("x{150,}\\.\\.", last["text"])
-
-
-def test_without_samples(tmp_path: Path) -> None:
-    elves.kernel(tmp_path)
-    (everything,) = frames(picture(tmp_path, made.logbuf([])))
-    assert (everything["name"], everything["count"]) == ("all", 0)

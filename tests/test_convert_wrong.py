@@ -159,7 +159,7 @@ def test_damaged_executables(convert: Converter) -> None:
 
 
 def test_other_errors(convert: Converter) -> None:
-    (convert.folder / "data").write_bytes(STREAM)
+    (convert.folder / "data").write_bytes(STREAM + made.logbuf([made.psample(2, 1)]))
     wanted = {
         ("none", "x.svg"): "none: No such file or directory",
         (".", "x.svg"): ".: Is a directory",

@@ -327,6 +327,9 @@ def convert(options: Options, folder: Path) -> None:
 
 def write(stacks: Stacks, title: str, options: Options) -> None:
     profile = stacks.profile
+    if not profile.total and not (profile.calls and set(options.forms) == {"gmon"}):
+        none = f"no {profile.unit}s" + " besides idle ones" * options.no_idle
+        raise ConvertError(options.file, "; ".join([none, *profile.cautions()]))
     for pid, names in stacks.ambiguous.items():
         say(
             options.file,
@@ -334,7 +337,7 @@ def write(stacks: Stacks, title: str, options: Options) -> None:
             f" select one with --program {pid}=FILE",
         )
     for why, count in stacks.unknown.items():
-        say(options.file, f"{plural(count, 'sample')} without names: {why}")
+        say(options.file, f"{plural(count, profile.unit)} without names: {why}")
     for caution in profile.cautions():
         say(options.file, caution)
     made = [make_output(form, stacks, title, options) for form in options.forms]

@@ -77,9 +77,12 @@ def parse(words: list[str]) -> Options:
 def read(file: str) -> read_pprof.Recording:
     try:
         with open(file, "rb") as data:  # which may have no end
-            return read_pprof.read(file, data.read(read_pprof.LIMIT + 1))
+            recording = read_pprof.read(file, data.read(read_pprof.LIMIT + 1))
     except OSError as error:
         raise ConvertError(file, error.strerror or str(error)) from error
+    if not recording.total:
+        raise ConvertError(file, f"no {recording.unit} besides idle ones")
+    return recording
 
 
 def named(comparison: Comparison, function: str) -> str:
