@@ -271,7 +271,8 @@ def test_code_of_no_known_program(tmp_path: Path) -> None:
 
 
 def test_shared_programs(tmp_path: Path) -> None:
-    """Those of /host are known by their text, under a name of their own."""
+    """Those of /host are known by their text, and have the name that the command has,
+    though a program of the guest has the same text."""
     (tmp_path / "copied").write_bytes((image.BUILD / "bin" / "seq").read_bytes())
     (tmp_path / "copied").chmod(0o755)
     file = tmp_path / "x.folded"
@@ -279,7 +280,16 @@ def test_shared_programs(tmp_path: Path) -> None:
                 "/host/copied 50 >/dev/null")
     assert (run.stderr, run.returncode) == ("", 0)
     assert "elsewhere" not in run.stdout
-    assert re.search(r"^ .* print \[(seq|copied)\]  user/cmd/seq.c:", run.stdout, re.M)
+    assert re.search(r"^ .* print \[copied\]  user/cmd/seq.c:", run.stdout, re.M)
+
+
+def test_none(tmp_path: Path) -> None:
+    """tally-host(1), EXIT STATUS: no page and no file, but a line that says so."""
+    file = tmp_path / "x.folded"
+    for words, said in (("-r", "1"), ""), (("--from", "99"), " from 99 s on"):
+        run = tally(*words, "-o", str(file), "--", "true")
+        assert (run.stdout, run.stderr) == ("", f"tally: no samples{said}\n")
+        assert run.returncode == 126 and not file.exists()
 
 
 def test_samples(tmp_path: Path) -> None:

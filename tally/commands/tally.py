@@ -438,7 +438,7 @@ def profile(options: Options) -> Outcome:
             beside = run.sampled() if options.sampled else None
         if model and not model.profile.total:
             raise SetupError(
-                f"no {model.profile.unit}{options.time}"
+                f"no {model.profile.unit}s{options.time}"
                 + f" of {options.of} or what it calls" * bool(options.of)
             )
         if model:
