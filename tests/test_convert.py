@@ -146,19 +146,6 @@ def test_pprof_adds_up_what_is_alike(convert: Converter) -> None:
         assert sample["values"] == [count, count * 10_000_000]
 
 
-def test_a_function_in_pieces(convert: Converter) -> None:
-    """The compiler's pieces of a function are the function; other dots stay."""
-    elves.build(convert.folder, "pieces", elves.PROGRAM_TEXT, elves.PIECES)
-    samples = [
-        [made.psample(made.USER, address(name, elves.PIECES), 3)] * (1 << i)
-        for i, name in enumerate(elves.PIECES)
-    ]
-    text = convert.folded(made.stream(samples), "--program=pieces")
-    assert re.findall(r";([^;\s]+) (\d+)$", text, re.M) == [
-        ("_start", "1"), ("main.open", "16"), ("open", "14"),
-    ]
-
-
 @pytest.mark.parametrize("flags", [
     ["-Wa,-gdwarf-2"], ["-Wa,-gdwarf-3"], ["-Wa,-gdwarf-4"], ["-Wa,-gdwarf-5"],
     ["-g", "-gz=zlib", "-Wl,--compress-debug-sections=zlib"],

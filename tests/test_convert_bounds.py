@@ -185,7 +185,7 @@ def test_what_ps_cannot_have_said(convert: Converter) -> None:
     text = convert.folded(stream, "--ps=ps")
     assert text == "".join(sorted(
         f"{name} ({pid});[user];0x10000 1\n"
-        for pid, name in ((3, "n" * 1000), (4, "?[2J"), (5, ".."))
+        for pid, name in ((3, "n" * 991 + "\u2026f318a926"), (4, "?[2J"), (5, ".."))
     ))
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-NAME_MAX = 1000  # characters of a name that are kept
+import zlib
+
+NAME_MAX = 1000  # characters of a name that are shown
 
 
 def clean(name: str) -> str:
-    """Makes the name of a program or function, from an untrusted file, printable."""
-    name = name[:NAME_MAX]
+    """Makes the name of a program or function, from an untrusted file, printable. A
+    longer name than NAME_MAX ends with a mark and its checksum, so that different
+    names stay different."""
+    if len(name) > NAME_MAX:
+        mark = f"…{zlib.crc32(name.encode(errors='surrogatepass')):08x}"
+        name = name[: NAME_MAX - len(mark)] + mark
     if name.isprintable():
         return name
     return "".join(c if c.isprintable() else "?" for c in name)

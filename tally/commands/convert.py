@@ -26,7 +26,13 @@ from tally.profile import (
     write_gmon,
 )
 from tally.profile.profile import HZ_MAX, IDLE, KERNEL_BASE, Profile, Unfit, is_kernel
-from tally.profile.stacks import KERNEL_FILE, Programs, Stacks, lazy_kernel
+from tally.profile.stacks import (
+    KERNEL_FILE,
+    MANGLED,
+    Programs,
+    Stacks,
+    lazy_kernel,
+)
 
 if TYPE_CHECKING:
     from tally.profile.archive import Archive
@@ -40,7 +46,7 @@ PIECE = 1 << 20  # read at a time
 USAGE = """tally-convert [--from KIND] [--to KIND] [--kernel FILE]
            [--program [PID=|NAME=]FILE] ... [--share DIR] [--ps FILE]
            [--hz N] [--of WHAT] [--title TEXT] [--no-idle] [--no-pids]
-           FILE [OUTPUT ...]"""
+           [--no-demangle] FILE [OUTPUT ...]"""
 
 
 def rate(text: str) -> int:
@@ -103,6 +109,11 @@ def parser() -> Parser:
         "--no-pids", action="store_true", help="merge the processes of each program"
     )
     p.add_argument(
+        "--no-demangle",
+        action="store_true",
+        help="name functions of C++ and Rust by their symbols",
+    )
+    p.add_argument(
         "file", metavar="FILE", nargs="?", help="a recording; - is standard input"
     )
     p.add_argument(
@@ -129,6 +140,7 @@ class Options:
     title: Optional[str]
     no_idle: bool
     no_pids: bool
+    no_demangle: bool
     file: str
     outputs: list[str]
     forms: list[str]  # of each output
@@ -321,6 +333,7 @@ def convert(options: Options, folder: Path) -> None:
         stacks = read_exact(kept, options)
     else:
         stacks = read_stacks(kind, data, kept, options)
+    stacks.programs.demangle = not options.no_demangle
     title = options.title or f"Tally: {name}"
     write(stacks, title, options)
 
@@ -341,6 +354,8 @@ def write(stacks: Stacks, title: str, options: Options) -> None:
     for caution in profile.cautions():
         say(options.file, caution)
     made = [make_output(form, stacks, title, options) for form in options.forms]
+    if stacks.mangled:
+        say(options.file, MANGLED)
     for name, data in zip(options.outputs, made):
         if name == "-":
             put_stdout(data)

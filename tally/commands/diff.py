@@ -11,9 +11,11 @@ from xml.sax.saxutils import quoteattr
 from tally.base.cli import Parser, amount, complain, number, put, script
 from tally.base.errors import ConvertError
 from tally.base.table import Table
+from tally.formats.demangle import original
 from tally.profile import compare, read_pprof, write_diff
-from tally.profile.compare import Change, Comparison
+from tally.profile.compare import Change, Comparison, What
 from tally.profile.compare_lines import Lines
+from tally.profile.read_pprof import Place, Stack
 
 ME = "tally-diff"
 STATUS_GREW, STATUS_ERROR = 1, 2
@@ -32,6 +34,7 @@ class Options:
     json: Optional[str]
     junit: Optional[str]
     svg: Optional[str]
+    no_demangle: bool
     base: str
     new: str
 
@@ -69,15 +72,20 @@ def parse(words: list[str]) -> Options:
     p.add_argument(
         "-o", dest="svg", metavar="FILE.svg", help="write a differential flame graph"
     )
+    p.add_argument(
+        "--no-demangle",
+        action="store_true",
+        help="name functions of C++ and Rust by their symbols",
+    )
     p.add_argument("base", metavar="BASE", help="a recording (.pb.gz)")
     p.add_argument("new", metavar="NEW", help="a later recording")
     return Options(**vars(p.parse(words)))
 
 
-def read(file: str) -> read_pprof.Recording:
+def read(file: str, demangle: bool) -> read_pprof.Recording:
     try:
         with open(file, "rb") as data:  # which may have no end
-            recording = read_pprof.read(file, data.read(read_pprof.LIMIT + 1))
+            recording = read_pprof.read(file, data.read(read_pprof.LIMIT + 1), demangle)
     except OSError as error:
         raise ConvertError(file, error.strerror or str(error)) from error
     if not recording.total:
@@ -85,20 +93,33 @@ def read(file: str) -> read_pprof.Recording:
     return recording
 
 
-def named(comparison: Comparison, function: str) -> str:
-    """The one that is meant: its name, with or without the program's."""
+def meant(place: Place, wanted: str) -> Optional[str]:
+    """Returns the name, with the program's, of the wanted function if the place is in
+    it or in a clone of it."""
+    for p in (place, place._replace(function=original(place.function))):
+        if wanted in (p.name, p.function):
+            return p.name
+    return None
+
+
+def only(comparison: Comparison, function: str) -> Change:
+    """Returns the change of one function with what it calls."""
     every = {
-        place.name
+        place
         for recording in (comparison.base, comparison.new)
         for stack in recording.stacks
         for place in stack.places
     }
-    found = sorted(n for n in every if function in (n, n.partition(" [")[0]))
+    found = sorted(set(filter(None, (meant(place, function) for place in every))))
     if not found:
         raise ConvertError(function, "no such function in either recording")
     if len(found) > 1:
         raise ConvertError(function, f"this name may mean {' or '.join(found)}")
-    return found[0]
+
+    def within(stack: Stack) -> set[What]:
+        return {found[0] for place in stack.places if meant(place, function)}
+
+    return comparison.change(within, found[0])
 
 
 # --- The page -----------------------------------------------------------------
@@ -227,11 +248,11 @@ def as_junit(subject: Change, limit: Optional[float], bad: bool) -> str:
 
 
 def run(options: Options) -> int:
-    comparison = Comparison(read(options.base), read(options.new))
+    demangle = not options.no_demangle
+    comparison = Comparison(read(options.base, demangle), read(options.new, demangle))
     subject = comparison.change(compare.whole, "all")
     if options.only is not None:
-        function = named(comparison, options.only)
-        subject = comparison.change(compare.functions, function)
+        subject = only(comparison, options.only)
     by_line = Lines(*options.sources).changes(comparison) if options.sources else []
     bad = failed(subject, options.fail)
     if options.json is not None:

@@ -30,7 +30,7 @@ from tally.profile.archive import Kept
 from tally.profile.exact import Exact, Tree, write_map
 from tally.profile.page import TABLES, Model, Page, compared, missing_samples
 from tally.profile.profile import IDLE, NANOSECONDS, USER, Unfit
-from tally.profile.stacks import Programs, Stacks, lazy_kernel
+from tally.profile.stacks import MANGLED, Programs, Stacks, lazy_kernel
 from tally.profile.waits import Waits, read as read_waits
 
 ME = "tally"
@@ -139,6 +139,11 @@ def parser() -> Parser:
         help="print only this table, with all its rows: " + " ".join(TABLES),
     )
     p.add_argument(
+        "--no-demangle",
+        action="store_true",
+        help="name functions of C++ and Rust by their symbols",
+    )
+    p.add_argument(
         "-o",
         dest="outputs",
         action="append",
@@ -187,6 +192,7 @@ class Options:
     until: Optional[float]
     of: Optional[str]  # a function
     by: Optional[str]  # a table
+    no_demangle: bool
     outputs: dict[str, str]  # files, and their formats
 
     @property
@@ -240,6 +246,7 @@ def parse(words: list[str]) -> Options:
         chosen.until,
         chosen.of,
         chosen.by,
+        chosen.no_demangle,
         chosen.outputs,
     )
 
@@ -355,6 +362,7 @@ class Run:
         self.result = result.read_bytes()
         tree = Tree(self.result.decode(), known.kernel, known.programs)
         exact = Exact(tree, lambda p: known.image(p.name))
+        exact.programs.demangle = not self.options.no_demangle
         return outcome, exact_model(exact, self.options.of)
 
     def run(self) -> Outcome:
@@ -390,6 +398,7 @@ class Run:
         brought = [file for _, file in self.session.brought]
         self.files = Files(image.BUILD, share or None, first, brought)
         programs = Programs(self.files)
+        programs.demangle = not self.options.no_demangle
         stacks = Stacks(profile, lazy_kernel(boot.kernel), programs)
         return sampled_model(stacks, self.options)
 
@@ -492,6 +501,8 @@ def report(
     options = run.options
     page = Page(model, options.command, beside, options.by, options.time)
     print(page.text(), flush=True)
+    if model.stacks.mangled:
+        complain(MANGLED, ME)
     title = f"Tally: {options.command}"
     for file, format in options.outputs.items():
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import re
 from pathlib import Path
 from typing import NamedTuple, Optional, Union
 
@@ -27,13 +26,11 @@ from tally.formats.program import program, unnamed
 from tally.formats.prologue import frame_is_set
 from tally.formats.riscv import MOST_BYTES
 
-# Suffixes that the compiler adds when it splits or copies a function.
-_PIECE = re.compile(r"(?<=.)\.(part|isra|constprop|cold|lto_priv)\b.*")
-
 
 class Function(NamedTuple):
     start: int
-    name: str
+    symbol: str
+    name: str  # demangled
 
 
 class Image:
@@ -98,19 +95,23 @@ class Image:
                 self._variables.append((value, size, clean(name)))
             if kind == FUNCTION and self.holds(value):
                 found[value] = min(name, found.get(value, name))
-        names = {a: _PIECE.sub("", found[a]) for a in sorted(found)}
-        meant = demangled(names.values())
-        self.functions = [Function(a, clean(meant.get(n, n))) for a, n in names.items()]
+        meant = demangled(found.values())
+        #: False: c++filt is missing or failed, so mangled names stay as they are.
+        self.demangled = meant is not None
+        names = meant or {}
+        self.functions = [
+            Function(a, clean(s), clean(names.get(s, s)))
+            for a, s in sorted(found.items())
+        ]
 
     def _find_functions(self, data: bytes) -> None:
         """Lets functions begin where the code calls. The first begins with the code,
         so that each address is in a function."""
         found = program(self.name, data)
         starts = {*(found.functions if found else ()), *(c.start for c in self._code)}
+        names = {at: clean(unnamed(self.name, at)) for at in sorted(starts)}
         self.functions = [
-            Function(at, clean(unnamed(self.name, at)))
-            for at in sorted(starts)
-            if self.holds(at)
+            Function(at, name, name) for at, name in names.items() if self.holds(at)
         ]
 
     @property

@@ -16,6 +16,7 @@ import random
 from pathlib import Path
 from typing import Collection, Iterator, Mapping, Optional, Union
 
+from tally.formats.demangle import original
 from tally.formats.executable import Image
 from tally.grading.boots import SLACK, Bootable, Booter, Heard, Plan, Stop, scratch
 from tally.grading.hang import came_to, shown
@@ -220,7 +221,7 @@ class Grading:
         with self._file() as file:
             elf = Image(file)
         self.symbol = symbols(elf)
-        names = "".join(f"{f.start:#x} {f.name}\n" for f in elf.functions)
+        names = "".join(f"{f.start:#x} {original(f.name)}\n" for f in elf.functions)
         watched = watch(elf, self.kernel.own, self.judge.lab.stores)
         self.bootable = Bootable(self.kernel.data, names, watched)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Collection, Iterable
 
 from tally.base.errors import ConvertError
+from tally.formats.demangle import original
 from tally.formats.executable import Image
 from tally.grading.hang import LINES_MOST
 
@@ -67,7 +68,7 @@ def told(stores: Iterable[Store], kernel: Path) -> list[str]:
     found: dict[tuple[str, str], str] = {}
     for pc, address in stores:
         function = elf.function(pc)
-        name = function.name if function else f"{pc:#x}"
+        name = original(function.name) if function else f"{pc:#x}"
         data = elf.variable(address) or f"{address:#x}"
         if (name, data) not in found:
             found[name, data] = f"{name}{_place(elf, pc)} stores to {data}"

@@ -11,6 +11,7 @@ from typing import Iterable, Iterator, NamedTuple, Optional, TypeVar
 from tally import ROOT
 from tally.base.table import Table
 from tally.base.text import in_program, plural
+from tally.formats.demangle import original
 from tally.formats.lines import Line
 from tally.profile.profile import FREE, IDLE, MODES, USER, Sample
 from tally.profile.stacks import Callers, Frame, Stacks, Whose, mode_counts
@@ -34,6 +35,7 @@ AROUND = frozenset(
         "icount_wait",
     )
 )
+UNSEEN = AROUND | {SAMPLER}
 FUNCTIONS, LINES, CALLED, CALLERS, PROGRAMS, COMPARED = 12, 10, 5, 3, 10, 20
 PATHS = 10
 ALL = 1 << 62  # rows: no limit
@@ -130,8 +132,8 @@ class Model:
         for s in self.profile.samples:
             callers, own = self.stacks.split(s)
             if callers not in inside:
-                inside[callers] = any(frame.name == name for frame in callers.code)
-            if inside[callers] or s.pc is not None and own.name == name:
+                inside[callers] = any(is_of(frame.name, name) for frame in callers.code)
+            if inside[callers] or s.pc is not None and is_of(own.name, name):
                 kept.append(s)
             elif s.mode != IDLE:
                 self.others += s.count
@@ -160,10 +162,10 @@ class Model:
             command = self.stacks.command(s)
             if s.mode == IDLE or command == RECORDER or s.pc is None:
                 continue
-            if any(frame.name == SAMPLER for frame in callers.code):
+            if any(original(frame.name) == SAMPLER for frame in callers.code):
                 continue
             for frame, count in frames.items():
-                if frame.name not in AROUND and frame.name != SAMPLER:
+                if original(frame.name) not in UNSEEN:
                     found[self.function(frame, command)] += count
         return found
 
@@ -206,7 +208,7 @@ class Model:
         for call in set(zip(chain, chain[1:])):
             self.called[call] += count
         if self.of:
-            first = [function.name for function in chain].index(self.of)
+            first = [is_of(function.name, self.of) for function in chain].index(True)
             self.paths[tuple(reversed(chain[: first + 1]))] += count
 
     def function(self, frame: Frame, command: Optional[str]) -> Function:
@@ -220,6 +222,19 @@ class Model:
             if function not in self.starts:
                 self.starts[function] = _start(frame)
         return self._known[key]
+
+
+def is_of(name: str, wanted: str) -> bool:
+    """Is this the function with the wanted name, or a clone of it?"""
+    return wanted in (name, original(name))
+
+
+def is_entry(call: Call, wanted: str) -> bool:
+    """Is this a call of the wanted function? Where it calls a part that GCC split off
+    it, the call goes on."""
+    caller, function = call
+    goes_on = ".part." in function.name and is_of(caller.name, wanted)
+    return function.name == wanted or is_of(function.name, wanted) and not goes_on
 
 
 def _line(frame: Frame) -> Optional[Line]:
@@ -352,7 +367,7 @@ class Page:
         sure = f" ({share[1]})" if len(share) > 1 else ""
         text = f"only {name} and what it calls: {share[0]} %{sure} of all"
         if m.calls is not None:
-            calls = sum(n for call, n in m.calls.items() if call[1].name == name)
+            calls = sum(n for call, n in m.calls.items() if is_entry(call, name))
             each = f", {m.busy / calls:,.0f} each" if calls else ""
             text += f"; {plural(calls, 'call')}{each}"
         return text

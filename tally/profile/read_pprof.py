@@ -22,6 +22,7 @@ KERNEL_PROGRAM = "kernel"
 #: The fields of a Profile that are read, by number.
 (TYPES, SAMPLES, MAPPINGS, LOCATIONS, FUNCTIONS, STRINGS) = range(1, 7)
 PERIOD = 12
+NAME, SYMBOL = 2, 3  # fields of a Function
 COUNTED = ("instructions", "samples")  # accepted units, the best first
 
 
@@ -116,8 +117,9 @@ def _numbers(values: list[Any]) -> list[int]:
 
 
 class _Reader:
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, demangle: bool) -> None:
         self.message = _message(data)
+        self._name = NAME if demangle else SYMBOL
         self.strings = [text.decode() for text in self.message.get(STRINGS, [])]
         self.functions = self._table(FUNCTIONS)
         self.mappings = self._table(MAPPINGS)
@@ -142,7 +144,7 @@ class _Reader:
             program = KERNEL_PROGRAM
         return Place(
             program,
-            clean(self.strings[_one(function, 2)]),
+            clean(self.strings[_one(function, self._name) or _one(function, NAME)]),
             self.strings[_one(function, 4)],
             _one(line, 2),
         )
@@ -190,7 +192,7 @@ class _Reader:
         ]
 
 
-def read(file: str, data: bytes) -> Recording:
+def read(file: str, data: bytes, demangle: bool = True) -> Recording:
     if not data:
         raise ConvertError(file, "empty")
     if len(data) > LIMIT:
@@ -202,7 +204,7 @@ def read(file: str, data: bytes) -> Recording:
         if not unpacker.eof:
             more = f"more than {room:,} bytes when unpacked"
             raise ConvertError(file, more if len(plain) == room else "cut off")
-        reader = _Reader(plain)
+        reader = _Reader(plain, demangle)
         which, unit = reader.counted()
         period = _one(reader.message, PERIOD) or 1
         return Recording(file, unit, period, reader.stacks(which))

@@ -10,8 +10,9 @@ from typing import Any, Callable, Iterable, NamedTuple, Optional, Protocol
 
 from tally.base.errors import ConvertError
 from tally.build.image import BUILD
+from tally.formats.demangle import is_mangled
 from tally.formats.digest import Digest
-from tally.formats.executable import Image
+from tally.formats.executable import Function, Image
 from tally.profile.profile import (
     IDLE,
     INTERRUPT,
@@ -24,6 +25,8 @@ from tally.profile.profile import (
 
 PROCESS = "process"  # the kind of frames that stand above the code's
 CUT = "[cut]"  # stands for unknown callers
+#: What a command says if Stacks.mangled.
+MANGLED = "names of C++ and Rust stay mangled: c++filt is missing or failed"
 KERNEL_FILE = BUILD / "kernel.elf"
 
 
@@ -79,6 +82,7 @@ class Programs:
         self.names: dict[int, str] = {}  # of processes without an executable
         self.others: list[Image] = []
         self.merged = False  # show all processes of a program as one?
+        self.demangle = True  # show functions of C++ and Rust by their source names?
         self._images: dict[tuple[Path, str], Image] = {}
 
     def find(self, address: int) -> Optional[Image]:
@@ -282,8 +286,19 @@ class Stacks:
 
     def _frame(self, pc: int, kind: str, image: Optional[Image]) -> Frame:
         function = image.function(pc) if image else None
-        name = function.name if function else f"{pc:#x}"
+        name = self.name(function) if function else f"{pc:#x}"
         return Frame(name, kind, image if function else None, pc)
+
+    def name(self, function: Function) -> str:
+        return function.name if self.programs.demangle else function.symbol
+
+    @property
+    def mangled(self) -> bool:
+        """Has a frame a mangled name only because c++filt is missing or failed?"""
+        return self.programs.demangle and any(
+            frame.image and not frame.image.demangled and is_mangled(frame.name)
+            for frame in self._cache.values()
+        )
 
 
 @functools.lru_cache(maxsize=None)

@@ -198,7 +198,7 @@ class Waits:
         image = self.stacks.program(sample)
         function = image.function(w.pc - 1) if image else None
         where = (
-            f"{function.name if function else '?'}"
+            f"{self.stacks.name(function) if function else '?'}"
             f" [{self._program(w.pid, w.context)} {w.pid}]"
         )
         return f"a signal of {where}" if w.how == BY_SIGNAL else where

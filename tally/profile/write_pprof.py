@@ -94,14 +94,15 @@ class _Builder:
         key = frame.name, frame.image, entry
         if key not in self.functions:
             self.functions[key] = len(self.functions) + 1
-            name = self.string(frame.name)
+            # pprof has both, the demangled name first.
+            symbol = entry.symbol if entry else frame.name
             self.tables += message(
                 5,
                 b"".join(
                     [
                         number(1, self.functions[key]),
-                        number(2, name),
-                        number(3, name),
+                        number(2, self.string(frame.name)),
+                        number(3, self.string(symbol)),
                         number(4, self.string(line.file) if line else 0),
                         number(5, line.number if line else 0),
                     ]

@@ -9,6 +9,7 @@ import html
 from typing import Iterable, Iterator
 
 from tally.base.table import Table
+from tally.formats.demangle import original
 from tally.verify.coverage.record import Boots
 
 FOLDERS = ("boot/", "kernel/", "lib/")
@@ -76,7 +77,7 @@ class File:
 def files(boots: Boots) -> list[File]:
     """Returns the files in the order of their names."""
     image = boots.image
-    entries = {f.start: f.name for f in image.functions}
+    entries = {f.start: original(f.name) for f in image.functions}
     found: dict[str, File] = collections.defaultdict(lambda: File(""))
     for address, times in boots.times():
         line = image.line(address)
