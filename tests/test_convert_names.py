@@ -29,7 +29,7 @@ LONG = ("_start", 2040 * "f" + "a", 2040 * "f" + "b")
 MANGLED = ("_start", "_ZN5shape4growEi", "_ZN5shape4growEi.constprop.0",
            "_ZN5shape4growEl", "_RNvCs1234_7mycrate3foo")
 MEANT = ("_start", "shape::grow", "shape::grow [clone .constprop.0]", "shape::grow",
-         "mycrate[b0ca]::foo")
+         "mycrate[3c1c0]::foo")
 SAID = ("tally-convert: data: names of C++ and Rust stay mangled:"
         " c++filt is missing or failed\n")
 
@@ -53,7 +53,8 @@ def counts(form: str, data: bytes) -> dict[str, int]:
         found = [(html.unescape(name), int(count))
                  for count, name in re.findall(deepest, data.decode())]
     elif form == "html":
-        found = [(s[-1], count) for s, count in BrowserPage(data).stacks().items()]
+        page = BrowserPage(data)
+        found = [(page.path(n)[-1], count) for n, count in enumerate(page.own) if count]
     elif form == "pprof":
         found = [(s["stack"][0][0], s["values"][0]) for s in Pprof(data).samples]
     elif form == "speedscope":

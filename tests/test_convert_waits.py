@@ -75,9 +75,12 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> tuple[Image, Image]:
             Image(elves.build(folder, "prog", elves.PROGRAM_TEXT, PROGRAM)))
 
 
-def made(images: tuple[Image, Image], records: list[One], lost: int = 0) -> Waits:
+def made(
+    images: tuple[Image, Image], records: list[One], lost: int = 0, inline: bool = False
+) -> Waits:
     kernel, program = images
     programs = Programs()
+    programs.inline = inline
     programs.others = [program]
     profile = Profile("pcs stream")
     profile.processes = [

@@ -64,7 +64,7 @@ ALL = {
         **MACHINE, "--exact": [], "--sampled": [], "--waits": [], "--free": [],
         "-r": ["0", "20001", *NUMBER], "--from": ["", "x", "-1", "nan", BYTE],
         "--to": ["", "x", "-1", "nan", BYTE], "--of": [""], "--by": ["", "x", BYTE],
-        "--no-demangle": [],
+        "--inline": [], "--no-demangle": [],
         "-o": ["", "x", "x.doc", BYTE],
     }, "-- true"),
     "expect": Script("commands.expect", "expect", {
@@ -82,7 +82,7 @@ ALL = {
         "--from": ["", "x", BYTE], "--to": ["", "x", BYTE], "--kernel": NO_FILE,
         "--program": NO_FILE, "--share": [], "--ps": NO_FILE,
         "--hz": ["0", *NUMBER], "--of": ["", "x", BYTE], "--title": [],
-        "--no-idle": [], "--no-pids": [], "--no-demangle": [],
+        "--no-idle": [], "--no-pids": [], "--inline": [], "--no-demangle": [],
     }),
     "bench": Script("verify.bench", "", {
         "--check": [], "--save": [], "--from": [*NO_FILE, "empty", "list"],

@@ -418,6 +418,7 @@ def test_in_a_page_for_a_browser(tmp_path: Path) -> None:
     (["-o", "x.svg", "--", "true"], "-o x.svg: --waits can write only a page"),
     (["-o", "x.html", "--from", "1", "--", "true"], "--waits can't be combined "),
     (["-r", "50", "--", "true"], "--waits can't be combined "),
+    (["--inline", "--", "true"], "--waits can't be combined "),
     (["--exact", "--", "true"], "--waits can't be combined "),
     (["--", "poweroff"], "no report of waits: the machine ended without writing one"),
 ])

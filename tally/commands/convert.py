@@ -46,7 +46,7 @@ PIECE = 1 << 20  # read at a time
 USAGE = """tally-convert [--from KIND] [--to KIND] [--kernel FILE]
            [--program [PID=|NAME=]FILE] ... [--share DIR] [--ps FILE]
            [--hz N] [--of WHAT] [--title TEXT] [--no-idle] [--no-pids]
-           [--no-demangle] FILE [OUTPUT ...]"""
+           [--inline] [--no-demangle] FILE [OUTPUT ...]"""
 
 
 def rate(text: str) -> int:
@@ -109,6 +109,11 @@ def parser() -> Parser:
         "--no-pids", action="store_true", help="merge the processes of each program"
     )
     p.add_argument(
+        "--inline",
+        action="store_true",
+        help="show inlined functions as frames of their own",
+    )
+    p.add_argument(
         "--no-demangle",
         action="store_true",
         help="name functions of C++ and Rust by their symbols",
@@ -140,6 +145,7 @@ class Options:
     title: Optional[str]
     no_idle: bool
     no_pids: bool
+    inline: bool
     no_demangle: bool
     file: str
     outputs: list[str]
@@ -334,6 +340,7 @@ def convert(options: Options, folder: Path) -> None:
     else:
         stacks = read_stacks(kind, data, kept, options)
     stacks.programs.demangle = not options.no_demangle
+    stacks.programs.inline = options.inline
     title = options.title or f"Tally: {name}"
     write(stacks, title, options)
 

@@ -58,6 +58,7 @@ status=$?
 # For waits, which the guest's own tally reports.
 WAITS = ".tally-waits"
 NOT_WAITS = ("exact", "sampled", "since", "until", "of", "by")
+OF_FILES = ("hz", "inline", "no_demangle")  # also not without -o
 WAITING = f"tally -w -o /tmp/{WAITS} sh /{COMMAND_FILE}\nstatus=$?\n{SEND}"
 
 # For a page with both. What was recorded before the command isn't the command's.
@@ -139,6 +140,11 @@ def parser() -> Parser:
         help="print only this table, with all its rows: " + " ".join(TABLES),
     )
     p.add_argument(
+        "--inline",
+        action="store_true",
+        help="show inlined functions as frames of their own",
+    )
+    p.add_argument(
         "--no-demangle",
         action="store_true",
         help="name functions of C++ and Rust by their symbols",
@@ -192,8 +198,13 @@ class Options:
     until: Optional[float]
     of: Optional[str]  # a function
     by: Optional[str]  # a table
+    inline: bool  # show inlined functions?
     no_demangle: bool
     outputs: dict[str, str]  # files, and their formats
+
+    def choose_names(self, programs: Programs) -> None:
+        programs.inline = self.inline
+        programs.demangle = not self.no_demangle
 
     @property
     def window(self) -> tuple[float, float]:
@@ -246,6 +257,7 @@ def parse(words: list[str]) -> Options:
         chosen.until,
         chosen.of,
         chosen.by,
+        chosen.inline,
         chosen.no_demangle,
         chosen.outputs,
     )
@@ -259,11 +271,11 @@ def check_waits(chosen: argparse.Namespace) -> None:
                 f"-o {file}: --waits can write only a page for a browser (.html)"
             )
     defaults = parser()
-    for option in NOT_WAITS if chosen.outputs else (*NOT_WAITS, "hz"):
+    for option in NOT_WAITS if chosen.outputs else NOT_WAITS + OF_FILES:
         if getattr(chosen, option) != defaults.get_default(option):
             raise UsageError(
                 "--waits can't be combined with --exact, --sampled, --from, --to, --of"
-                " or --by, nor with -r if there is no -o"
+                " or --by, nor with -r, --inline or --no-demangle if there is no -o"
             )
 
 
@@ -362,7 +374,7 @@ class Run:
         self.result = result.read_bytes()
         tree = Tree(self.result.decode(), known.kernel, known.programs)
         exact = Exact(tree, lambda p: known.image(p.name))
-        exact.programs.demangle = not self.options.no_demangle
+        self.options.choose_names(exact.programs)
         return outcome, exact_model(exact, self.options.of)
 
     def run(self) -> Outcome:
@@ -398,7 +410,7 @@ class Run:
         brought = [file for _, file in self.session.brought]
         self.files = Files(image.BUILD, share or None, first, brought)
         programs = Programs(self.files)
-        programs.demangle = not self.options.no_demangle
+        self.options.choose_names(programs)
         stacks = Stacks(profile, lazy_kernel(boot.kernel), programs)
         return sampled_model(stacks, self.options)
 

@@ -19,10 +19,13 @@ CLONE = re.compile(r"(?<=.)(?:\.(?:part|isra|constprop|cold|lto_priv)(?:\.\d+)*)
 DEMANGLED_CLONE = re.compile(r" \[clone [^\]]*\]$")
 
 
+INLINED = " (inlined)"  # after the name of a function where it is inlined
+
+
 @functools.lru_cache(1 << 16)
 def original(name: str) -> str:
-    """Returns the name of the function in the source that a clone was made of."""
-    return CLONE.sub("", DEMANGLED_CLONE.sub("", name))
+    """Returns the name in the source of a function that was cloned or inlined."""
+    return CLONE.sub("", DEMANGLED_CLONE.sub("", name.removesuffix(INLINED)))
 
 
 def is_mangled(name: str) -> bool:

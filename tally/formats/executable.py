@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 from pathlib import Path
-from typing import NamedTuple, Optional, Union
+from typing import Iterable, NamedTuple, Optional, Union
 
 from tally.base.errors import ConvertError
 from tally.base.text import clean
@@ -21,6 +21,7 @@ from tally.formats.elf import (
     Section,
     Segment,
 )
+from tally.formats.inlines import Inlined, find_inlined
 from tally.formats.lines import Line, Lines
 from tally.formats.program import program, unnamed
 from tally.formats.prologue import frame_is_set
@@ -66,6 +67,7 @@ class Image:
         self._starts = [f.start for f in self.functions]
         self._lines: Optional[Lines] = None
         self._frames_set: dict[int, bool] = {}
+        self._inlined: dict[int, list[Inlined]] = {}
 
     def _read(self, data: bytes) -> None:
         elf = Elf(data)
@@ -178,6 +180,22 @@ class Image:
         return (
             table.find(address - self.base) if table and self.holds(address) else None
         )
+
+    def find_inlined(self, addresses: Iterable[int]) -> None:
+        """Reads what was inlined at these addresses, for the function below."""
+        asked = {a - self.base for a in addresses if self.holds(a)}
+        if asked and self.lines_size:
+            found = find_inlined(self.path, asked)
+            self._inlined.update((at + self.base, all) for at, all in found.items())
+
+    def inlined(self, address: int) -> list[Inlined]:
+        """Returns the functions that were inlined at an address, outermost first."""
+        return self._inlined.get(address, [])
+
+    def known(self, line: Line) -> Line:
+        """Names the file of an inlined call as other lines do."""
+        table = self._line_table()
+        return line._replace(file=table.known(line.file)) if table else line
 
     def _line_table(self) -> Optional[Lines]:
         if self._lines is None and self.lines_size:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import bisect
 import contextlib
+import functools
 import marshal
 import os
 import re
@@ -83,6 +84,13 @@ class Lines:
             table = _table(by_readelf(path) or by_pyelftools(path, data))
             _keep(file, state, table)
         self.starts, self._files, self._places = table
+
+    @functools.lru_cache(maxsize=None)
+    def known(self, path: str) -> str:
+        """Returns a file's name as it is in the table; the path begins with the folder
+        where the compiler ran."""
+        fitting = (f for f in self._files if path == f or path.endswith(f"/{f}"))
+        return max(fitting, key=len, default=path)
 
     def find(self, address: int) -> Optional[Line]:
         i = bisect.bisect_right(self.starts, address) - 1

@@ -202,9 +202,7 @@ class Exact(Stacks):
             return image
 
         super().__init__(profile, kernel, Programs())
-        self._nodes: dict[
-            tuple[int, int, str, Optional[int]], tuple[Callers, Optional[Image]]
-        ] = {}
+        self._nodes: dict[tuple[object, ...], Callers] = {}
 
     def _choose(self, profile: Profile) -> None:
         """Takes the programs from the tree; nothing has to be guessed."""
@@ -226,20 +224,20 @@ class Exact(Stacks):
     def split(self, s: Sample) -> tuple[Callers, Frame]:
         """The samples of a node share the tuples of their callers. The tree never frees
         these, so ids tell them apart, which is faster than hashing the addresses."""
-        key = id(s.user), id(s.kernel), s.mode, s.process
-        if key not in self._nodes:
-            callers, _ = super().split(s)
-            image = self.program(s) if s.mode == USER else self.kernel()
-            self._nodes[key] = callers, image
-        callers, image = self._nodes[key]
         assert s.pc is not None
-        return callers, self.frame(s.pc, s.mode, image)
+        image = self.program(s) if s.mode == USER else self.kernel()
+        *outer, own = self.with_inlined([self.frame(s.pc, s.mode, image)])
+        key = id(s.user), id(s.kernel), s.mode, s.process, *map(id, outer)
+        if key not in self._nodes:
+            self._nodes[key], _ = super().split(s)
+        return self._nodes[key], own
 
     def _chain(self, pcs: list[int], kind: str, image: Optional[Image]) -> list[Frame]:
         """An odd address is an interrupted one plus 1; an even one is a return
         address. Either way the caller's code is at the address minus 1."""
         callers = [self.frame(pc - 1, kind, image) for pc in reversed(pcs[1:])]
-        return callers + [self.frame(pc, kind, image) for pc in pcs[:1]]
+        own = [self.frame(pc, kind, image) for pc in pcs[:1]]
+        return self.with_inlined(callers + own)
 
     def _frame(self, pc: int, kind: str, image: Optional[Image]) -> Frame:
         if pc - SIGRETURN.start in range(len(SIGRETURN.text)):
@@ -253,7 +251,7 @@ class Exact(Stacks):
             if n.calls and n.parent and n.parent.parent:
                 command = os.path.basename(self.tree.name(n.root)) or None
                 yield Called(
-                    self._of(n.parent, n.site - 1),
+                    self.with_inlined([self._of(n.parent, n.site - 1)])[-1],
                     self._of(n, n.function),
                     command,
                     n.calls,

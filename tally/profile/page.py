@@ -11,7 +11,7 @@ from typing import Iterable, Iterator, NamedTuple, Optional, TypeVar
 from tally import ROOT
 from tally.base.table import Table
 from tally.base.text import in_program, plural
-from tally.formats.demangle import original
+from tally.formats.demangle import INLINED, original
 from tally.formats.lines import Line
 from tally.profile.profile import FREE, IDLE, MODES, USER, Sample
 from tally.profile.stacks import Callers, Frame, Stacks, Whose, mode_counts
@@ -122,8 +122,7 @@ class Model:
         for s, callers, frames in self._alike:
             self._add(s, callers, frames)
         for (frame, where), count in self._at.items():
-            line = _line(frame)
-            if line:
+            if line := frame.line:
                 self.lines[line, where] += count
 
     def _keep(self, name: str) -> None:
@@ -165,7 +164,8 @@ class Model:
             if any(original(frame.name) == SAMPLER for frame in callers.code):
                 continue
             for frame, count in frames.items():
-                if original(frame.name) not in UNSEEN:
+                code = frame._replace(inlined="").function  # that contains it
+                if original(code.name if code else frame.name) not in UNSEEN:
                     found[self.function(frame, command)] += count
         return found
 
@@ -220,7 +220,7 @@ class Model:
             function = Function(frame.name, where)
             self._known[key] = function
             if function not in self.starts:
-                self.starts[function] = _start(frame)
+                self.starts[function] = frame.start
         return self._known[key]
 
 
@@ -237,25 +237,14 @@ def is_entry(call: Call, wanted: str) -> bool:
     return function.name == wanted or is_of(function.name, wanted) and not goes_on
 
 
-def _line(frame: Frame) -> Optional[Line]:
-    if frame.image is None or frame.address is None:
-        return None
-    return frame.image.line(frame.address)
-
-
-def _start(frame: Frame) -> Optional[Line]:
-    if frame.image is None or frame.address is None:
-        return None
-    entry = frame.image.function(frame.address)
-    return frame.image.line(entry.start) if entry else None
-
-
 def place(line: Optional[Line]) -> str:
-    """Formats FILE:NUMBER, relative to the current folder if the file is in it."""
+    """Formats FILE:NUMBER, relative to the current folder if the file is in it; or the
+    file, if the number is 0."""
     if line is None:
         return ""
     file = os.path.relpath(line.file) if os.path.isabs(line.file) else line.file
-    return f"{line.file if file.startswith('..') else file}:{line.number}"
+    name = line.file if file.startswith("..") else file
+    return f"{name}:{line.number}" if line.number else name
 
 
 class Sources:
@@ -419,7 +408,9 @@ class Page:
             yield table.row("", "", _name(function))
             mine = Counter({c: n for c, n in m.called.items() if c[1] == function})
             for call, count in self.rows(mine, CALLERS):
-                times = f", {m.calls[call]:,} calls" if m.calls is not None else ""
+                times = ""
+                if m.calls is not None and not call[1].name.endswith(INLINED):
+                    times = f", {m.calls[call]:,} calls"
                 text = f"  from {_name(call[0])}{times}"
                 yield table.row(count, self.share(count, m.busy), text)
             if not mine:

@@ -124,7 +124,7 @@ class _Reader:
         self.functions = self._table(FUNCTIONS)
         self.mappings = self._table(MAPPINGS)
         self.places = {
-            id: self._place(found) for id, found in self._table(LOCATIONS).items()
+            id: self._places(found) for id, found in self._table(LOCATIONS).items()
         }
         self._callers: dict[bytes, tuple[int, ...]] = {}
         self._idle: dict[bytes, bool] = {}  # by label, as samples share labels
@@ -133,15 +133,18 @@ class _Reader:
         found = map(_message, self.message.get(field, []))
         return {_one(entry, 1): entry for entry in found}
 
-    def _place(self, location: Message) -> Place:
-        line = _message(location[4][0])
-        function = self.functions[_one(line, 1)]
+    def _places(self, location: Message) -> tuple[Place, ...]:
+        """Returns the places of a location: several if functions were inlined there."""
         program = ""
         if _one(location, 2):
             path = self.strings[_one(self.mappings[_one(location, 2)], 5)]
             program = clean(path.rpartition("/")[2])
         if is_kernel(_one(location, 3)):
             program = KERNEL_PROGRAM
+        return tuple(self._place(program, _message(line)) for line in location[4])
+
+    def _place(self, program: str, line: Message) -> Place:
+        function = self.functions[_one(line, 1)]
         return Place(
             program,
             clean(self.strings[_one(function, self._name) or _one(function, NAME)]),
@@ -177,8 +180,8 @@ class _Reader:
     def stacks(self, which: int) -> list[Stack]:
         """Returns the stacks. Several locations may be of one line, so samples with the
         same places are merged."""
-        first: dict[Place, int] = {}
-        same = {id: first.setdefault(place, id) for id, place in self.places.items()}
+        first: dict[tuple[Place, ...], int] = {}
+        same = {id: first.setdefault(at, id) for id, at in self.places.items()}
         counts: dict[tuple[int, ...], int] = {}
         for data in self.message.get(SAMPLES, []):
             sample = _message(data)
@@ -187,7 +190,7 @@ class _Reader:
             key = self._locations(sample.get(1, []), same)
             counts[key] = counts.get(key, 0) + _numbers(sample[2])[which]
         return [
-            Stack(tuple([self.places[id] for id in key]), n)
+            Stack(tuple([place for id in key for place in self.places[id]]), n)
             for key, n in counts.items()
         ]
 

@@ -10,9 +10,10 @@ from typing import Any, Callable, Iterable, NamedTuple, Optional, Protocol
 
 from tally.base.errors import ConvertError
 from tally.build.image import BUILD
-from tally.formats.demangle import is_mangled
+from tally.formats.demangle import INLINED, is_mangled
 from tally.formats.digest import Digest
 from tally.formats.executable import Function, Image
+from tally.formats.lines import Line
 from tally.profile.profile import (
     IDLE,
     INTERRUPT,
@@ -31,12 +32,41 @@ KERNEL_FILE = BUILD / "kernel.elf"
 
 
 class Frame(NamedTuple):
-    """One element of a stack. A frame without an address is a heading."""
+    """One element of a stack. A frame without an address is a heading.
+
+    If functions were inlined at an address, it has several frames: one of the function
+    that has a symbol, and, below it, one of each inlined function. Only the innermost
+    has that address; the others have the beginning of the function."""
 
     name: str
     kind: str  # a mode, or PROCESS
     image: Optional[Image] = None
     address: Optional[int] = None
+    inlined: str = ""  # the symbol of an inlined function
+    call: Optional[Line] = None  # where the next frame's function was inlined
+
+    @property
+    def function(self) -> Optional[Function]:
+        """The function with a symbol; none for an inlined one."""
+        if self.image is None or self.address is None or self.inlined:
+            return None
+        return self.image.function(self.address)
+
+    @property
+    def line(self) -> Optional[Line]:
+        if self.image is None or self.address is None:
+            return None
+        if self.call:
+            return self.image.known(self.call) if self.call.number else None
+        return self.image.line(self.address)
+
+    @property
+    def start(self) -> Optional[Line]:
+        """The function's first line. Of an inlined function only the file is known."""
+        if self.inlined:
+            return Line(self.line.file, 0) if self.line else None
+        function = self.function
+        return self.image.line(function.start) if self.image and function else None
 
 
 class Callers:
@@ -83,6 +113,7 @@ class Programs:
         self.others: list[Image] = []
         self.merged = False  # show all processes of a program as one?
         self.demangle = True  # show functions of C++ and Rust by their source names?
+        self.inline = False  # show inlined functions as frames?
         self._images: dict[tuple[Path, str], Image] = {}
 
     def find(self, address: int) -> Optional[Image]:
@@ -119,6 +150,9 @@ class Stacks:
         self.programs = programs
         self.kernel = kernel
         self._cache: dict[tuple[Any, ...], Frame] = {}
+        self._expanded: dict[int, list[Frame]] = {}  # by the id of a frame
+        self._outer: dict[Frame, Frame] = {}
+        self._searched: set[Image] = set()  # for inlined functions
         self._callers: dict[tuple[int, ...], Callers] = {}
         self._choose(profile)
 
@@ -264,7 +298,9 @@ class Stacks:
             ):
                 continue
             calls.append(pc - (i > 0))
-        return [self.frame(pc, kind, image) for pc in reversed(calls)]
+        return self.with_inlined(
+            [self.frame(pc, kind, image) for pc in reversed(calls)]
+        )
 
     @staticmethod
     def _only_in_ra(pc: int, address: int, again: bool, image: Optional[Image]) -> bool:
@@ -278,7 +314,51 @@ class Stacks:
             return False
         return image.frame_is_set(pc)
 
+    def with_inlined(self, frames: list[Frame]) -> list[Frame]:
+        """Returns frames of functions with symbols, each followed by those of functions
+        that were inlined at its address, if these are wanted."""
+        if not self.programs.inline:
+            return frames
+        return [f for frame in frames for f in self._with_inlined(frame)]
+
+    def _with_inlined(self, frame: Frame) -> list[Frame]:
+        """Frames are made once and never freed, so that ids tell them apart."""
+        if id(frame) not in self._expanded:
+            self._expanded[id(frame)] = self._expand(frame)
+        return self._expanded[id(frame)]
+
+    def _expand(self, frame: Frame) -> list[Frame]:
+        """Makes the frames of an address. Addresses in the same inlined call share all
+        frames but the last."""
+        if frame.image is None or frame.address is None:
+            return [frame]
+        if frame.image not in self._searched:
+            self._searched.add(frame.image)
+            frame.image.find_inlined(self._addresses(frame.image))
+        function = frame.function
+        assert function  # else the frame would have no program
+        frames = []
+        for each in frame.image.inlined(frame.address):
+            outer = frame._replace(address=function.start, call=each.call)
+            frames.append(self._outer.setdefault(outer, outer))
+            name = each.name if self.programs.demangle else each.symbol
+            frame = frame._replace(name=name + INLINED, inlined=each.symbol)
+        return [*frames, frame]
+
+    def _addresses(self, image: Image) -> set[int]:
+        """Returns all addresses that frames of an image may have: those of samples, and
+        those before them, which lie in call instructions."""
+        stacks: set[tuple[int, ...]] = set()
+        for s in self.profile.samples:
+            if self.program(s) is image:
+                stacks.add(tuple(s.user_addresses()))
+            if s.mode != USER and (s.pc or s.kernel) and self.kernel() is image:
+                stacks.add((s.pc or 0, *s.kernel))
+        found = {pc for stack in stacks for pc in stack}
+        return found | {pc - 1 for pc in found}
+
     def frame(self, pc: int, kind: str, image: Optional[Image]) -> Frame:
+        """Returns the frame of the function with a symbol at an address."""
         key = pc, kind, image
         if key not in self._cache:
             self._cache[key] = self._frame(pc, kind, image)
@@ -297,7 +377,7 @@ class Stacks:
         """Has a frame a mangled name only because c++filt is missing or failed?"""
         return self.programs.demangle and any(
             frame.image and not frame.image.demangled and is_mangled(frame.name)
-            for frame in self._cache.values()
+            for frame in self.with_inlined(list(self._cache.values()))
         )
 
 

@@ -159,21 +159,24 @@ class Waits:
             KERNEL,
             pid=r.key.pid,
             process=self._process(r.key.pid, r.key.context),
+            kernel=tuple(
+                (pc & ~1) - (1 << 32) + (1 << 64) for pc in r.key.pc[: r.key.nkernel]
+            ),
             user=r.key.pc[r.key.nkernel : r.key.n],
             cut_user=r.key.cut & 15 != 0,
         )
 
     # --- Text ---
 
-    def _kernel(self, r: Any) -> list[Frame]:
+    def _kernel(self, sample: Sample) -> list[Frame]:
         """Returns the kernel's frames, up to the entry of system calls."""
         found = []
-        for pc in r.key.pc[: r.key.nkernel]:
-            address = (pc & ~1) - (1 << 32) + (1 << 64) - 1
-            frame = self.stacks.frame(address, KERNEL, self.stacks.kernel())
+        kernel = self.stacks.kernel()
+        for pc in sample.kernel:
+            frame = self.stacks.frame(pc - 1, KERNEL, kernel)
             if frame.name == ENTRY:
                 break
-            found.append(frame)
+            found += self.stacks.with_inlined([frame])[::-1]
         return found
 
     def _what(self, r: Any, sample: Sample) -> str:
@@ -211,7 +214,7 @@ class Waits:
     def _add(self, rows: dict[Alike, Row], r: Any, sample: Sample) -> None:
         program = self._program(r.key.pid, r.key.context)
         user = self.stacks.user(sample)[::-1]
-        row = Row(self._what(r, sample), program, user, self._kernel(r))
+        row = Row(self._what(r, sample), program, user, self._kernel(sample))
         key = (
             row.what,
             program,

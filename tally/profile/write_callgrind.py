@@ -51,11 +51,7 @@ class _Costs:
         other gets their id."""
         key = id(frame), command
         if key not in self._known:
-            start, at = NOWHERE, NOWHERE
-            if frame.image and frame.address is not None:
-                entry = frame.image.function(frame.address)
-                start = entry and frame.image.line(entry.start) or NOWHERE
-                at = frame.image.line(frame.address) or NOWHERE
+            start, at = frame.start or NOWHERE, frame.line or NOWHERE
             where = frame.image.name if frame.image else "kernel"
             if not frame.image and frame.kind == USER:
                 where = command or "?"

@@ -83,6 +83,7 @@ class Place(NamedTuple):
     kind: str
     image: Optional[Image] = None
     function: Optional[Function] = None
+    start: Optional[Line] = None
 
 
 class Tree:
@@ -96,10 +97,9 @@ class Tree:
 
     def place(self, frame: Frame) -> int:
         if frame not in self._place_of:
-            function = None
-            if frame.image and frame.address is not None:
-                function = frame.image.function(frame.address)
-            place = Place(frame.name, frame.kind, frame.image, function)
+            place = Place(
+                frame.name, frame.kind, frame.image, frame.function, frame.start
+            )
             self._place_of[frame] = self.places.setdefault(place, len(self.places))
         return self._place_of[frame]
 
@@ -300,7 +300,8 @@ class Recording:
         frames, command = list(callers.frames), self.stacks.command(s)
         if frames and s.pid and command and frames[0].kind == PROCESS:
             frames[0] = Frame(command, PROCESS)  # processes are chosen elsewhere
-        code = {frame for frame in frames if frame.image}
+        # Where a function was inlined, only the innermost frame has the address.
+        code = {frame for frame in frames if frame.image and not frame.call}
         return Around(frames, code, set(map(self._line, code)))
 
     def _add_around(self, around: Around) -> None:
@@ -439,7 +440,7 @@ class Recording:
         files = sorted(numbers, key=lambda f: (f != (entry.file if entry else ""), f))
         excerpts = [sources.excerpt(image, f, numbers[f]) for f in files]
         return {
-            "name": function.name,
+            "name": self.stacks.name(function),
             "image": image.name,
             "start": f"{function.start:#x}",
             "disassembled": disassembled,
@@ -499,14 +500,11 @@ class Recording:
     def places(self) -> Iterator[list[object]]:
         """Yields name, kind, image and source of each place."""
         for place in self.tree.places:
-            line = None
-            if place.image and place.function:
-                line = place.image.line(place.function.start)
             yield [
                 place.name,
                 KINDS.index(place.kind),
                 place.image.name if place.image else "",
-                f"{shown(line.file)}:{line.number}" if line else "",
+                shown_line(place.start),
             ]
 
 
@@ -514,6 +512,13 @@ def shown(file: str) -> str:
     """Returns a file's name, relative to Tally's folder if it lies there."""
     path = Path(file)
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else file
+
+
+def shown_line(line: Optional[Line]) -> str:
+    """Formats FILE:NUMBER, or the file if the number is 0; nothing if it is unknown."""
+    if line is None:
+        return ""
+    return f"{shown(line.file)}:{line.number}" if line.number else shown(line.file)
 
 
 def about(profile: Profile) -> Object:
@@ -536,13 +541,7 @@ def about(profile: Profile) -> Object:
 
 def called(frames: list[Frame]) -> list[list[str]]:
     """Returns each frame's function name and source line."""
-    found = []
-    for frame in frames:
-        line = None
-        if frame.image and frame.address is not None:
-            line = frame.image.line(frame.address)
-        found.append([frame.name, f"{shown(line.file)}:{line.number}" if line else ""])
-    return found
+    return [[frame.name, shown_line(frame.line)] for frame in frames]
 
 
 def whose(row: Row | Ready) -> str:

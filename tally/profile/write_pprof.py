@@ -11,6 +11,7 @@ import gzip
 import os
 from typing import Iterable, Optional, Union
 
+from tally.formats.demangle import INLINED
 from tally.formats.executable import Function, Image
 from tally.profile.profile import NANOSECONDS, USER, Sample, Unfit, is_kernel
 from tally.profile.stacks import Callers, Frame, Stacks
@@ -52,7 +53,7 @@ class _Builder:
         self.stacks = stacks
         self.strings: dict[str, int] = {"": 0}
         self.mappings: dict[Image, int] = {}
-        self.functions: dict[tuple[str, Optional[Image], Optional[Function]], int] = {}
+        self.functions: dict[tuple[object, ...], int] = {}
         self.locations: dict[tuple[str, Optional[Image], Optional[int]], int] = {}
         # Encoded callers and labels, which many samples share.
         self._callers: dict[Callers, bytes] = {}
@@ -87,21 +88,20 @@ class _Builder:
         return self.mappings[image]
 
     def function(self, frame: Frame) -> int:
-        entry, line = None, None
-        if frame.image and frame.address is not None:
-            entry = frame.image.function(frame.address)
-            line = frame.image.line(entry.start) if entry else None
-        key = frame.name, frame.image, entry
+        """A function has the same entry wherever it was inlined, as it has for pprof."""
+        entry, line = frame.function, frame.start
+        name = frame.name.removesuffix(INLINED) if frame.inlined else frame.name
+        key = name, frame.image, entry or line
         if key not in self.functions:
             self.functions[key] = len(self.functions) + 1
             # pprof has both, the demangled name first.
-            symbol = entry.symbol if entry else frame.name
+            symbol = entry.symbol if entry else frame.inlined or name
             self.tables += message(
                 5,
                 b"".join(
                     [
                         number(1, self.functions[key]),
-                        number(2, self.string(frame.name)),
+                        number(2, self.string(name)),
                         number(3, self.string(symbol)),
                         number(4, self.string(line.file) if line else 0),
                         number(5, line.number if line else 0),
@@ -114,10 +114,10 @@ class _Builder:
         key = frame.name, frame.image, frame.address
         if key not in self.locations:
             self.locations[key] = len(self.locations) + 1
-            at = None
-            if frame.image and frame.address is not None:
-                at = frame.image.line(frame.address)
-            line = number(1, self.function(frame)) + number(2, at.number if at else 0)
+            frames = [frame]
+            if frame.inlined and frame.address is not None:
+                outer = self.stacks.frame(frame.address, frame.kind, frame.image)
+                frames = self.stacks.with_inlined([outer])
             self.tables += message(
                 4,
                 b"".join(
@@ -125,17 +125,24 @@ class _Builder:
                         number(1, self.locations[key]),
                         number(2, self.mapping(frame.image) if frame.image else 0),
                         number(3, frame.address or 0),
-                        message(4, line),
+                        *(message(4, self.line(f)) for f in reversed(frames)),
                     ]
                 ),
             )
         return self.locations[key]
 
+    def line(self, frame: Frame) -> bytes:
+        line = frame.line
+        return number(1, self.function(frame)) + number(2, line.number if line else 0)
+
     def callers(self, callers: Callers) -> bytes:
-        """Returns the callers' locations, innermost first."""
+        """Returns the callers' locations, innermost first. Frames of one address share
+        the innermost one's location."""
         if callers not in self._callers:
             self._callers[callers] = b"".join(
-                varint(self.location(frame)) for frame in reversed(callers.code)
+                varint(self.location(frame))
+                for frame in reversed(callers.code)
+                if not frame.call
             )
         return self._callers[callers]
 

@@ -25,17 +25,14 @@ class _Frames:
 
     def index(self, frame: Frame) -> int:
         """Returns a frame's index; all addresses of a function share one."""
-        function = None
-        if frame.image and frame.address is not None:
-            function = frame.image.function(frame.address)
-        key = frame.name, frame.kind, frame.image, function
+        key = frame.name, frame.kind, frame.image, frame.function
         if key not in self._index:
             self._index[key] = len(self.list)
             entry: dict[str, Union[str, int]] = {"name": frame.name}
-            if frame.image and function:
-                line = frame.image.line(function.start)
-                if line:
-                    entry.update(file=line.file, line=line.number)
+            if line := frame.start:
+                entry.update(file=line.file)
+                if line.number:
+                    entry.update(line=line.number)
             self.list.append(entry)
         return self._index[key]
 
