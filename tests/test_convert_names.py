@@ -17,7 +17,7 @@ from harness.page import Page as BrowserPage
 from harness.pprof import Pprof
 from tally.commands.diff import entry
 from tally.formats.executable import Image
-from tally.profile.page import Model, Page
+from tally.profile.page import Function, Model, Page, is_entry
 from tally.profile.profile import USER, Profile, Sample
 from tally.profile.stacks import Programs, Stacks
 
@@ -163,6 +163,21 @@ def test_a_function_with_its_clones(
     assert found.busy == busy
     assert {tuple(f.name for f in p) for p in found.paths} == ({path} if path else set())
     assert "open.part.0 [prog]" in Page(found, "x").text() or not busy
+
+
+@pytest.mark.parametrize("caller, function, of, counts", [
+    ("main", "open", "open", True),
+    ("open", "open.part.0", "open", False),
+    ("main", "open.part.0", "open", True),  # the rest of open was inlined in main
+    ("open.isra.1", "open.isra.1", "open", True),
+    ("open", "open.part.0", "open.part.0", True),
+    ("open", "main.open", "open", False),
+])
+def test_calls_of_a_function_with_clones(
+    caller: str, function: str, of: str, counts: bool
+) -> None:
+    """--exact --of: a call goes on in a part of the function."""
+    assert is_entry((Function(caller, "x"), Function(function, "x")), of) == counts
 
 
 def test_a_function_that_became_a_clone(
