@@ -19,6 +19,7 @@ from harness.converter import PROGRAM, Converter
 from harness.elves import address
 from harness.page import Page as Html
 from harness.pprof import Pprof
+from tally import ROOT
 from tally.build.files import Files
 from tally.build.programs import joined
 from tally.formats.digest import Digest, digest
@@ -134,6 +135,10 @@ def mixed(_folder: Path) -> bytes:
     return made.stream(samples) + made.logbuf([], lost=7)
 
 
+def idle(_folder: Path) -> bytes:
+    return made.logbuf([made.msample(made.IDLE, 4)])
+
+
 def one(_folder: Path) -> bytes:
     return made.stream([user("work")])
 
@@ -156,6 +161,7 @@ BARE = "".join(
 )
 #: Here two more belong: one that is cut, and one with losses in the middle.
 RECORDINGS = {
+    "only idle": Recording(idle, 4),
     "one": Recording(one, 1),
     "recursion": Recording(recursion, 20),
     "mutual recursion": Recording(mutual, 24),
@@ -267,10 +273,10 @@ def test_every_total_is_the_pages(convert: Converter, folder: Path, name: str) -
     recording = RECORDINGS[name]
     data = recording.data(folder)
     (folder / "data").write_bytes(data)
-    idle = sum(s.count for s in read_pcs.read("data", data).samples if s.mode == IDLE)
+    samples = read_pcs.read("data", data).samples
     assert head(page_of(recording, folder)) == recording.total
     assert sums(page_of(recording, folder, "time")) == recording.total
-    busy = recording.total - idle
+    busy = sum(s.count for s in samples if s.mode != IDLE)
     assert sums(page_of(recording, folder, "processes")) == busy
     words = ["--kernel=kernel.elf", "--share=.", "data"]
     words += [] if recording.names_programs else ["--program=prog"]
@@ -314,8 +320,7 @@ WITHOUT = ("folded", "pprof", "speedscope", "callgrind", "svg", "html", "gmon")
     (made.session(b"", 5, 6), [], "no samples"),
     (made.session(made.logbuf([], lost=7), 5, 6), [], "no samples; 7 samples lost"),
     (made.logbuf([made.msample(made.IDLE, 0)]), [], "no samples"),
-    (made.logbuf([made.msample(made.IDLE, 4)]), ["--no-idle"],
-     "no samples besides idle ones"),
+    (idle(Path()), ["--no-idle"], "no samples besides idle ones"),
     (made.kpdata([0] * (elves.STEP * len(elves.KERNEL) // 8)), ["--from=kpdata"],
      "no samples"),
     (made.mon(elves.PROGRAM_TEXT, elves.PROGRAM_TEXT + 64, [0] * 32), [], "no samples"),
@@ -330,6 +335,26 @@ def test_none_is_an_error(
         result = convert.run("--kernel=kernel.elf", *words, f"--to={to}", "data", "old")
         assert (result.returncode, result.stderr.decode()) == (1, f"{SAYS}{said}\n")
         assert (convert.folder / "old").read_text() == "before"
+
+
+def test_no_table_is_only_a_heading(folder: Path) -> None:
+    for by in "functions", "lines", "callers", "processes":
+        page = page_of(RECORDINGS["only idle"], folder, by)
+        assert re.search(r"^ +samples .*\n +none$", page, re.M)
+
+
+def test_nothing_to_compare(convert: Converter, folder: Path) -> None:
+    """tally-diff(1), EXIT STATUS: neither recording may be of idle harts only."""
+    for name in "only idle", "one":
+        data = RECORDINGS[name].data(folder)
+        (folder / f"{name}.pb.gz").write_bytes(convert(data, "pprof", "--program=prog"))
+    for pair in ("one", "only idle"), ("only idle", "one"):
+        run = subprocess.run(
+            [str(ROOT / "scripts" / "tally-diff"), *(f"{name}.pb.gz" for name in pair)],
+            cwd=folder, capture_output=True, text=True,
+        )
+        said = "tally-diff: only idle.pb.gz: no samples besides idle ones\n"
+        assert (run.returncode, run.stdout, run.stderr) == (2, "", said)
 
 
 def test_calls_alone_are_worth_a_gmon(convert: Converter) -> None:
