@@ -184,16 +184,23 @@ struct CLOCK_RECORD {
 	int64_t realtime;  /* ns since 1970, at the event's time */
 };
 
-/* By a program that stores the stream: so many bytes with this CRC-32 (as in
- * zlib, PNG and cksum -o 3) were in the file of a MAP_RECORD. */
+/*
+ * By a program that stores the stream: so many bytes with this CRC-32 (as in
+ * zlib, PNG and cksum -o 3) were in the file of a MAP_RECORD. If blocks isn't
+ * 0, the CRC is of so many blocks only, of FILE_BLOCK bytes each: block i of n
+ * begins at (size - FILE_BLOCK) * i / (n - 1).
+ */
 struct FILE_RECORD {
 	struct EVENT event;
 	uint64_t ino;
 	int64_t mtime;
 	uint64_t size;
-	unsigned int crc, fill;
+	unsigned int crc, blocks;
 	char path[];
 };
+
+#define FILE_BLOCK  512
+#define FILE_BLOCKS 8 /* that getpc takes while a command runs */
 
 struct ACCOUNT_RECORD {
 	struct EVENT event;

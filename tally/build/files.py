@@ -1,6 +1,7 @@
 """Finds the host's file for a program of the guest.
 
-A recording has each program's path in the guest, its size and CRC-32. The guest's
+A recording has each program's path in the guest, its size and CRC-32 (if its end is
+missing, perhaps only the CRC-32 of some blocks). The guest's
 files come from archives in the build folder; beside each archive are the same programs
 with symbols and source lines. Files are matched by their contents, so that an old
 build's program is never taken for a new one of the same name.
@@ -13,10 +14,14 @@ from pathlib import Path
 from typing import Iterable, Iterator, Optional
 
 from tally.build.image import contents
-from tally.formats.digest import KERNEL, Digest, digest
+from tally.formats.digest import KERNEL, Digest, digest, digest_of_blocks
 from tally.formats.executable import Image
 
 HOST = "/host/"  # where the guest has the shared folder
+
+
+def _digests(data: bytes) -> tuple[Digest, Digest]:
+    return digest(data), digest_of_blocks(data)
 
 
 class Files:
@@ -52,7 +57,8 @@ class Files:
             for archive in sorted(self._archives(), key=self._rank):
                 self._known.update(self._members(archive))
             for file in self.more:
-                self._known["", digest(file.read_bytes())] = file
+                for each in _digests(file.read_bytes()):
+                    self._known["", each] = file
         return self._known.get((path, wanted)) or self._known.get(("", wanted))
 
     def _archives(self) -> set[Path]:
@@ -74,7 +80,7 @@ class Files:
             return None
         file = self.share / path[len(HOST) :]
         try:
-            return file if digest(file.read_bytes()) == wanted else None
+            return file if wanted in _digests(file.read_bytes()) else None
         except OSError:
             return None
 
@@ -87,9 +93,9 @@ class Files:
                     path = "/" + str(Path(member.name))
                     file = self._with_symbols(archive, path)
                     if file.is_file():
-                        data = contents(tar, member)
-                        yield (path, digest(data)), file
-                        yield ("", digest(data)), file  # a copy under any path
+                        for each in _digests(contents(tar, member)):
+                            yield (path, each), file
+                            yield ("", each), file  # a copy under any path
         except (OSError, tarfile.TarError):
             return
 

@@ -99,12 +99,12 @@ class Events:
     def _event(self, kind: int, r: Any, path: str) -> None:
         event = r.event
         self._last = max(self._last, event.time)
-        if kind in (PCS["BORN"], PCS["EXECED"]) and self._is_repeated(event):
-            return
         if kind == PCS["BORN"]:
-            self._born(event, r.of, r.parent, r.tid)
+            if not self._said_before(event):
+                self._born(event, r.of, r.parent, r.tid)
         elif kind == PCS["EXECED"]:
-            self._execed(event, r.of, text(r.name), r.tid)
+            if self._said_before(event) != text(r.name):
+                self._execed(event, r.of, text(r.name), r.tid)
         elif kind == PCS["MAPPED"]:
             self._mapped(event, (path, r.ino, r.mtime))
         elif kind == PCS["EXITED"] and event.pid in self._now:
@@ -112,23 +112,26 @@ class Events:
         elif kind == PCS["CLOCKED"]:
             self._clocked(event.time, r.hz, r.timebase)
         elif kind == PCS["FILED"]:
-            self._files[path, r.ino, r.mtime] = Digest(r.size, r.crc)
+            file = path, r.ino, r.mtime
+            if not r.blocks or file not in self._files:
+                self._files[file] = Digest(r.size, r.crc, r.blocks)
         elif kind == PCS["ACCOUNT"]:
             self.profile.skipped, self.untold = r.skipped, r.untold
             if r.free:
                 self.profile.free = True
                 self.profile.notes.append(FREE)
 
-    def _is_repeated(self, event: Any) -> bool:
-        """Has this context been said before, with its program? A sealed stream says
-        contexts again from time to time, because a part of it may be missing."""
+    def _said_before(self, event: Any) -> str:
+        """Returns what this context is known to execute, if it has been said before,
+        else nothing. A sealed stream says contexts again from time to time, because a
+        part of it may be missing."""
         key = event.context, event.pid
         known = self._contexts.get(key)
         before = self._said.get(key, -1)
         self._said[key] = max(before, event.time)
-        return bool(
-            known and event.time <= before and self._running[known[-1].process].name
-        )
+        if not known or event.time > before:
+            return ""
+        return self._running[known[-1].process].name
 
     def _begin(self, event: Any, process: int, tid: int) -> None:
         key = event.context, self._running[process].pid
@@ -161,7 +164,7 @@ class Events:
     def _execed(self, event: Any, of: int, name: str, tid: int) -> None:
         process = self._now.get(event.pid)
         known = "" if process is None else self._running[process].name
-        if process is None or (known and (of or known != name)):
+        if process is None or of or (known and known != name):
             parent = None if process is None else self._running[process].parent
             process = self._start(event.pid, parent, event.time)
         self._running[process].name = name

@@ -12,7 +12,7 @@ import os
 from typing import Iterable, Optional, Union
 
 from tally.formats.demangle import INLINED
-from tally.formats.executable import Function, Image
+from tally.formats.executable import Image
 from tally.profile.profile import NANOSECONDS, USER, Sample, Unfit, is_kernel
 from tally.profile.stacks import Callers, Frame, Stacks
 

@@ -69,8 +69,8 @@ def clocked(time: int, hz: int, timebase: int) -> bytes:
     return event(CLOCKED, 0, 0, time, struct.pack("<IIQQq", hz, 0, 0, timebase, 0))
 
 
-def filed(path: bytes, size: int, crc: int, ino: int = 1) -> bytes:
-    rest = struct.pack("<QqQII", ino, 0, size, crc, 0) + path + b"\0"
+def filed(path: bytes, size: int, crc: int, blocks: int = 0, ino: int = 1) -> bytes:
+    rest = struct.pack("<QqQII", ino, 0, size, crc, blocks) + path + b"\0"
     return event(FILED, 0, 0, 0, rest)
 
 

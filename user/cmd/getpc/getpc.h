@@ -34,10 +34,10 @@ unsigned int store_count(void);
 
 /* --- whose.c --- */
 
-/* Measure the files that every recording needs, before the clock is on. */
+/* Read the files that every recording needs, before the clock is on. */
 void whose_prepare(void);
-/* Store what all files are that are known by now, and haven't been said. */
-void whose_store_files(void);
+void whose_start(void); /* store what these are */
+void whose_end(void);   /* read all others, too, and store what they are */
 /*
  * Each of the device's records, before its buffer is stored: a file is said
  * before what names it, and a context again before a sample of it.

@@ -123,7 +123,7 @@ store_start(unsigned int time, const struct ISAMPLE *requests, size_t count)
 	store_own(&records, sizeof(struct SSAMPLE) + count * sizeof(*requests),
 		  0);
 	if (sealed)
-		whose_store_files();
+		whose_start();
 	flush();
 }
 
@@ -170,7 +170,7 @@ store_end(const struct pcs_stat *account)
 	struct SSAMPLE stop;
 
 	if (sealed) {
-		whose_store_files();
+		whose_end();
 		store_account(account);
 	}
 	memset(&stop, 0, sizeof(stop));

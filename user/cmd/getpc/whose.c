@@ -1,7 +1,7 @@
 /*
  * Whose samples the stream has: see getpc.h. The device names a file by its
  * path and its place in a file system; on another machine size and contents
- * tell which file it was. They are stored when the file is first named, since
+ * tell which file it was. They are stored before the file's first sample, since
  * the end of a recording may get lost.
  */
 #include <fcntl.h>
@@ -56,15 +56,18 @@ say(const struct EVENT *record)
 
 /*
  * A file with code. It is opened at once, as it may be removed before it is
- * measured. That is done when a sample needs it, or else at the end, because it
- * takes time which the samples would show.
+ * read. While the command runs, some blocks of it are read when a sample needs
+ * it; reading all would take time, which the samples would show. So that is
+ * done at the end.
  */
 struct file {
 	struct FILE_RECORD *filed;
 	struct MAP_RECORD *mapped; /* at first; NULL: not yet */
-	int fd; /* -1: it was gone, or HELD others are open, or measured */
-	bool measured, known; /* known: size and CRC are right */
-	unsigned int due;     /* when it is said again; 0: it hasn't been */
+	int fd;           /* -1: it was gone, or HELD others are open */
+	bool tried;       /* to read its blocks */
+	bool known;       /* they have been read */
+	bool whole;       /* all of it has */
+	unsigned int due; /* when it is said again */
 };
 
 static struct file **files, *kernel;
@@ -105,39 +108,64 @@ find_file(const char *path, uint64_t ino, int64_t mtime)
 	return add_file(path, ino, mtime);
 }
 
-/* Is this still the file that was mapped? Then its size and CRC. */
 static bool
-read_file(int fd, struct FILE_RECORD *r)
+read_all(int fd, struct FILE_RECORD *r)
 {
 	static _Alignas(8) char piece[16384];
-	struct stat st;
-	ssize_t n = -1;
+	ssize_t n;
 
-	if (fstat(fd, &st) == 0 && IN_FILE(st) == r->ino &&
-	    pcs_mtime(&st) == r->mtime)
-		while ((n = read(fd, piece, sizeof(piece))) > 0) {
-			r->crc = crc32(r->crc, piece, n);
-			r->size += n;
-		}
+	while ((n = read(fd, piece, sizeof(piece))) > 0) {
+		r->crc = crc32(r->crc, piece, n);
+		r->size += n;
+	}
 	return n == 0;
 }
 
-static void
-measure(struct file *f)
+static bool
+read_blocks(int fd, struct FILE_RECORD *r, off_t size)
 {
+	_Alignas(8) char block[FILE_BLOCK];
+	off_t at;
+
+	r->size = size;
+	r->blocks = FILE_BLOCKS;
+	for (int i = 0; i < FILE_BLOCKS; i++) {
+		at = (size - FILE_BLOCK) * i / (FILE_BLOCKS - 1);
+		if (pread(fd, block, FILE_BLOCK, at) != FILE_BLOCK)
+			return false;
+		r->crc = crc32(r->crc, block, FILE_BLOCK);
+	}
+	return true;
+}
+
+/* Read a file, if it is still the one that was mapped. False: it isn't; what is
+ * known of it stays. */
+static bool
+read_file(struct file *f, bool whole)
+{
+	struct FILE_RECORD r = *f->filed;
+	bool good = false;
+	struct stat st;
 	int fd = f->fd;
 
-	if (f->measured)
-		return;
-	f->measured = true;
+	r.size = r.crc = r.blocks = 0;
 	if (fd < 0)
 		fd = open(f->filed->path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return;
-	f->known = read_file(fd, f->filed);
-	close(fd);
-	held -= f->fd >= 0;
-	f->fd = -1;
+		return false;
+	if (fstat(fd, &st) == 0 && IN_FILE(st) == r.ino &&
+	    pcs_mtime(&st) == r.mtime) {
+		if (whole || st.st_size < FILE_BLOCKS * FILE_BLOCK)
+			good = read_all(fd, &r);
+		else
+			good = read_blocks(fd, &r, st.st_size);
+	}
+	if (fd != f->fd)
+		close(fd);
+	if (good)
+		*f->filed = r;
+	f->whole = good && r.blocks == 0;
+	return good;
 }
 
 /* A file that is gone, or another now, has no record. */
@@ -145,7 +173,9 @@ static void
 say_file(struct file *f)
 {
 	f->due = store_count() + AGAIN;
-	measure(f);
+	if (!f->tried)
+		f->known = read_file(f, false);
+	f->tried = true;
 	if (f->known)
 		say(&f->filed->event);
 }
@@ -159,7 +189,8 @@ prepare_file(const char *path)
 	if (stat(path, &st) < 0)
 		return NULL;
 	f = find_file(path, IN_FILE(st), pcs_mtime(&st));
-	measure(f);
+	f->known = read_file(f, true);
+	f->tried = true;
 	return f;
 }
 
@@ -171,11 +202,25 @@ whose_prepare(void)
 }
 
 void
-whose_store_files(void)
+whose_start(void)
 {
 	for (size_t i = 0; i < files_count; i++)
-		if (files[i]->due == 0)
-			say_file(files[i]);
+		say_file(files[i]);
+	whose_store();
+}
+
+void
+whose_end(void)
+{
+	for (size_t i = 0; i < files_count; i++) {
+		struct file *f = files[i];
+
+		if (!f->whole && read_file(f, true))
+			say(&f->filed->event);
+		if (f->fd >= 0)
+			close(f->fd);
+		f->fd = -1;
+	}
 	whose_store();
 }
 
