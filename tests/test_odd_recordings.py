@@ -14,7 +14,7 @@ from typing import Callable, Iterable, Iterator, NamedTuple, Optional, Sequence
 
 import pytest
 
-from harness import elves, profiles as made
+from harness import elves, pcstream as pcs, profiles as made
 from harness.converter import PROGRAM, Converter
 from harness.elves import address
 from harness.page import Page as Html
@@ -154,12 +154,28 @@ def mutual(_folder: Path) -> bytes:
     return made.stream(nested(MUTUAL))
 
 
+def sealed() -> list[bytes]:
+    """What getpc stores: twelve buffers of five samples, between START and STOP."""
+    part = made.logbuf(5 * user("work", ["inner", "main"]))
+    first, last = (made.logbuf([made.ssample(kind, 1_790_000_000)])
+                   for kind in (made.START, made.STOP))
+    return pcs.seal([first, *12 * [part], last])
+
+
+def cut(_folder: Path) -> bytes:
+    return b"".join(sealed()[:7]) + sealed()[7][:100]
+
+
+def losses(_folder: Path) -> bytes:
+    buffers = sealed()
+    return b"".join([*buffers[:4], *buffers[8:]])
+
+
 SAYS = "tally-convert: data: "
 BARE = "".join(
     f"{SAYS}4 samples without names: {name}: no symbols\n"
     for name in ("bare", "sectionless")
 )
-#: Here two more belong: one that is cut, and one with losses in the middle.
 RECORDINGS = {
     "only idle": Recording(idle, 4),
     "one": Recording(one, 1),
@@ -172,6 +188,11 @@ RECORDINGS = {
         another_build, 6, f"{SAYS}6 samples without names: /bin/prog: no file on this"
         " host has the same contents\n", True),
     "mixed": Recording(mixed, 72, f"{SAYS}7 samples lost\n"),
+    "cut": Recording(
+        cut, 30, f"{SAYS}the recording wasn't stopped: its end may be missing\n"),
+    "losses in the middle": Recording(
+        losses, 40, f"{SAYS}buffers missing or damaged: 4 of the first 14, with 20"
+        f" samples\n{SAYS}20 samples lost\n"),
 }
 
 

@@ -31,7 +31,7 @@ def seal(buffers: list[bytes]) -> list[bytes]:
         at = BSIZE - unused
         data = bytearray(buffer)
         struct.pack_into("<H", data, 0, unused - 16)
-        struct.pack_into("<BBxxII", data, at, SEAL, 2, sequence, hits)
+        struct.pack_into("<BBxxIII", data, at, SEAL, 2, sequence, hits, 0)
         words = struct.unpack("<128I", data)
         total = sum((128 - i) * word for i, word in enumerate(words))
         struct.pack_into("<I", data, at + 12, total % 0xFFFFFFFF)

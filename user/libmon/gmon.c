@@ -18,6 +18,10 @@
 
 #define FIRST 101 /* of constructors, and the last of destructors */
 
+/* The most cells that a call looks at. If a program's indirect calls have so
+ * many targets that the table is full, it would else only search the table. */
+#define PROBES 256
+
 #define PROFCLOCK  "/dev/profclock"
 #define DEFAULT_HZ 100
 
@@ -27,14 +31,14 @@ extern char _start[], etext[];
 
 void _mcount(uintptr_t from);
 
-/* The cell of a key; NULL: all are other keys'. */
+/* The cell of a key; NULL: there is no room for it. */
 static struct cell *
 cell_of(const struct monitor *m, uint64_t key)
 {
 	uint64_t hash = key * 0x9e3779b97f4a7c15 >> 32;
 	size_t at = hash * m->ncells >> 32;
 
-	for (size_t n = m->ncells; n > 0; n--) {
+	for (size_t n = m->arcs ? PROBES : m->ncells; n > 0; n--) {
 		struct cell *c = &m->cells[at];
 		uint64_t got = __atomic_load_n(&c->key, __ATOMIC_RELAXED);
 

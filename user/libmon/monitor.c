@@ -20,7 +20,7 @@
 #define WIDTH_MAX    0x8000  /* bytes, for scale 4: 2 isn't one */
 #define EXACT        0x10000 /* bytes of text that scale 0xffff is exact for */
 #define SCALE(width) (2 * 0x10000 / (width))
-#define TEXT_A_CELL  8 /* bytes: no program calls more often */
+#define TEXT_A_CELL  4 /* bytes: those of a call */
 #define CELLS_MIN    64
 
 int __monitor_write(struct monitor *m);
