@@ -15,6 +15,7 @@ from tally.base.errors import ConvertError
 from tally.base.text import clean, plural
 from tally.build.image import BUILD
 from tally.build.files import Files
+from tally.commands.naming import add_name_options
 from tally.formats.digest import KERNEL as KERNEL_IN_GUEST
 from tally.formats.executable import Image
 from tally.profile import (
@@ -108,16 +109,7 @@ def parser() -> Parser:
     p.add_argument(
         "--no-pids", action="store_true", help="merge the processes of each program"
     )
-    p.add_argument(
-        "--inline",
-        action="store_true",
-        help="show inlined functions as frames of their own",
-    )
-    p.add_argument(
-        "--no-demangle",
-        action="store_true",
-        help="name functions of C++ and Rust by their symbols",
-    )
+    add_name_options(p)
     p.add_argument(
         "file", metavar="FILE", nargs="?", help="a recording; - is standard input"
     )

@@ -11,6 +11,7 @@ from xml.sax.saxutils import quoteattr
 from tally.base.cli import Parser, amount, complain, number, put, script
 from tally.base.errors import ConvertError
 from tally.base.table import Table
+from tally.commands.naming import add_no_demangle
 from tally.formats.demangle import original
 from tally.profile import compare, read_pprof, write_diff
 from tally.profile.compare import Change, Comparison, What
@@ -72,11 +73,7 @@ def parse(words: list[str]) -> Options:
     p.add_argument(
         "-o", dest="svg", metavar="FILE.svg", help="write a differential flame graph"
     )
-    p.add_argument(
-        "--no-demangle",
-        action="store_true",
-        help="name functions of C++ and Rust by their symbols",
-    )
+    add_no_demangle(p)
     p.add_argument("base", metavar="BASE", help="a recording (.pb.gz)")
     p.add_argument("new", metavar="NEW", help="a later recording")
     return Options(**vars(p.parse(words)))

@@ -22,6 +22,7 @@ from tally.boot.session import Session, reported
 from tally.build import image
 from tally.build.files import Files
 from tally.build.programs import joined, of_initrd, of_share, original
+from tally.commands.naming import add_name_options
 from tally.formats.executable import Image
 from tally.formats.program import SIGRETURN, Program, program
 from tally.plugins import plugin
@@ -139,16 +140,7 @@ def parser() -> Parser:
         metavar="WHAT",
         help="print only this table, with all its rows: " + " ".join(TABLES),
     )
-    p.add_argument(
-        "--inline",
-        action="store_true",
-        help="show inlined functions as frames of their own",
-    )
-    p.add_argument(
-        "--no-demangle",
-        action="store_true",
-        help="name functions of C++ and Rust by their symbols",
-    )
+    add_name_options(p)
     p.add_argument(
         "-o",
         dest="outputs",
