@@ -130,13 +130,13 @@ store_start(unsigned int time, const struct ISAMPLE *requests, size_t count)
 void
 store_take(const struct LOGBUF *b, size_t count)
 {
-	const void *record;
+	const char *record;
 
 	for (; count > 0; b++, count--) {
 		told += b->lb_buf_hdr.h_numlost;
 		pcs_buffer(&seen, b);
 		while ((record = pcs_next(&seen)))
-			if (sealed)
+			if (sealed && *record != AT && *record != STACK)
 				whose_look(record, seen.context);
 		whose_store();
 		store(b);

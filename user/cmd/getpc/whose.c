@@ -27,13 +27,19 @@
 
 #define ROOM (NUMSAMPS * sizeof(struct PSAMPLE) - sizeof(struct SEAL_RECORD))
 
+#define CONTEXTS 65536
+
 /* Our own records, which aren't stored yet. */
 static char own[ROOM];
 static size_t own_used;
 
+/* The context of the buffer's last sample, which has been seen to. */
+static unsigned int looked = CONTEXTS;
+
 void
 whose_store(void)
 {
+	looked = CONTEXTS;
 	if (own_used > 0)
 		store_own(own, own_used, 0);
 	own_used = 0;
@@ -227,8 +233,6 @@ whose_end(void)
 /* --- Contexts --- */
 
 /* The device says what a context is where it begins, or the recording does. */
-#define CONTEXTS 65536
-
 static struct context {
 	int pid, tid;
 	short parent;
@@ -365,7 +369,9 @@ whose_look(const void *record, unsigned int context)
 	_Alignas(8) char copy[BSIZE];
 
 	if (pcs_is_sample(type)) {
-		see_sample(contexts[context], context);
+		if (context != looked)
+			see_sample(contexts[context], context);
+		looked = context;
 		return;
 	}
 	if (type != BORN && type != EXECED && type != MAPPED)
