@@ -233,7 +233,9 @@ def as_json(
 
 
 def as_junit(subject: Change, limit: Optional[float], bad: bool) -> str:
-    name = quoteattr(f"{subject.what} has not grown by more than {limit or 0:g} %")
+    what = "the total" if subject.what == "all" else subject.what
+    allowed = "no limit" if limit is None else f"at most {limit:g} %"
+    name = quoteattr(f"growth of {what}: {allowed}")
     text = f"{subject.base:,.0f} -> {subject.new:,.0f}, {growth(subject)}"
     fail = f"<failure message={quoteattr(text)}/>" if bad else ""
     return (

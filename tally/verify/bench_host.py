@@ -81,7 +81,7 @@ def main() -> int:
         "what",
         metavar="WHAT",
         nargs="*",
-        help="measure only costs whose names contain WHAT (all)",
+        help="measure only costs whose names contain a WHAT; the default is all",
     )
     chosen = parser.parse(sys.argv[1:]).what
     names = [n for n in COSTS if not chosen or any(word in n for word in chosen)]
