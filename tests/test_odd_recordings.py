@@ -192,7 +192,7 @@ RECORDINGS = {
         cut, 30, f"{SAYS}the recording wasn't stopped: its end may be missing\n"),
     "losses in the middle": Recording(
         losses, 40, f"{SAYS}buffers missing or damaged: 4 of the first 14, with 20"
-        f" samples\n{SAYS}20 samples lost\n"),
+        f" samples\n{SAYS}20 or more samples lost\n"),
 }
 
 

@@ -5,6 +5,7 @@ What is left keeps its samples and their programs, and what is lost is counted.
 
 from __future__ import annotations
 
+import struct
 import subprocess
 from pathlib import Path
 from typing import Iterable, Iterator, NamedTuple, Optional
@@ -19,6 +20,7 @@ from tally.build.files import Files
 from tally.profile import read_pcs
 from tally.profile.profile import Profile, Sample
 
+ACCOUNT = 20
 AGAIN = 64  # buffers, after which a context is said again (getpc(1))
 WORK = """for i in 1 2 3 4 5 6 7 8; do ls /bin; done
 head -n 5000 /usr/share/words >/tmp/words
@@ -123,7 +125,9 @@ def test_all_is_said(recording: Recording) -> None:
     """The numbers and checksums are those that <sys/pcs.h> describes."""
     buffers = recording.buffers
     assert len(buffers) > 600
-    assert pcs.seal(pcs.unseal(b"".join(buffers))) == buffers
+    (first,) = {pcs.records(buffer)[-1][2:4] for buffer in buffers}
+    number = int.from_bytes(first, "little")
+    assert pcs.seal(pcs.unseal(b"".join(buffers)), number) == buffers
     for s in recording.whole.samples:
         if s.user_addresses() and s.process is not None:
             assert program(recording.whole, s)[1]
@@ -190,6 +194,9 @@ def test_tools(recording: Recording, guest: Guest) -> None:
     left = hits(recording.samples(kept))
     lost = hits(recording.samples(list(range(200, 400))))
     (folder / "pc.gap").write_bytes(b"".join(recording.buffers[i] for i in kept))
+    whole = b"".join(recording.buffers)
+    (folder / "pc.start").write_bytes(whole[:100] + whole[150:])
+    (folder / "pc.more").write_bytes(b"more" + whole)
     message = (
         f"pc.gap: buffers missing or damaged: 200 of the first"
         f" {len(recording.buffers)}, with {lost} samples\n"
@@ -207,6 +214,15 @@ def test_tools(recording: Recording, guest: Guest) -> None:
     assert result.status == 1
     assert result.stderr.decode() == f"analpc: /host/{message}"
     assert f"\nsamples   {left}\n" in result.stdout.decode()
+    start, more = (
+        guest(f"analpc -n 0 /host/pc.{name} 2>&1 | head -n 6", share=str(folder))
+        for name in ("start", "more")
+    )
+    total = hits(recording.whole.samples)
+    assert f"\nsamples   {total}\n" in start.stdout.decode()
+    assert "pc.start: buffers missing or damaged: 1 of" in start.stdout.decode()
+    assert more.stdout.decode().startswith("start ")
+    assert f"\nsamples   {total}\n" in more.stdout.decode()
 
 
 # --- Made streams --------------------------------------------------------------
@@ -244,3 +260,53 @@ def test_a_context_that_is_said_again() -> None:
         ]
         assert names == ["first", "second"]
         assert len(profile.processes) == number
+
+
+LATE = [
+    pcs.logbuf(made.born(8, 5, 490), made.execed(8, 5, 500, b"second", of=7)),
+    pcs.logbuf(made.born(7, 5, 110), made.execed(7, 5, 110, b"first")),
+    pcs.logbuf(made.born(9, 5, 600, of=8, parent=5)),
+    pcs.logbuf(made.moment(90), made.at(9, 600) + pcs.psample(pcs.USER, 5, 0x10100),
+               made.at(0, 610) + pcs.psample(pcs.USER, 5, 0x10100)),
+]
+
+
+def test_a_program_of_before_stays_so() -> None:
+    """What a process executed before, and is said late, isn't what it executes now."""
+    profile = read_pcs.read("made", b"".join(sealed(*LATE)))
+    found = {p.name: (p.begin, p.end) for p in profile.processes}
+    assert found["first"][1] == found["second"][0] and found["second"][1] is None
+    of_thread = profile.samples[0].process
+    assert of_thread is not None and profile.processes[of_thread].name == "second"
+
+
+def test_analpc_knows_what_is_executed_now(guest: Guest, tmp_path: Path) -> None:
+    """analpc(1): the program that a process executed last."""
+    (tmp_path / "late").write_bytes(b"".join(sealed(*LATE)))
+    result = guest("analpc /host/late", share=str(tmp_path))
+    assert " 5 second, in the kernel 0\n" in result.stdout.decode()
+
+
+def test_another_recording(recording: Recording) -> None:
+    """Buffers of an older recording in the file, which the disk may still have had."""
+    other = pcs.seal(pcs.unseal(b"".join(recording.buffers)), 99)
+    stream = [*recording.buffers[:50], other[90], *recording.buffers[50:], *other]
+    profile = read_pcs.read("mixed", b"".join(stream))
+    assert profile.samples == recording.whole.samples
+    said = f"buffers of another recording: {len(other) + 1:,}"
+    assert said in profile.warnings
+
+
+def test_losses_in_missing_buffers() -> None:
+    """What the device lost is known by the account at the end, also if the buffer whose
+    header has it is missing; without that account it is said to be more."""
+    sample = pcs.psample(pcs.USER, 5, 0x10100)
+    account = made.event(ACCOUNT, 0, 0, 9, struct.pack("<4Q", 107, 0, 0, 0))
+    buffers = sealed(pcs.logbuf(sample, sample), pcs.logbuf(sample, lost=100),
+                     pcs.logbuf(sample, lost=7), pcs.logbuf(account))
+    whole = read_pcs.read("made", b"".join(buffers))
+    assert (whole.lost, whole.lost_more) == (107, False)
+    gap = read_pcs.read("made", b"".join([*buffers[:2], *buffers[3:]]))
+    assert (gap.lost, gap.lost_more) == (108, False)
+    without = read_pcs.read("made", b"".join([buffers[0], *buffers[3:4]]))
+    assert (without.lost, without.lost_more) == (7 + 3, True)

@@ -9,6 +9,7 @@
  *
  * A stored stream, as getpc(1) makes it, has three parts: a LOGBUF with START
  * and an IOCTL for each request made, those that were read, and one with STOP.
+ * After PROF_SEAL, LOGBUFs with records of getpc's own lie between them.
  * All its records are of multiples of 8 bytes; h_unused says where they end.
  */
 #ifndef _SYS_PCS_H
@@ -216,9 +217,9 @@ struct ACCOUNT_RECORD {
 struct SEAL_RECORD {
 	char type;
 	unsigned char words;
-	unsigned short fill;
-	unsigned int sequence; /* LOGBUFs stored before it */
-	unsigned int hits;     /* in them, in PSAMPLEs and MSAMPLEs; mod 2^32 */
+	unsigned short recording; /* one number in all LOGBUFs of a recording */
+	unsigned int sequence;    /* LOGBUFs stored before this one */
+	unsigned int hits;        /* samples in those, modulo 2^32 */
 	unsigned int sum; /* of the LOGBUF's 32-bit words, with 0 for this: the
 			   * last is added once, the one before twice, and so
 			   * on; modulo SEAL_MODULUS */

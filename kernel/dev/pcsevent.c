@@ -38,7 +38,7 @@
 #define RING  256 /* LOGBUFs: some 800 processes, from birth to exit */
 #define NSEC  1000000000L
 #define FIRST offsetof(struct LOGBUF, lb_data)
-/* There is always room for a SEAL, as few of these are full to the end. */
+/* There is always room for a SEAL: a LOGBUF may be begun before PROF_SEAL. */
 #define END (offsetof(struct LOGBUF, lb_wasted) - sizeof(struct SEAL_RECORD))
 
 static struct mutex lock = MUTEX("events", lock);

@@ -69,7 +69,7 @@ class Model:
             self.waits(t, mutex, name)
         else:
             m.holder = name
-            self.look(t, mutex, "the mutex was free")
+            self.look(t, mutex, "the mutex was free when it asked")
         if signal:
             t.do(f"kill {slot} {signal}", 0)
             self.asleep(t, slot)

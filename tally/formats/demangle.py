@@ -19,6 +19,7 @@ CLONE = re.compile(r"(?<=.)(?:\.(?:part|isra|constprop|cold|lto_priv)(?:\.\d+)*)
 DEMANGLED_CLONE = re.compile(r" \[clone [^\]]*\]$")
 
 
+LONGEST = 4_096  # characters of a symbol that is demangled
 INLINED = " (inlined)"  # after the name of a function where it is inlined
 
 
@@ -35,7 +36,11 @@ def is_mangled(name: str) -> bool:
 def demangled(symbols: Iterable[str]) -> Optional[dict[str, str]]:
     """Maps each mangled symbol to its meaning. Returns None if c++filt is missing or
     fails."""
-    stems = {s: CLONE.sub("", s) for s in symbols if is_mangled(s) and s.isprintable()}
+    stems = {
+        s: CLONE.sub("", s)
+        for s in symbols
+        if is_mangled(s) and s.isprintable() and len(s) <= LONGEST
+    }
     mangled = sorted(set(stems.values()))
     meant = _by_filter(mangled) if mangled else []
     if len(meant) != len(mangled):

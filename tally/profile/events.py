@@ -70,6 +70,7 @@ class Events:
         self._time: Optional[int] = None
         self._context = 0
         self.untold = 0
+        self.lost: Optional[int] = None  # samples, as getpc says at the end
 
     # --- Records ---
 
@@ -117,6 +118,7 @@ class Events:
                 self._files[file] = Digest(r.size, r.crc, r.blocks)
         elif kind == PCS["ACCOUNT"]:
             self.profile.skipped, self.untold = r.skipped, r.untold
+            self.lost = r.lost
             if r.free:
                 self.profile.free = True
                 self.profile.notes.append(FREE)
@@ -140,15 +142,23 @@ class Events:
             known.append(Context(event.time, process, tid))
 
     def _start(self, pid: int, parent: Optional[int], time: int) -> int:
-        if pid in self._now:
-            self._running[self._now[pid]].end = time
-        self._now[pid] = len(self._running)
+        """Begins a process, which ends the one before of that pid. A repeated record may
+        be of one that ended before the present one began."""
+        process, now = len(self._running), self._now.get(pid)
         self._running.append(_Running(pid, parent, time))
-        return self._now[pid]
+        if now is not None and time < self._running[now].begin:
+            self._running[process].end = self._running[now].begin
+            return process
+        if now is not None:
+            self._running[now].end = time
+        self._now[pid] = process
+        return process
 
     def _born(self, event: Any, of: int, parent: int, tid: int) -> None:
         pid = event.pid
         process = self._now.get(pid)
+        if process is not None and not of and event.time < self._running[process].begin:
+            return  # a repeated record: the EXECED after it says of which program
         if process is None or parent not in (pid, self._running[process].parent):
             process = self._start(pid, parent, event.time)
             maker = self._contexts.get((of, parent))

@@ -119,8 +119,10 @@ class _Reader:
         self.stopped = False
         self.hits = 0  # samples, as far as the buffers have been read
         self.sequence = 0  # of the next buffer, if they are sealed
+        self.recording: Optional[int] = None  # the number in their seals
         self.missing = 0  # buffers, and
         self.lost = 0  # samples in them
+        self.foreign = 0  # buffers of another recording
 
     def buffer(self, buffer: bytes) -> None:
         lost = HEAD.unpack(buffer).h_numlost
@@ -138,11 +140,21 @@ class _Reader:
             before = record[0]
         self.hits += sum(s.count for s in self.profile.samples[first:])
 
-    def sealed(self, seal: logbufs.Seal) -> None:
-        """Call before a sealed buffer, which tells what is missing before it."""
-        self.missing += seal.sequence - self.sequence
+    def wants(self, seal: logbufs.Seal) -> bool:
+        """Counts what is missing before a sealed buffer. Returns False if the buffer is
+        of another recording, or was there already."""
+        if self.recording is None:
+            self.recording = seal.recording
+        if seal.recording != self.recording:
+            self.foreign += 1
+            return False
+        if seal.sequence < self.sequence:
+            return False
+        if seal.sequence > self.sequence:
+            self.missing += seal.sequence - self.sequence
+            self.lost += (seal.hits - self.hits - self.lost) % logbufs.MODULUS
         self.sequence = seal.sequence + 1
-        self.lost += (seal.hits - self.hits - self.lost) % logbufs.MODULUS
+        return True
 
     def record(self, record: bytes) -> None:
         kind = record[0]
@@ -217,18 +229,35 @@ class _Reader:
             cut_user=cut & 15 != 0,
         )
 
+    def _finish_lost(self) -> None:
+        """Sets how many samples are lost: what getpc says at the end, or else what the
+        headers of the buffers say; and those in missing buffers."""
+        profile, account = self.profile, self.events.lost
+        if account is not None:
+            profile.lost = account
+        profile.lost_more = account is None and (
+            profile.lost_more or bool(self.missing)
+        )
+        if not self.missing:
+            return
+        profile.whole = False
+        profile.lost += self.lost
+        profile.warnings.append(
+            f"buffers missing or damaged: {self.missing:,} of the first"
+            f" {self.sequence:,}, with {self.lost:,} samples"
+        )
+
     def finish(self) -> Profile:
         self.events.finish()
-        if self.missing:
-            self.profile.whole = False
-            self.profile.lost += self.lost
+        self._finish_lost()
+        if self.foreign:
             self.profile.warnings.append(
-                f"buffers missing or damaged: {self.missing:,} of the first"
-                f" {self.sequence:,}, with {self.lost:,} samples"
+                f"buffers of another recording: {self.foreign:,}"
             )
         if self.requests:
             self.profile.notes.append("asked for " + ", ".join(self.requests))
-        if self.profile.begin is not None and not self.stopped:
+        begun = self.profile.begin is not None or self.sequence
+        if begun and not self.stopped:
             self.profile.warnings.append(
                 "the recording wasn't stopped: its end may be missing"
             )
@@ -253,12 +282,13 @@ def _buffers(file: str, data: bytes) -> Iterator[tuple[Optional[logbufs.Seal], b
 def read(file: str, data: bytes) -> Profile:
     reader = _Reader()
     for i, (seal, buffer) in enumerate(_buffers(file, data)):
+        if seal and not reader.wants(seal):
+            continue
+        number = (seal.sequence if seal else i) + 1
         try:
-            if seal:
-                reader.sealed(seal)
             reader.buffer(buffer)
         except _Damaged as error:
             raise ConvertError(
-                file, f"not a pcs stream: buffer {i + 1}: {error}"
+                file, f"not a pcs stream: buffer {number}: {error}"
             ) from None
     return reader.finish()

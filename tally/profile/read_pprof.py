@@ -17,6 +17,7 @@ LIMIT = 256 << 20  # bytes of a profile, packed or not
 # Unpacking takes time, so its result may be at most TIMES the packed size, or SMALL:
 # recursion packs well.
 TIMES, SMALL = 50, 16 << 20
+FRAMES_MAX = 32 << 20  # of all different stacks
 KERNEL_PROGRAM = "kernel"
 
 #: The fields of a Profile that are read, by number.
@@ -177,7 +178,7 @@ class _Reader:
             self._callers[rest] = tuple([same[id] for id in _numbers([rest])])
         return same[own], *self._callers[rest]
 
-    def stacks(self, which: int) -> list[Stack]:
+    def stacks(self, file: str, which: int) -> list[Stack]:
         """Returns the stacks. Several locations may be of one line, so samples with the
         same places are merged."""
         first: dict[tuple[Place, ...], int] = {}
@@ -189,6 +190,9 @@ class _Reader:
                 continue
             key = self._locations(sample.get(1, []), same)
             counts[key] = counts.get(key, 0) + _numbers(sample[2])[which]
+        total = sum(len(self.places[id]) for key in counts for id in key)
+        if total > FRAMES_MAX:
+            raise ConvertError(file, f"more than {FRAMES_MAX:,} frames")
         return [
             Stack(tuple([place for id in key for place in self.places[id]]), n)
             for key, n in counts.items()
@@ -210,7 +214,7 @@ def read(file: str, data: bytes, demangle: bool = True) -> Recording:
         reader = _Reader(plain, demangle)
         which, unit = reader.counted()
         period = _one(reader.message, PERIOD) or 1
-        return Recording(file, unit, period, reader.stacks(which))
+        return Recording(file, unit, period, reader.stacks(file, which))
     except (zlib.error, gzip.BadGzipFile):
         raise ConvertError(file, "not a pprof profile (.pb.gz)") from None
     except (IndexError, KeyError, TypeError, AttributeError, UnicodeError, ValueError):

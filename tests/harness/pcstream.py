@@ -23,7 +23,7 @@ def logbuf(*records: bytes, lost: int = 0) -> bytes:
     return struct.pack("<HH", unused, lost) + data + bytes(unused)
 
 
-def seal(buffers: list[bytes]) -> list[bytes]:
+def seal(buffers: list[bytes], recording: int = 0) -> list[bytes]:
     """A stream's buffers as getpc stores them, each with a SEAL; they have room."""
     sealed, hits = [], 0
     for sequence, buffer in enumerate(buffers):
@@ -31,7 +31,7 @@ def seal(buffers: list[bytes]) -> list[bytes]:
         at = BSIZE - unused
         data = bytearray(buffer)
         struct.pack_into("<H", data, 0, unused - 16)
-        struct.pack_into("<BBxxIII", data, at, SEAL, 2, sequence, hits, 0)
+        struct.pack_into("<BBHIII", data, at, SEAL, 2, recording, sequence, hits, 0)
         words = struct.unpack("<128I", data)
         total = sum((128 - i) * word for i, word in enumerate(words))
         struct.pack_into("<I", data, at + 12, total % 0xFFFFFFFF)

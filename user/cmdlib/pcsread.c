@@ -62,7 +62,8 @@ pcs_seal(struct SEAL_RECORD *seal, const void *logbuf)
 	size_t at;
 
 	memcpy(&h, logbuf, sizeof(h));
-	if (h.h_unused > BSIZE - sizeof(h) - sizeof(*seal))
+	if (h.h_unused > BSIZE - sizeof(h) - sizeof(*seal) ||
+	    (BSIZE - sizeof(h) - h.h_unused) % UNIT != 0)
 		return false;
 	at = BSIZE - h.h_unused - sizeof(*seal);
 	if (((const char *)logbuf)[at] != SEAL)
@@ -91,6 +92,7 @@ pcs_buffer(struct pcs_walk *w, const void *logbuf)
 			h->h_numlost);
 	w->lost += h->h_numlost;
 	w->lost_more |= h->h_numlost == SHORT_LIMIT;
+	w->buffers++;
 	w->next = (const char *)logbuf + HEADER;
 	w->left = BSIZE - HEADER - h->h_unused;
 	w->before = 0;
@@ -205,7 +207,7 @@ see(struct pcs_walk *w)
 	case MKERNELI:
 		return see_count(w);
 	case START:
-		return see_time(w, w->at == HEADER);
+		return see_time(w, w->buffers == 1 && w->before == 0);
 	case STOP:
 		w->stopped = true;
 		return see_time(w, w->left == UNIT ||

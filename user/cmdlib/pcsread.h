@@ -19,6 +19,7 @@
 struct pcs_walk {
 	const char *name;     /* for messages */
 	size_t at;            /* bytes before the buffer's first record left */
+	size_t buffers;       /* that were begun */
 	const char *next;     /* that record, */
 	size_t left;          /* and the bytes from it on */
 	int before;           /* type of the record before, in the buffer */

@@ -14,7 +14,11 @@ static struct context {
 	uint32_t program;
 } contexts[CONTEXTS];
 
-static uint32_t of_pid[PCS_PIDS]; /* what each executes, or did last */
+/* What each executes, or did last, and since when. */
+static struct {
+	uint32_t program;
+	uint64_t time;
+} of_pid[PCS_PIDS];
 
 struct pcs_program *pcs_programs;
 size_t pcs_programs_count;
@@ -61,15 +65,21 @@ pcs_whose(int pid, unsigned int context)
 	const struct context *c = &contexts[context];
 
 	if (context == 0)
-		return of_pid[pid];
+		return of_pid[pid].program;
 	return c->pid == pid ? c->program : PCS_UNKNOWN;
 }
 
+/* A record may repeat what was before the process's present program. */
 static void
-set(unsigned int context, int pid, size_t program)
+set(const struct EVENT *event, size_t program)
 {
-	contexts[context] = (struct context){pid, program};
-	of_pid[pid % PCS_PIDS] = program;
+	int pid = event->pid % PCS_PIDS;
+
+	contexts[event->context] = (struct context){event->pid, program};
+	if (event->time < of_pid[pid].time)
+		return;
+	of_pid[pid].program = program;
+	of_pid[pid].time = event->time;
 }
 
 /* Record by record, as they lie in a LOGBUF at any address. */
@@ -79,8 +89,7 @@ tell_born(const char *record)
 	struct BORN_RECORD r;
 
 	memcpy(&r, record, sizeof(r));
-	set(r.event.context, r.event.pid,
-	    r.of ? pcs_whose(r.parent, r.of) : PCS_UNKNOWN);
+	set(&r.event, r.of ? pcs_whose(r.parent, r.of) : PCS_UNKNOWN);
 }
 
 static void
@@ -91,7 +100,7 @@ tell_execed(const char *record)
 
 	memcpy(&r, record, sizeof(r));
 	memcpy(p.name, r.name, sizeof(r.name));
-	set(r.event.context, r.event.pid, find_program(&p));
+	set(&r.event, find_program(&p));
 }
 
 static void
@@ -106,7 +115,7 @@ tell_mapped(const char *record)
 	p.ino = r.ino;
 	p.mtime = r.mtime;
 	if (*p.path)
-		set(r.event.context, r.event.pid, find_program(&p));
+		set(&r.event, find_program(&p));
 }
 
 void

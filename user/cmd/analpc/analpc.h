@@ -27,6 +27,10 @@ struct profile {
 	uint64_t stacks, stacks_cut;
 	unsigned int sequence; /* of the next buffer of a sealed stream */
 	uint64_t missing, missing_hits; /* buffers, and the hits in them */
+	unsigned int recording;         /* as all its seals have it */
+	uint64_t foreign;               /* buffers of another one */
+	bool has_account;
+	struct ACCOUNT_RECORD account;
 	struct hit {
 		struct PSAMPLE at;
 		uint32_t program; /* of pcs_programs */

@@ -41,6 +41,13 @@ add_stack(struct profile *p, const struct STKSAMPLE *s)
 }
 
 static void
+add_account(struct profile *p, const struct ACCOUNT_RECORD *a)
+{
+	p->has_account = true;
+	memcpy(&p->account, a, offsetof(struct ACCOUNT_RECORD, free));
+}
+
+static void
 add(struct profile *p, const void *record)
 {
 	int type = *(const char *)record;
@@ -56,6 +63,8 @@ add(struct profile *p, const void *record)
 		p->stop = ((const struct SSAMPLE *)record)->stime;
 	else if (type == IOCTL)
 		add_request(p, record);
+	else if (type == ACCOUNT)
+		add_account(p, record);
 }
 
 /* Does it begin as getpc begins one? */
@@ -93,18 +102,23 @@ next_sealed(const char *data, size_t size, size_t at, struct SEAL_RECORD *seal)
 	return size;
 }
 
-/* A stream that isn't sealed would be searched to its end, so its buffers are
- * tried first. */
 static bool
 is_sealed(const char *data, size_t size)
 {
 	struct SEAL_RECORD seal;
 
-	for (size_t at = 0; size - at >= BSIZE; at += BSIZE)
-		if (pcs_seal(&seal, data + at))
-			return true;
-	return !is_stream(data, size) &&
-	       next_sealed(data, size, 0, &seal) < size;
+	return next_sealed(data, size, 0, &seal) < size;
+}
+
+/* Count what is missing before a buffer. */
+static void
+add_missing(struct profile *p, const struct SEAL_RECORD *seal)
+{
+	if (seal->sequence > p->sequence)
+		p->missing_hits += (unsigned int)(seal->hits - p->walk.total -
+						  p->missing_hits);
+	p->missing += seal->sequence - p->sequence;
+	p->sequence = seal->sequence + 1;
 }
 
 /* Take what is whole. Each SEAL tells what is missing before it. */
@@ -114,24 +128,29 @@ add_sealed(struct profile *p, const char *data, size_t size)
 	struct SEAL_RECORD seal;
 	size_t at = 0;
 
-	while ((at = next_sealed(data, size, at, &seal)) < size) {
-		if (seal.sequence < p->sequence) { /* it was there already */
-			at += BSIZE;
-			continue;
+	for (; (at = next_sealed(data, size, at, &seal)) < size; at += BSIZE) {
+		if (p->sequence == 0)
+			p->recording = seal.recording;
+		if (seal.recording != p->recording)
+			p->foreign++;
+		else if (seal.sequence >= p->sequence) {
+			add_missing(p, &seal);
+			add_buffer(p, data, at);
 		}
-		p->missing += seal.sequence - p->sequence;
-		p->missing_hits += (unsigned int)(seal.hits - p->walk.total -
-						  p->missing_hits);
-		p->sequence = seal.sequence + 1;
-		add_buffer(p, data, at);
-		at += BSIZE;
 	}
+	if (p->has_account)
+		p->walk.lost = p->account.lost;
+	p->walk.lost_more = !p->has_account &&
+			    (p->walk.lost_more || p->missing > 0);
 	p->walk.lost += p->missing_hits;
 	if (p->missing > 0)
 		cmd_error("%s: buffers missing or damaged: %llu of the first "
 			  "%u, with %llu samples",
 			  p->walk.name, (unsigned long long)p->missing,
 			  p->sequence, (unsigned long long)p->missing_hits);
+	if (p->foreign > 0)
+		cmd_error("%s: buffers of another recording: %llu",
+			  p->walk.name, (unsigned long long)p->foreign);
 }
 
 void
@@ -150,6 +169,7 @@ stream_load(struct profile *p, const char *path)
 		exit(cmd_status);
 	if (is_sealed(data, size)) {
 		add_sealed(p, data, size);
+		size = 0; /* where it is truncated, seals have told */
 	} else if (is_stream(data, size)) {
 		for (size_t at = 0; size - at >= BSIZE; at += BSIZE)
 			add_buffer(p, data, at);

@@ -39,8 +39,8 @@ void whose_prepare(void);
 void whose_start(void); /* store what these are */
 void whose_end(void);   /* read all others, too, and store what they are */
 /*
- * Each of the device's records, before its buffer is stored: a file is said
- * before what names it, and a context again before a sample of it.
+ * Look at each of the device's records, before its buffer is stored. So the
+ * records that tell whose a sample is stand before the sample.
  */
 void whose_look(const void *record, unsigned int context);
 void whose_store(void); /* what looking at a buffer has led to */

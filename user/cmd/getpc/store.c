@@ -26,6 +26,7 @@ static struct pcs_walk seen = {.name = PCS_DEVICE}; /* of the device's */
 static uint64_t told; /* hits lost, as the buffers' headers have it */
 static uint64_t hits; /* in buffers that have been stored */
 static unsigned int sequence;
+static unsigned short recording; /* a number that others hardly have */
 
 /* --- Buffers --- */
 
@@ -47,6 +48,7 @@ seal(struct LOGBUF *b)
 	struct SEAL_RECORD r = {
 	    .type = SEAL,
 	    .words = sizeof(r) / 8,
+	    .recording = recording,
 	    .sequence = sequence,
 	    .hits = hits,
 	};
@@ -116,6 +118,7 @@ store_start(unsigned int time, const struct ISAMPLE *requests, size_t count)
 		struct ISAMPLE requests[REQUESTS];
 	} records;
 
+	recording = time ^ getpid() << 8;
 	memset(&records, 0, sizeof(records));
 	records.start.type = START;
 	records.start.stime = time;

@@ -21,7 +21,8 @@
 /*
  * What a file or a context is may be in a part of the stream that gets lost,
  * and then its later samples would be nobody's. So before a buffer with such a
- * sample it is said again, if it hasn't been in the last AGAIN buffers.
+ * sample its record is stored again, if it hasn't been in the last AGAIN
+ * buffers.
  */
 #define AGAIN 64
 
@@ -46,7 +47,7 @@ whose_store(void)
 }
 
 static void
-say(const struct EVENT *record)
+append(const struct EVENT *record)
 {
 	size_t size = record->words * 8;
 
@@ -73,7 +74,7 @@ struct file {
 	bool tried;       /* to read its blocks */
 	bool known;       /* they have been read */
 	bool whole;       /* all of it has */
-	unsigned int due; /* when it is said again */
+	unsigned int due; /* from which buffer on it is repeated */
 };
 
 static struct file **files, *kernel;
@@ -120,7 +121,7 @@ read_all(int fd, struct FILE_RECORD *r)
 	static _Alignas(8) char piece[16384];
 	ssize_t n;
 
-	while ((n = read(fd, piece, sizeof(piece))) > 0) {
+	while ((n = pread(fd, piece, sizeof(piece), r->size)) > 0) {
 		r->crc = crc32(r->crc, piece, n);
 		r->size += n;
 	}
@@ -166,24 +167,29 @@ read_file(struct file *f, bool whole)
 		else
 			good = read_blocks(fd, &r, st.st_size);
 	}
-	if (fd != f->fd)
-		close(fd);
 	if (good)
 		*f->filed = r;
 	f->whole = good && r.blocks == 0;
+	held -= f->fd >= 0;
+	f->fd = fd;
+	if (f->whole || held == HELD) {
+		close(fd);
+		f->fd = -1;
+	}
+	held += f->fd >= 0;
 	return good;
 }
 
 /* A file that is gone, or another now, has no record. */
 static void
-say_file(struct file *f)
+append_file(struct file *f)
 {
 	f->due = store_count() + AGAIN;
 	if (!f->tried)
 		f->known = read_file(f, false);
 	f->tried = true;
 	if (f->known)
-		say(&f->filed->event);
+		append(&f->filed->event);
 }
 
 static struct file *
@@ -211,7 +217,7 @@ void
 whose_start(void)
 {
 	for (size_t i = 0; i < files_count; i++)
-		say_file(files[i]);
+		append_file(files[i]);
 	whose_store();
 }
 
@@ -222,10 +228,7 @@ whose_end(void)
 		struct file *f = files[i];
 
 		if (!f->whole && read_file(f, true))
-			say(&f->filed->event);
-		if (f->fd >= 0)
-			close(f->fd);
-		f->fd = -1;
+			append(&f->filed->event);
 	}
 	whose_store();
 }
@@ -239,7 +242,7 @@ static struct context {
 	uint64_t begin;
 	char name[16];     /* empty: not known */
 	struct file *file; /* NULL: not known */
-	unsigned int due;  /* when it is said again */
+	unsigned int due;  /* from which buffer on it is repeated */
 } * contexts[CONTEXTS];
 
 static struct context *
@@ -269,6 +272,7 @@ see_born(const struct BORN_RECORD *r)
 	if (r->of && maker && maker->pid == r->parent) {
 		memcpy(c->name, maker->name, sizeof(c->name));
 		c->file = maker->file;
+		c->due = maker->due; /* what it refers to is as far back */
 	}
 }
 
@@ -311,9 +315,10 @@ event_of(unsigned int context, int type, size_t size)
 	};
 }
 
-/* Say a context as the device says those that live already. */
+/* Store what a context is, with the records that the device makes of those that
+ * live already. */
 static void
-say_again(unsigned int context)
+repeat(unsigned int context)
 {
 	struct context *c = contexts[context];
 	struct BORN_RECORD born = {
@@ -336,17 +341,17 @@ say_again(unsigned int context)
 	 * taken for what its process executed before. */
 	if (own_used + sizeof(born) + sizeof(execed) > ROOM)
 		whose_store();
-	say(&born.event);
+	append(&born.event);
 	if (!*c->name)
 		return;
 	memcpy(execed.name, c->name, sizeof(execed.name));
-	say(&execed.event);
+	append(&execed.event);
 	if (!c->file)
 		return;
 	size = c->file->mapped->event.words * 8;
 	memcpy(&mapped, c->file->mapped, size);
 	mapped.record.event = event_of(context, MAPPED, size);
-	say(&mapped.record.event);
+	append(&mapped.record.event);
 }
 
 static void
@@ -355,11 +360,11 @@ see_sample(struct context *c, unsigned int context)
 	unsigned int now = store_count();
 
 	if (kernel && now >= kernel->due)
-		say_file(kernel);
+		append_file(kernel);
 	if (c && c->file && now >= c->file->due)
-		say_file(c->file);
+		append_file(c->file);
 	if (c && now >= c->due)
-		say_again(context);
+		repeat(context);
 }
 
 void
