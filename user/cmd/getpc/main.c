@@ -1,18 +1,12 @@
 /* getpc: the options, the device, and the command. See getpc.h. */
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/pcs.h>
-#include <sys/stat.h>
-#include <sys/sysinfo.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "../../cmdlib/pcsdev.h"
-#include "../../cmdlib/pcsread.h"
-#include "../../cmdlib/pcswho.h"
 #include "../../cmdlib/profclock.h"
 
 #include "getpc.h"

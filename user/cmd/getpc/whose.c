@@ -71,8 +71,8 @@ struct file {
 	struct FILE_RECORD *filed;
 	struct MAP_RECORD *mapped; /* at first; NULL: not yet */
 	int fd;           /* -1: it was gone, or HELD others are open */
-	bool tried;       /* to read its blocks */
-	bool known;       /* they have been read */
+	bool tried;       /* to read it */
+	bool known;       /* its blocks, or all of it, have been read */
 	bool whole;       /* all of it has */
 	unsigned int due; /* from which buffer on it is repeated */
 };
@@ -145,9 +145,9 @@ read_blocks(int fd, struct FILE_RECORD *r, off_t size)
 	return true;
 }
 
-/* Read a file, if it is still the one that was mapped. False: it isn't; what is
+/* Read a file, if it is still the one that was mapped. If it isn't, what is
  * known of it stays. */
-static bool
+static void
 read_file(struct file *f, bool whole)
 {
 	struct FILE_RECORD r = *f->filed;
@@ -155,11 +155,12 @@ read_file(struct file *f, bool whole)
 	struct stat st;
 	int fd = f->fd;
 
+	f->tried = true;
 	r.size = r.crc = r.blocks = 0;
 	if (fd < 0)
 		fd = open(f->filed->path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return false;
+		return;
 	if (fstat(fd, &st) == 0 && IN_FILE(st) == r.ino &&
 	    pcs_mtime(&st) == r.mtime) {
 		if (whole || st.st_size < FILE_BLOCKS * FILE_BLOCK)
@@ -169,6 +170,7 @@ read_file(struct file *f, bool whole)
 	}
 	if (good)
 		*f->filed = r;
+	f->known |= good;
 	f->whole = good && r.blocks == 0;
 	held -= f->fd >= 0;
 	f->fd = fd;
@@ -177,7 +179,6 @@ read_file(struct file *f, bool whole)
 		f->fd = -1;
 	}
 	held += f->fd >= 0;
-	return good;
 }
 
 /* A file that is gone, or another now, has no record. */
@@ -186,8 +187,7 @@ append_file(struct file *f)
 {
 	f->due = store_count() + AGAIN;
 	if (!f->tried)
-		f->known = read_file(f, false);
-	f->tried = true;
+		read_file(f, false);
 	if (f->known)
 		append(&f->filed->event);
 }
@@ -201,8 +201,7 @@ prepare_file(const char *path)
 	if (stat(path, &st) < 0)
 		return NULL;
 	f = find_file(path, IN_FILE(st), pcs_mtime(&st));
-	f->known = read_file(f, true);
-	f->tried = true;
+	read_file(f, true);
 	return f;
 }
 
@@ -227,7 +226,10 @@ whose_end(void)
 	for (size_t i = 0; i < files_count; i++) {
 		struct file *f = files[i];
 
-		if (!f->whole && read_file(f, true))
+		if (f->whole)
+			continue;
+		read_file(f, true);
+		if (f->whole)
 			append(&f->filed->event);
 	}
 	whose_store();
