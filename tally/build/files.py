@@ -1,10 +1,10 @@
 """Finds the host's file for a program of the guest.
 
 A recording has each program's path in the guest, its size and CRC-32 (if its end is
-missing, perhaps only the CRC-32 of some blocks). The guest's
-files come from archives in the build folder; beside each archive are the same programs
-with symbols and source lines. Files are matched by their contents, so that an old
-build's program is never taken for a new one of the same name.
+missing, perhaps only the CRC-32 of some blocks). The guest's files come from archives
+in the build folder; beside each archive are the same programs with symbols and source
+lines. Files are matched by their contents, so that an old build's program is never
+taken for a new one of the same name.
 """
 
 from __future__ import annotations

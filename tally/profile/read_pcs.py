@@ -23,10 +23,7 @@ from tally.profile.profile import (
 )
 
 PCS = events.PCS
-BUFFER = PCS["BSIZE"]
-HEAD = PCS.layout("LOGBUF_HDR")
-RECORD = 8  # bytes; the size of each record is a multiple
-TAIL = (BUFFER - HEAD.size) % RECORD
+BUFFER, HEAD, RECORD = logbufs.SIZE, logbufs.HEAD, logbufs.RECORD
 ALL_LOST = 32767  # the most lost records that a header can count
 
 PSAMPLE, MSAMPLE = PCS.layout("PSAMPLE"), PCS.layout("MSAMPLE")
